@@ -1,0 +1,78 @@
+import Foundation
+
+/// Reads a flag file's bytes and tells apart the ways in which that can fail.
+enum FlagFileReader {
+    static func read(path: String) throws(FlagError) -> [UInt8] {
+        let location = FlagError.Location(file: path)
+        guard !path.utf8.contains(0) else {
+            throw FlagError(.fileNotFound, "the path holds a NUL byte; no file can have such a name", at: location)
+        }
+        // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw openError(errno, location) }
+        defer { close(descriptor) }
+        try requireRegularFile(descriptor, location)
+        return try readAll(descriptor, location)
+    }
+
+    static func tooLarge(_ location: FlagError.Location) -> FlagError {
+        FlagError(
+            .fileTooLarge,
+            "the flag file is larger than \(FlagLimits.fileSizeBytes) bytes; split it or shorten its lists",
+            at: location
+        )
+    }
+
+    private static func openError(_ number: Int32, _ location: FlagError.Location) -> FlagError {
+        switch number {
+        case ENOENT, ENOTDIR:
+            return FlagError(.fileNotFound, "there is no flag file at this path", at: location)
+        default:
+            return FlagError(
+                .fileUnreadable,
+                "the flag file cannot be opened: \(String(cString: strerror(number)))",
+                at: location
+            )
+        }
+    }
+
+    private static func requireRegularFile(_ descriptor: Int32, _ location: FlagError.Location) throws(FlagError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw FlagError(
+                .fileUnreadable,
+                "the flag file cannot be examined: \(String(cString: strerror(errno)))",
+                at: location
+            )
+        }
+        let kind = status.st_mode & S_IFMT
+        guard kind == S_IFREG else {
+            let what = kind == S_IFDIR ? "a directory" : "neither a file nor a link to one"
+            throw FlagError(.notAFile, "the path is \(what); name the flag file itself", at: location)
+        }
+        guard Int64(status.st_size) <= Int64(FlagLimits.fileSizeBytes) else { throw tooLarge(location) }
+    }
+
+    /// The size that `fstat` gave is not relied on: the file may grow while it is read.
+    private static func readAll(_ descriptor: Int32, _ location: FlagError.Location) throws(FlagError) -> [UInt8] {
+        var content: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = chunk.withUnsafeMutableBytes { buffer in
+                Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+            }
+            if count == 0 { return content }
+            if count < 0 {
+                let number = errno
+                if number == EINTR { continue }
+                throw FlagError(
+                    .fileUnreadable,
+                    "the flag file cannot be read: \(String(cString: strerror(number)))",
+                    at: location
+                )
+            }
+            content.append(contentsOf: chunk[..<count])
+            guard content.count <= FlagLimits.fileSizeBytes else { throw tooLarge(location) }
+        }
+    }
+}

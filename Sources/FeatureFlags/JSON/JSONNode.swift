@@ -1,0 +1,60 @@
+/// A JSON value together with the place where it stands in its file.
+struct JSONNode: Sendable {
+    enum Value: Sendable {
+        case null
+        case bool(Bool)
+        case int(Int64)
+        case double(Double)
+        case string(String)
+        case array([JSONNode])
+        case object([JSONMember])
+    }
+
+    let value: Value
+    /// The bytes of the value, from its first to behind its last, in ``SourceText/bytes``.
+    let range: Range<Int>
+}
+
+/// A member of a JSON object.
+struct JSONMember: Sendable {
+    let key: String
+    /// The bytes of the key, quotes included.
+    let keyRange: Range<Int>
+    let value: JSONNode
+}
+
+extension JSONNode {
+    /// The object's member of this name, or nil.
+    func member(_ key: String) -> JSONMember? {
+        guard case .object(let members) = value else { return nil }
+        return members.first { $0.key == key }
+    }
+
+    /// The same value without its places. The depth of a file is limited, and so is the recursion.
+    var flagValue: FlagValue {
+        switch value {
+        case .null: .null
+        case .bool(let value): .bool(value)
+        case .int(let value): .int(value)
+        case .double(let value): .double(value)
+        case .string(let value): .string(value)
+        case .array(let elements): .list(elements.map(\.flagValue))
+        case .object(let members):
+            .object(
+                Dictionary(members.map { ($0.key, $0.value.flagValue) }, uniquingKeysWith: { _, last in last })
+            )
+        }
+    }
+
+    /// The type's name, for messages.
+    var typeName: String {
+        switch value {
+        case .null: "null"
+        case .bool: "boolean"
+        case .int, .double: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+}

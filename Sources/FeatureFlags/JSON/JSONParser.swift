@@ -1,0 +1,182 @@
+/// A parser for JSON (RFC 8259) that knows where everything stands.
+///
+/// Foundation's parser forgets the places, and errors, the linter and the editor of flag files need them. It takes
+/// nothing beyond the standard: no comments, no trailing commas, no NaN. It walks with a stack of its own, so that a
+/// file of a million brackets is an error and not a stack overflow.
+struct JSONParser {
+    let source: SourceText
+    let bytes: [UInt8]
+    var index = 0
+    var warnings: FlagWarningList
+    private var containers: [JSONContainer] = []
+
+    private init(_ source: SourceText, _ warnings: FlagWarningList) {
+        self.source = source
+        self.bytes = source.bytes
+        self.warnings = warnings
+    }
+
+    /// The file's one value. Duplicate keys, lone surrogates and rounded integers are added to the warnings.
+    static func parse(_ source: SourceText, warnings: inout FlagWarningList) throws(FlagError) -> JSONNode {
+        var parser = JSONParser(source, warnings)
+        let node = try parser.parseDocument()
+        warnings = parser.warnings
+        return node
+    }
+
+    func error(_ message: String, at offset: Int) -> FlagError {
+        FlagError(.parseError, message, at: source.location(at: offset))
+    }
+
+    private mutating func parseDocument() throws(FlagError) -> JSONNode {
+        while true {
+            guard var node = try beginValue() else { continue }
+            // The value may be the last one of its container, that container the last one of its own, and so on.
+            while true {
+                if containers.isEmpty {
+                    try requireEnd()
+                    return node
+                }
+                guard let closed = try append(node) else { break }
+                node = closed
+            }
+        }
+    }
+
+    /// A whole value, or nil where an array or object was opened and its first value comes next.
+    private mutating func beginValue() throws(FlagError) -> JSONNode? {
+        guard let byte = nextByte() else { throw endOfFile("a value") }
+        let start = index
+        switch byte {
+        case UInt8(ascii: "{"): return try open(.object, start: start)
+        case UInt8(ascii: "["): return try open(.array, start: start)
+        case UInt8(ascii: "\""):
+            let text = try parseString()
+            return JSONNode(value: .string(text), range: start..<index)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            let number = try parseNumber()
+            return JSONNode(value: number, range: start..<index)
+        default:
+            for (word, value) in Self.words where bytes[start...].starts(with: word.utf8) {
+                index += word.utf8.count
+                return JSONNode(value: value, range: start..<index)
+            }
+            throw unexpected(byte, expected: "a value")
+        }
+    }
+
+    private static let words: [(String, JSONNode.Value)] = [
+        ("true", .bool(true)), ("false", .bool(false)), ("null", .null),
+    ]
+
+    private mutating func open(_ kind: JSONContainer.Kind, start: Int) throws(FlagError) -> JSONNode? {
+        guard containers.count < FlagLimits.jsonDepth else {
+            throw error("arrays and objects stand more than \(FlagLimits.jsonDepth) deep here", at: start)
+        }
+        index += 1
+        containers.append(JSONContainer(kind, start: start))
+        let end = kind == .array ? UInt8(ascii: "]") : UInt8(ascii: "}")
+        if nextByte() == end {
+            index += 1
+            return containers.removeLast().closed(end: index)
+        }
+        if kind == .object { containers[containers.count - 1].pendingKey = try parseKey() }
+        return nil
+    }
+
+    /// Adds a value to the innermost container. Returns that container if it ends here.
+    private mutating func append(_ node: JSONNode) throws(FlagError) -> JSONNode? {
+        let last = containers.count - 1
+        if let duplicate = containers[last].append(node) {
+            warnings.add(
+                "\(quoted(duplicate.key)) stands twice in one object; the last one counts",
+                source,
+                at: duplicate.range.lowerBound
+            )
+        }
+        let kind = containers[last].kind
+        let end = kind == .array ? UInt8(ascii: "]") : UInt8(ascii: "}")
+        let expected = kind == .array ? "\",\" or \"]\"" : "\",\" or \"}\""
+        guard let byte = nextByte() else { throw endOfFile(expected) }
+        if byte == end {
+            index += 1
+            return containers.removeLast().closed(end: index)
+        }
+        guard byte == UInt8(ascii: ",") else { throw unexpected(byte, expected: expected) }
+        let comma = index
+        index += 1
+        if nextByte() == end { throw error("a comma stands before the closing bracket; remove it", at: comma) }
+        if kind == .object { containers[last].pendingKey = try parseKey() }
+        return nil
+    }
+
+    private mutating func parseKey() throws(FlagError) -> (key: String, range: Range<Int>) {
+        guard let byte = nextByte() else { throw endOfFile("a name in quotes") }
+        guard byte == UInt8(ascii: "\"") else { throw unexpected(byte, expected: "a name in quotes") }
+        let start = index
+        let key = try parseString()
+        let range = start..<index
+        guard let separator = nextByte() else { throw endOfFile("\":\"") }
+        guard separator == UInt8(ascii: ":") else { throw unexpected(separator, expected: "\":\"") }
+        index += 1
+        return (key, range)
+    }
+
+    private mutating func requireEnd() throws(FlagError) {
+        guard nextByte() == nil else {
+            throw error("the file goes on behind its closing bracket; remove what follows", at: index)
+        }
+    }
+
+    /// The next byte that is not white space, or nil at the end. `index` is left on it.
+    private mutating func nextByte() -> UInt8? {
+        while index < bytes.count {
+            switch bytes[index] {
+            case 0x20, 0x09, 0x0A, 0x0D: index += 1
+            default: return bytes[index]
+            }
+        }
+        return nil
+    }
+
+    private func unexpected(_ byte: UInt8, expected: String) -> FlagError {
+        if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "#") {
+            return error("\(expected) is expected here; JSON has no comments", at: index)
+        }
+        return error("\(expected) is expected here", at: index)
+    }
+
+    private func endOfFile(_ expected: String) -> FlagError {
+        guard let container = containers.last else {
+            return error("the file is empty; a flag file holds at least an object with \"flags\"", at: bytes.count)
+        }
+        let opened = source.location(at: container.start)
+        let kind = container.kind == .array ? "array" : "object"
+        return error(
+            "the file ends where \(expected) is expected: the \(kind) that begins at line \(opened.line ?? 0), "
+                + "column \(opened.column ?? 0) is not closed",
+            at: bytes.count
+        )
+    }
+}
+
+/// A name from a file, made fit for a message: in quotes, on one line, and cut off where it is long.
+func quoted(_ text: String) -> String {
+    var result = "\""
+    for (count, scalar) in text.unicodeScalars.enumerated() {
+        if count == 64 {
+            result += "…"
+            break
+        }
+        let category = scalar.properties.generalCategory
+        let isHidden =
+            category == .control || category == .format || category == .lineSeparator
+            || category == .paragraphSeparator
+        if isHidden || scalar == "\"" {
+            result += scalar.escaped(asASCII: true)
+        } else {
+            result.unicodeScalars.append(scalar)
+        }
+    }
+    return result + "\""
+}

@@ -1,0 +1,75 @@
+/// The bytes of a flag file, checked to be UTF-8, and the way from a byte's offset to its line and column.
+struct SourceText: Sendable {
+    /// The file's name, for messages.
+    let name: String
+    /// The file's bytes, without a byte order mark.
+    let bytes: [UInt8]
+    /// Whether the file began with a byte order mark.
+    let hadByteOrderMark: Bool
+    /// Line and column at every 1024th byte. Without them a file of one long line with many errors would be
+    /// walked from its start for each of them.
+    private let checkpoints: [Checkpoint]
+
+    private struct Checkpoint {
+        var line = 1
+        var column = 1
+        /// Whether the byte before was a CR, which makes one line end with an LF.
+        var afterCarriageReturn = false
+
+        mutating func advance(over byte: UInt8) {
+            switch byte {
+            case UInt8(ascii: "\n") where afterCarriageReturn:
+                afterCarriageReturn = false
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+                line += 1
+                column = 1
+                afterCarriageReturn = byte == UInt8(ascii: "\r")
+            default:
+                afterCarriageReturn = false
+                // A continuation byte belongs to the scalar that was counted with its first byte.
+                if byte & 0xC0 != 0x80 { column += 1 }
+            }
+        }
+    }
+
+    private static let checkpointSpacing = 1024
+
+    init(bytes: [UInt8], name: String) throws(FlagError) {
+        try Self.refuseOtherEncodings(bytes, name)
+        hadByteOrderMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
+        self.bytes = hadByteOrderMark ? Array(bytes.dropFirst(3)) : bytes
+        self.name = name
+
+        var checkpoints: [Checkpoint] = []
+        checkpoints.reserveCapacity(bytes.count / Self.checkpointSpacing + 1)
+        var current = Checkpoint()
+        for (offset, byte) in self.bytes.enumerated() {
+            if offset % Self.checkpointSpacing == 0 { checkpoints.append(current) }
+            current.advance(over: byte)
+        }
+        if checkpoints.isEmpty { checkpoints.append(current) }
+        self.checkpoints = checkpoints
+
+        if let offset = UTF8Validation.firstInvalidOffset(in: self.bytes) {
+            throw FlagError(.parseError, "the file is not valid UTF-8 here; save it as UTF-8", at: location(at: offset))
+        }
+    }
+
+    /// The place of the byte at `offset`; an offset past the end is the end.
+    func location(at offset: Int) -> FlagError.Location {
+        let target = min(max(offset, 0), bytes.count)
+        let index = min(target / Self.checkpointSpacing, checkpoints.count - 1)
+        var current = checkpoints[index]
+        for byte in bytes[(index * Self.checkpointSpacing)..<target] { current.advance(over: byte) }
+        return FlagError.Location(file: name, line: current.line, column: current.column)
+    }
+
+    private static func refuseOtherEncodings(_ bytes: [UInt8], _ name: String) throws(FlagError) {
+        guard bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) else { return }
+        throw FlagError(
+            .parseError,
+            "the file is UTF-16; save it as UTF-8",
+            at: FlagError.Location(file: name, line: 1, column: 1)
+        )
+    }
+}

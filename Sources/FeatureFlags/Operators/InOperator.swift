@@ -1,0 +1,76 @@
+/// `{"in": [needle, list]}`: whether the list has an element that is strictly equal; `{"in": [needle, text]}`: whether
+/// the text contains the other. Anything else contains nothing.
+struct InOperator: RuleOperator {
+    static let names = ["in"]
+
+    private let needle: Rule
+    private let haystack: Haystack
+
+    private enum Haystack {
+        /// A list of texts that stands in the file, such as a list of users, which may be long.
+        case texts(Set<ByteText>)
+        case rule(Rule)
+    }
+
+    /// A text that is compared by its bytes.
+    private struct ByteText: Hashable {
+        let text: String
+
+        static func == (left: ByteText, right: ByteText) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+        func hash(into hasher: inout Hasher) {
+            let isContiguous: Void? = text.utf8.withContiguousStorageIfAvailable {
+                hasher.combine(bytes: UnsafeRawBufferPointer($0))
+            }
+            if isContiguous == nil {
+                for byte in text.utf8 { hasher.combine(byte) }
+            }
+        }
+    }
+
+    init(_ arguments: [Rule]) {
+        needle = arguments.first ?? .literal(.null)
+        let second = arguments.count > 1 ? arguments[1] : .literal(.null)
+        haystack = Self.texts(in: second).map { .texts($0) } ?? .rule(second)
+    }
+
+    func evaluate(in scope: EvaluationScope) -> FlagValue {
+        let needle = needle.evaluate(in: scope)
+        switch haystack {
+        case .texts(let texts):
+            guard case .string(let text) = needle else { return false }
+            return .bool(texts.contains(ByteText(text: text)))
+        case .rule(let rule):
+            return .bool(Self.contains(needle, in: rule.evaluate(in: scope)))
+        }
+    }
+
+    private static func texts(in rule: Rule) -> Set<ByteText>? {
+        guard case .literal(.list(let elements)) = rule else { return nil }
+        var texts: Set<ByteText> = []
+        for element in elements {
+            guard case .string(let text) = element else { return nil }
+            texts.insert(ByteText(text: text))
+        }
+        return texts
+    }
+
+    private static func contains(_ needle: FlagValue, in haystack: FlagValue) -> Bool {
+        switch haystack {
+        case .list(let elements):
+            return elements.contains { $0.isStrictlyEqual(to: needle) }
+        case .string(let text):
+            // JavaScript finds nothing in the empty text, and turns what it looks for into a text.
+            guard !text.isEmpty else { return false }
+            return contains(Array(needle.javaScriptText.utf8), in: Array(text.utf8))
+        default:
+            return false
+        }
+    }
+
+    /// Whether `bytes` has `part` in it. UTF-8 makes a match of bytes a match of whole scalars.
+    private static func contains(_ part: [UInt8], in bytes: [UInt8]) -> Bool {
+        guard part.count <= bytes.count else { return false }
+        return (0...(bytes.count - part.count)).contains { bytes[$0...].starts(with: part) }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Testing
+
+@testable import FeatureFlags
+
+/// Damaged flag files: nothing crashes, and what comes out is well-formed.
+@Suite struct FuzzTests {
+    private static let seedDocument = #"""
+        {"$schema": "x", "metadata": {"flagSetId": "s", "version": 1.5e0, "ok": true},
+         "flags": {
+          "a": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off",
+                "targeting": {"if": [{"in": [{"var": "targetingKey"}, ["ada", "\u00e9\ud83d\ude00"]]}, "on",
+                  {"and": [{"!": [{"==": [{"var": ["app.v", 3]}, 4]}]}, {"or": [{"!=": [1, "1"]}, null]}]}, "off",
+                  {"fractional": [{"var": "x"}, ["on", 10], ["off", {"if": [true, 90, 0]}]]}]}},
+          "b": {"state": "DISABLED", "variants": {"x": {"k": [1, -2, 3.25, "t\n"]}}, "defaultVariant": null},
+          "c": {"state": "ENABLED", "variants": {"one": 1, "two": 2.5}, "defaultVariant": "one", "metadata": {"m": 7},
+                "targeting": {"fractional": [["one"], ["two", 3]]}}}}
+        """#
+
+    private static let pieces = [
+        "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "null", "true", "-", "1e9", "0.",
+        "999999999999999999999",
+        "\"targeting\"", "\"state\"", "\"variants\"", "{\"var\":", "{\"if\":[", "{\"fractional\":[", "\u{FEFF}", "\0",
+        "\n",
+        "\"DISABLED\"", "{\"==\":[[],", "e400",
+    ].map { Array($0.utf8) }
+
+    private func mutate(_ original: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = original
+        for _ in 0..<Int.random(in: 1...2, using: &generator) {
+            guard !bytes.isEmpty else { return bytes }
+            let index = Int.random(in: 0..<bytes.count, using: &generator)
+            let end = min(bytes.count, index + Int.random(in: 1...12, using: &generator))
+            switch Int.random(in: 0..<7, using: &generator) {
+            case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 1: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+            case 2: bytes.removeSubrange(index..<end)
+            case 3: bytes.insert(contentsOf: Self.pieces.randomElement(using: &generator) ?? [], at: index)
+            case 4: bytes.replaceSubrange(index..<end, with: Self.pieces.randomElement(using: &generator) ?? [])
+            case 5: bytes.insert(contentsOf: bytes[index..<end], at: Int.random(in: 0..<bytes.count, using: &generator))
+            default: bytes.removeSubrange(index...)
+            }
+        }
+        return bytes
+    }
+
+    private func checkEvaluations(of snapshot: FlagSnapshot) {
+        let contexts = [
+            EvaluationContext(),
+            EvaluationContext(targetingKey: "ada", attributes: ["x": "y", "app": ["v": 4], "on": [1, nil, [:]]]),
+        ]
+        for key in snapshot.keys + ["a", "b", "c", "none"] {
+            for context in contexts {
+                let resolution = snapshot.resolve(key, context: context)
+                #expect((resolution.value == nil) == (resolution.variant == nil))
+                #expect((resolution.errorCode != nil) == (resolution.reason == .error))
+                #expect((resolution.errorMessage != nil) == (resolution.errorCode != nil))
+                let details = snapshot.string(key, default: "caller", context: context)
+                #expect(details.variant != nil || details.value == "caller")
+            }
+        }
+    }
+
+    @Test func damagedFilesNeverCrashAndGiveWellFormedOutcomes() throws {
+        let seed = SeededGenerator.seedForThisRun()
+        var generator = SeededGenerator(seed: seed)
+        let original = Array(Self.seedDocument.utf8)
+        var refused = 0
+        var loaded = 0
+        for _ in 0..<4000 {
+            let bytes = mutate(original, &generator)
+            do throws(FlagError) {
+                let snapshot = try FlagSnapshot(json: Data(bytes), source: "fuzz")
+                loaded += 1
+                checkEvaluations(of: snapshot)
+                for error in snapshot.quarantined.values { #expect(error.location.line != nil) }
+            } catch {
+                refused += 1
+                #expect(error.code == .parseError, "FLAGS_TEST_SEED=\(seed)")
+                #expect((error.location.line ?? 0) > 0 && (error.location.column ?? 0) > 0, "FLAGS_TEST_SEED=\(seed)")
+            }
+        }
+        // Both ways have to be walked, or the mutations test nothing.
+        #expect(refused > 400 && loaded > 150, "refused \(refused), loaded \(loaded), FLAGS_TEST_SEED=\(seed)")
+    }
+
+    /// Foundation reads the same standard. What the one takes the other must take too, with the same meaning. Left out
+    /// is what the standard leaves to a parser (duplicate keys, lone surrogates, large numbers, byte order marks), and
+    /// the comma before a closing bracket, which Foundation takes and the standard does not.
+    @Test func whatIsJSONIsTheSameAsForFoundation() throws {
+        let seed = SeededGenerator.seedForThisRun()
+        var generator = SeededGenerator(seed: seed)
+        let original = Array(Self.seedDocument.utf8)
+        var accepted = 0
+        var refused = 0
+        for _ in 0..<2000 {
+            let bytes = mutate(original, &generator)
+            let text = String(decoding: bytes, as: UTF8.self)
+            let foundation = try? JSONDecoder().decode(DecodedValue.self, from: Data(bytes)).value
+            var warnings = FlagWarningList()
+            let own: FlagValue?
+            do throws(FlagError) {
+                own = try JSONParser.parse(SourceText(bytes: bytes, name: "fuzz"), warnings: &warnings).flagValue
+            } catch {
+                if error.message.contains("a comma stands before the closing bracket") { continue }
+                own = nil
+            }
+            guard warnings.warnings.isEmpty, !text.contains("\u{FEFF}"), !text.contains("e400") else { continue }
+            switch (own, foundation) {
+            case (let own?, let foundation?):
+                #expect(own.means(foundation), "FLAGS_TEST_SEED=\(seed) \(text)")
+                accepted += 1
+            case (nil, nil):
+                refused += 1
+            default:
+                Issue.record("one parser refuses this: FLAGS_TEST_SEED=\(seed) \(text)")
+            }
+        }
+        #expect(accepted > 100 && refused > 100, "accepted \(accepted), refused \(refused), FLAGS_TEST_SEED=\(seed)")
+    }
+}
+
+/// A value as Foundation's decoder sees it.
+private struct DecodedValue: Decodable {
+    let value: FlagValue
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            value = .null
+        } else if let bool = try? container.decode(Bool.self) {
+            value = .bool(bool)
+        } else if let int = try? container.decode(Int64.self) {
+            value = .int(int)
+        } else if let double = try? container.decode(Double.self) {
+            value = .double(double)
+        } else if let string = try? container.decode(String.self) {
+            value = .string(string)
+        } else if let list = try? container.decode([DecodedValue].self) {
+            value = .list(list.map(\.value))
+        } else {
+            value = .object(try container.decode([String: DecodedValue].self).mapValues(\.value))
+        }
+    }
+}
+
+extension FlagValue {
+    /// Whether the values are the same, where `1` and `1.0` are.
+    fileprivate func means(_ other: FlagValue) -> Bool {
+        switch (self, other) {
+        case (.list(let left), .list(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.means($1) }
+        case (.object(let left), .object(let right)):
+            left.count == right.count && left.allSatisfy { key, value in right[key].map { value.means($0) } ?? false }
+        default:
+            isStrictlyEqual(to: other)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import FeatureFlags
+
+/// The flags of a JSON text; the clock stands still at 1,700,000,000.
+func makeSnapshot(_ json: String) throws -> FlagSnapshot {
+    try FlagSnapshot(json: Data(json.utf8), source: "test.json", clock: { 1_700_000_000 })
+}
+
+/// A file with one flag `f` of the string variants `a`, `b`, `true` and `false`, default `b`, and the given targeting.
+func makeSnapshot(targeting: String) throws -> FlagSnapshot {
+    try makeSnapshot(
+        """
+        {"flags": {"f": {
+          "state": "ENABLED",
+          "variants": {"a": "A", "b": "B", "true": "yes", "false": "no"},
+          "defaultVariant": "b",
+          "targeting": \(targeting)
+        }}}
+        """
+    )
+}
+
+/// What a rule evaluates to. Fails if the rule quarantines its flag.
+func evaluate(
+    _ rule: String,
+    _ context: EvaluationContext = EvaluationContext(),
+    flagKey: String = "f"
+) throws -> FlagValue {
+    let source = try SourceText(bytes: Array(rule.utf8), name: "rule")
+    var warnings = FlagWarningList()
+    let node = try JSONParser.parse(source, warnings: &warnings)
+    let scope = EvaluationScope(flagKey: flagKey, context: context, clock: { 1_700_000_000 })
+    return try RuleCompiler(source: source).compile(node).evaluate(in: scope)
+}
+
+/// The error that loading the bytes gives.
+func loadingError(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws -> FlagError {
+    try #require(
+        throws: FlagError.self,
+        sourceLocation: sourceLocation,
+        performing: { _ = try FlagSnapshot(json: Data(bytes), source: "test.json") }
+    )
+}
+
+/// A generator whose numbers follow from its seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+
+    /// A seed that is new in every run and is printed; `FLAGS_TEST_SEED` brings an old one back.
+    static func seedForThisRun() -> UInt64 {
+        let given = ProcessInfo.processInfo.environment["FLAGS_TEST_SEED"].flatMap { UInt64($0) }
+        let seed = given ?? UInt64.random(in: 0...UInt64.max)
+        print("seed: FLAGS_TEST_SEED=\(seed)")
+        return seed
+    }
+}
+
+/// The repository's root, from this file's place in it.
+let repositoryRoot = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+/// A new empty directory that is removed when the body is done.
+func withTemporaryDirectory(_ body: (URL) throws -> Void) throws {
+    let directory = FileManager.default.temporaryDirectory
+        .appendingPathComponent("FeatureFlagsTests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer {
+        do { try FileManager.default.removeItem(at: directory) } catch { Issue.record(error) }
+    }
+    try body(directory)
+}
