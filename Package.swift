@@ -11,7 +11,9 @@ let package = Package(
     ],
     targets: [
         .target(name: "FeatureFlags", swiftSettings: settings),
+        .target(name: "HabitTracking", swiftSettings: settings),
         .testTarget(name: "FeatureFlagsTests", dependencies: ["FeatureFlags"], swiftSettings: settings),
+        .testTarget(name: "HabitTrackingTests", dependencies: ["HabitTracking"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
