@@ -1,0 +1,171 @@
+import Foundation
+import Synchronization
+
+/// A read transaction over an engine's snapshot.
+class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
+    let snapshot: Snapshot
+    let schema: Schema
+    let evaluatesPredicates: Bool
+    private let scope: SnapshotResolver<Snapshot>
+    private var isOpen = true
+
+    init(_ snapshot: Snapshot, schema: Schema, evaluatesPredicates: Bool) {
+        self.snapshot = snapshot
+        self.schema = schema
+        self.evaluatesPredicates = evaluatesPredicates
+        scope = SnapshotResolver(snapshot, schema)
+    }
+
+    convenience init<Engine>(_ snapshot: Snapshot, _ store: EngineStore<Engine>) {
+        self.init(snapshot, schema: store.schema, evaluatesPredicates: store.evaluatesPredicates)
+    }
+
+    /// Runs the transaction's closure; the models' relationship properties lead through this transaction meanwhile.
+    func run<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        defer { isOpen = false }
+        let result = try RelationshipScope.$current.withValue(scope) { try body(self) }
+        try scope.rethrow()
+        return result
+    }
+
+    func requireOpen() throws {
+        guard isOpen else {
+            throw HabitStoreError(
+                .transactionEnded,
+                "a transaction was used after its closure had ended; use it inside of the closure only"
+            )
+        }
+    }
+
+    func currentToken() throws -> HistoryToken {
+        try requireOpen()
+        return try StoreBookkeeping.lastToken(snapshot)
+    }
+
+    func information() throws -> StoreInformation {
+        try requireOpen()
+        return try StoreBookkeeping.information(snapshot)
+    }
+
+    func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
+        try requireOpen()
+        return try snapshot.withRow(entity: entity, id: id, body) != nil
+    }
+
+    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
+        try requireOpen()
+        return try PreparedFetch(descriptor, schema: schema, evaluatesPredicates: evaluatesPredicates) { predicate in
+            { [scope] row in try Self.evaluate(predicate, try M(row: &row), scope) }
+        }
+    }
+
+    private static func evaluate<M: PersistentModel>(
+        _ predicate: Predicate<M>,
+        _ model: M,
+        _ scope: SnapshotResolver<Snapshot>
+    ) throws -> Bool {
+        let result: Bool
+        do {
+            result = try predicate.evaluate(model)
+        } catch {
+            throw HabitStoreError(
+                .evaluationFailed,
+                "a predicate could not be evaluated, where Swift would trap or throw",
+                at: .init(entity: M.entity.name, id: model.id),
+                underlying: error
+            )
+        }
+        try scope.rethrow()
+        return result
+    }
+
+    func enumerateRows(
+        _ fetch: PreparedFetch,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws -> FetchStatistics {
+        try requireOpen()
+        return try QueryRunner(snapshot, schema).run(fetch.query, condition: fetch.condition, body)
+    }
+
+    func count(_ fetch: PreparedFetch) throws -> Int {
+        try requireOpen()
+        return try QueryRunner(snapshot, schema).count(fetch.query, condition: fetch.condition)
+    }
+
+    func explain(_ fetch: PreparedFetch) throws -> QueryExplanation {
+        try requireOpen()
+        let plan = try snapshot.plan(fetch.query)
+        let isNative = plan.filterIsExact && !fetch.query.hasOpaqueCondition
+        return QueryExplanation(
+            method: isNative ? .native : (plan.accessPath.hasPrefix("scan") ? .scan : .nativeAndResidual),
+            accessPath: plan.accessPath,
+            filter: fetch.filter.description,
+            evaluatesPredicate: fetch.query.hasOpaqueCondition,
+            orderIsNative: plan.orderIsExact
+        )
+    }
+
+    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
+        try requireOpen()
+        let floor = try StoreBookkeeping.historyFloor(snapshot)
+        guard token >= floor else {
+            throw HabitStoreError(
+                .historyExpired,
+                "the history up to token \(floor) was pruned; start from a full read and token \(floor) or later"
+            )
+        }
+        try snapshot.history(after: token.rawValue, body)
+    }
+}
+
+/// Follows the models' relationship properties through a snapshot. It is used by the thread that runs the transaction;
+/// the task-local value that holds it asks for `Sendable`.
+final class SnapshotResolver<Snapshot: EngineSnapshot>: RelationshipResolver, @unchecked Sendable {
+    private let snapshot: Snapshot
+    private let schema: Schema
+    private var failure: (any Error)?
+
+    init(_ snapshot: Snapshot, _ schema: Schema) {
+        self.snapshot = snapshot
+        self.schema = schema
+    }
+
+    /// Throws the first error that a relationship property could not.
+    func rethrow() throws {
+        if let failure {
+            self.failure = nil
+            throw failure
+        }
+    }
+
+    func record<D: PersistentModel>(_ type: D.Type, _ id: UUID) -> D? {
+        attempt {
+            try snapshot.withRow(entity: schema.position(of: type), id: id) { try D(row: &$0) }
+        } ?? nil
+    }
+
+    func records<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, [D]>, of owner: UUID) -> [D] {
+        attempt {
+            guard case .relationship(let entity, let position)? = schema.property(at: keyPath) else {
+                throw HabitStoreError(.unknownAttribute, "\(keyPath) is no relationship of the store's schema")
+            }
+            let relationship = schema.relationships[entity][position]
+            let ids = try snapshot.identifiers(
+                entity: relationship.destination,
+                attribute: relationship.attribute,
+                equalTo: .uuid(owner),
+                limit: nil
+            )
+            return ids.compactMap { record(D.self, $0) }
+        } ?? []
+    }
+
+    private func attempt<R>(_ body: () throws -> R) -> R? {
+        do {
+            return try body()
+        } catch {
+            if failure == nil { failure = error }
+            return nil
+        }
+    }
+}

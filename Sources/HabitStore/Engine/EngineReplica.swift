@@ -1,0 +1,89 @@
+import Foundation
+
+/// One moment of an engine's store, for replication.
+class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
+    let snapshot: Snapshot
+    let schema: Schema
+
+    init(_ snapshot: Snapshot, _ schema: Schema) {
+        self.snapshot = snapshot
+        self.schema = schema
+    }
+
+    func information() throws -> StoreInformation { try StoreBookkeeping.information(snapshot) }
+
+    func count(entity: Int) throws -> Int { try snapshot.count(snapshot.plan(BoundQuery(entity: entity))) }
+
+    func enumerate(entity: Int, after id: UUID?, _ body: (UUID, EncodedRecord) throws -> Bool) throws {
+        var query = BoundQuery(entity: entity)
+        if let id {
+            let path = BoundPath(variable: 0, hops: [])
+            let identifier = BoundExpression.attribute(path, position: 0, kind: .uuid, isOptional: false)
+            query.filter = .compare(.greater, identifier, .literal(.uuid(id)))
+        }
+        try QueryRunner(snapshot, schema).run(query) { row in
+            let record = try row.encoded()
+            return try body(try row.nextUUID(), record)
+        }
+    }
+
+    func record(entity: Int, id: UUID) throws -> EncodedRecord? {
+        try snapshot.withRow(entity: entity, id: id) { try $0.encoded() }
+    }
+
+    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
+        let floor = try StoreBookkeeping.historyFloor(snapshot)
+        guard token >= floor else {
+            throw HabitStoreError(.historyExpired, "the history up to token \(floor) was pruned")
+        }
+        try snapshot.history(after: token.rawValue, body)
+    }
+
+    func backfillState() throws -> String? { try snapshot.metadata(MetadataKey.backfill) }
+}
+
+/// The write transaction of a replication into an engine's store.
+final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapshot<Writer>, ReplicaTransaction {
+    func put(entity: Int, id: UUID, _ record: EncodedRecord) throws {
+        let layout = schema.entities[entity].layout
+        try record.withView(layout) { view in
+            if try snapshot.insert(entity: entity, id: id, record: view) { return }
+            guard let old = try self.record(entity: entity, id: id), old != record else { return }
+            try old.withView(layout) {
+                try snapshot.update(entity: entity, id: id, record: view, replacing: $0)
+            }
+        }
+    }
+
+    func remove(entity: Int, id: UUID) throws {
+        guard let old = try record(entity: entity, id: id) else { return }
+        try old.withView(schema.entities[entity].layout) {
+            try snapshot.delete(entity: entity, id: id, record: $0)
+        }
+    }
+
+    func append(_ transaction: HistoryTransaction) throws {
+        let last = try StoreBookkeeping.lastToken(snapshot)
+        guard transaction.token == last.next else {
+            throw HabitStoreError(
+                .internalInconsistency,
+                "history transaction \(transaction.token) cannot follow token \(last): one is missing or was applied"
+            )
+        }
+        try snapshot.append(transaction)
+    }
+
+    func adopt(lineage: UUID, floor: HistoryToken) throws {
+        try snapshot.pruneHistory(through: Int64.max)
+        try snapshot.setMetadata(MetadataKey.lineage, lineage.uuidString)
+        try snapshot.setMetadata(MetadataKey.historyFloor, String(floor.rawValue))
+        try snapshot.setMetadata(MetadataKey.lastToken, String(floor.rawValue))
+    }
+
+    func setRole(_ role: StoreRole, epoch: Int) throws {
+        try snapshot.setMetadata(MetadataKey.role, role.rawValue)
+        try snapshot.setMetadata(MetadataKey.epoch, String(epoch))
+    }
+
+    func setBackfillState(_ state: String?) throws { try snapshot.setMetadata(MetadataKey.backfill, state) }
+}

@@ -1,0 +1,188 @@
+import Foundation
+
+/// An embedded storage engine: it opens a file, and stores, finds and walks encoded records in transactions.
+///
+/// What records mean (uniqueness, delete rules, order, text form, history) is decided above, in one place. An engine
+/// must pass the conformance kit in `HabitStoreTesting`.
+public protocol StorageEngine: AnyObject, Sendable {
+    /// A consistent view of one moment.
+    associatedtype Snapshot: EngineSnapshot
+    /// The one write transaction at a time.
+    associatedtype Writer: EngineWriter
+
+    /// The file, or nil for an engine without one.
+    var path: String? { get }
+
+    /// Runs `body` over one snapshot, which no later write changes. Reads may run beside each other and beside a write.
+    func read<R>(_ body: (Snapshot) throws -> R) throws -> R
+
+    /// Runs `body` in the write transaction and makes it durable before it returns; a throw undoes all of it.
+    ///
+    /// - Throws: what `body` throws; ``HabitStoreError/Code/outcomeUnknown`` when the commit failed and the store must
+    ///   be read again to know.
+    func write<R>(_ body: (Writer) throws -> R) throws -> R
+
+    /// Checks the file's own structure and the indexes against the records; an empty result is a clean bill.
+    func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding]
+
+    /// Writes a consistent copy to a path at which there is nothing yet.
+    func backup(to path: String) throws
+
+    /// Closes the file. Later transactions throw ``HabitStoreError/Code/closed``.
+    func close()
+}
+
+/// A consistent view of one moment. Used on one thread at a time, and not after its transaction.
+public protocol EngineSnapshot: AnyObject {
+    /// How the engine goes about a query.
+    associatedtype Plan: EnginePlan
+
+    /// A value of the store's own bookkeeping, or nil.
+    func metadata(_ key: String) throws -> String?
+
+    /// Lends the record of an identifier to `body`; nil when there is none.
+    func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R?
+
+    /// How the engine would answer a query.
+    func plan(_ query: BoundQuery) throws -> Plan
+
+    /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
+    func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws
+
+    /// The number of records of a plan whose filter is exact, without decoding any.
+    func count(_ plan: Plan) throws -> Int
+
+    /// The identifiers of the records whose attribute equals `value` (for links: contains it), ascending. The attribute
+    /// is the first of an index.
+    func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID]
+
+    /// The number of the last history transaction; 0 when there has been none.
+    func lastToken() throws -> Int64
+
+    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws
+}
+
+/// The write transaction of an engine: a snapshot that sees its own changes.
+public protocol EngineWriter: EngineSnapshot {
+    /// Stores a record under an identifier that has none yet.
+    ///
+    /// - Returns: false, and nothing is changed, when there is one.
+    func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool
+
+    /// Replaces a record; `old` is what is stored.
+    func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws
+
+    /// Removes a record; `old` is what is stored.
+    func delete(entity: Int, id: UUID, record old: RecordView) throws
+
+    /// Sets a value of the store's own bookkeeping, or removes it.
+    func setMetadata(_ key: String, _ value: String?) throws
+
+    /// Appends to the history. Tokens arrive ascending.
+    func append(_ transaction: HistoryTransaction) throws
+
+    /// Forgets the history up to and including a number.
+    func pruneHistory(through token: Int64) throws
+}
+
+/// How an engine goes about a query, and how much of it is left to do above.
+public protocol EnginePlan {
+    /// Whether every candidate fulfils the filter; otherwise candidates are a superset, filtered above.
+    var filterIsExact: Bool { get }
+    /// Whether candidates come in the query's total order.
+    var orderIsExact: Bool { get }
+    /// Whether offset and limit are already applied.
+    var windowIsApplied: Bool { get }
+    /// The access path for people: `index Entry(habitID, date) range`, `scan Habit`.
+    var accessPath: String { get }
+}
+
+/// A query with its names resolved.
+public struct BoundQuery: Sendable {
+    /// One key of the order.
+    public struct SortKey: Sendable, Hashable {
+        /// The attribute.
+        public let position: Int
+        /// Whether small values, and nil, come first.
+        public let ascending: Bool
+
+        /// Makes a key.
+        public init(position: Int, ascending: Bool) {
+            self.position = position
+            self.ascending = ascending
+        }
+    }
+
+    /// The entity.
+    public var entity: Int
+    /// The filter.
+    public var filter: BoundExpression
+    /// The keys of the total order; the last one is the identifier.
+    public var order: [SortKey]
+    /// How many records are passed over.
+    public var offset: Int
+    /// How many records are wanted at most; nil for all.
+    public var limit: Int?
+    /// Whether a condition that engines do not see is left to do above, so that nothing may be cut or counted before.
+    public var hasOpaqueCondition: Bool
+
+    /// Makes a query. The identifier is appended to an order that does not end with it.
+    public init(
+        entity: Int,
+        filter: BoundExpression = .literal(.bool(true)),
+        order: [SortKey] = [],
+        offset: Int = 0,
+        limit: Int? = nil,
+        hasOpaqueCondition: Bool = false
+    ) {
+        self.entity = entity
+        self.filter = filter
+        self.order =
+            order.contains { $0.position == 0 } ? order : order + [SortKey(position: 0, ascending: true)]
+        self.offset = max(0, offset)
+        self.limit = limit
+        self.hasOpaqueCondition = hasOpaqueCondition
+    }
+}
+
+/// Something that a check found in a store.
+public struct StoreFinding: Sendable, Hashable, Codable {
+    /// How bad it is.
+    public enum Severity: String, Sendable, Hashable, Codable {
+        /// Odd data that is carried as it is: dangling references, duplicates, odd dates.
+        case anomaly
+        /// The store contradicts itself or is damaged.
+        case damage
+    }
+
+    /// How bad it is.
+    public let severity: Severity
+    /// The kind, a stable word: `danglingReference`, `indexEntryMissing`.
+    public let kind: String
+    /// The entity concerned.
+    public let entity: String?
+    /// The record concerned.
+    public let id: UUID?
+    /// The attribute concerned.
+    public let attribute: String?
+    /// One sentence, without the user's values.
+    public let message: String
+
+    /// Makes a finding.
+    public init(
+        _ severity: Severity,
+        _ kind: String,
+        _ message: String,
+        entity: String? = nil,
+        id: UUID? = nil,
+        attribute: String? = nil
+    ) {
+        self.severity = severity
+        self.kind = kind
+        self.message = message
+        self.entity = entity
+        self.id = id
+        self.attribute = attribute
+    }
+}

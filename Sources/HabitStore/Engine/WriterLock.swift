@@ -1,0 +1,29 @@
+import Foundation
+
+/// Lets one thread write at a time; a thread that already writes gets an error instead of waiting for itself for ever.
+public final class WriterLock: @unchecked Sendable {
+    private let lock = NSLock()
+    private let guardian = NSLock()
+    private var owner: Thread?
+
+    /// Makes a lock that nobody holds.
+    public init() {}
+
+    /// Runs `body` while holding the lock.
+    public func hold<R>(_ body: () throws -> R) throws -> R {
+        let current = Thread.current
+        guard guardian.withLock({ owner !== current }) else {
+            throw HabitStoreError(
+                .unsupported,
+                "a write transaction was begun inside of another one of the same store; use the one that is open"
+            )
+        }
+        lock.lock()
+        guardian.withLock { owner = current }
+        defer {
+            guardian.withLock { owner = nil }
+            lock.unlock()
+        }
+        return try body()
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+
+/// A snapshot of the engine in memory, and its write transaction: a copy of the state that becomes the state.
+public final class InMemoryTransaction: EngineWriter {
+    /// How a query is gone about: all records of the entity, by identifier.
+    public struct Plan: EnginePlan {
+        let query: BoundQuery
+        /// Nothing is filtered here.
+        public var filterIsExact: Bool { query.filter.isAlwaysTrue && !query.hasOpaqueCondition }
+        /// Records come by identifier.
+        public var orderIsExact: Bool { query.order.first == .init(position: 0, ascending: true) }
+        /// Nothing is cut here.
+        public var windowIsApplied: Bool { false }
+        /// Always a scan.
+        public let accessPath: String
+    }
+
+    var state: InMemoryEngine.State
+    private let schema: Schema
+
+    init(_ state: InMemoryEngine.State, _ schema: Schema) {
+        self.state = state
+        self.schema = schema
+    }
+
+    // MARK: Reading
+
+    /// A value of the store's own bookkeeping.
+    public func metadata(_ key: String) throws -> String? { state.metadata[key] }
+
+    /// Lends the record of an identifier.
+    public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
+        guard let record = state.entities[entity][id] else { return nil }
+        return try record.withView(schema.entities[entity].layout) { view in
+            var reader = view.reader
+            return try body(&reader)
+        }
+    }
+
+    /// All records of the entity.
+    public func plan(_ query: BoundQuery) throws -> Plan {
+        Plan(query: query, accessPath: "scan \(schema.entities[query.entity].name)")
+    }
+
+    /// Hands out all records of the entity, by identifier.
+    public func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws {
+        let entity = plan.query.entity
+        let layout = schema.entities[entity].layout
+        for id in state.entities[entity].identifiers {
+            let goesOn = try state.entities[entity][id]?.withView(layout) { view in
+                var reader = view.reader
+                return try body(&reader)
+            }
+            if goesOn == false { return }
+        }
+    }
+
+    /// The number of records of the entity.
+    public func count(_ plan: Plan) throws -> Int { state.entities[plan.query.entity].records.count }
+
+    /// Looks at every record.
+    public func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID] {
+        var found: [UUID] = []
+        let layout = schema.entities[entity].layout
+        for (id, record) in state.entities[entity].records {
+            let stored = try record.withView(layout) { try $0.value(at: attribute) }
+            if case .links(let links) = stored, case .uuid(let target) = value {
+                if links.contains(target) { found.append(id) }
+            } else if stored == value {
+                found.append(id)
+            }
+        }
+        found.sort { $0.isBefore($1) }
+        return limit.map { Array(found.prefix($0)) } ?? found
+    }
+
+    /// The number of the last history transaction.
+    public func lastToken() throws -> Int64 { state.history.last?.token.rawValue ?? 0 }
+
+    /// The history transactions after a number.
+    public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+        let first = state.history.partitioningIndex { $0.token.rawValue > token }
+        for transaction in state.history[first...] where try !body(transaction) { return }
+    }
+
+    // MARK: Writing
+
+    /// Stores a record under an identifier that has none yet.
+    public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
+        guard state.entities[entity][id] == nil else { return false }
+        state.entities[entity][id] = record.encoded()
+        return true
+    }
+
+    /// Replaces a record.
+    public func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
+        state.entities[entity][id] = record.encoded()
+    }
+
+    /// Removes a record.
+    public func delete(entity: Int, id: UUID, record old: RecordView) throws { state.entities[entity][id] = nil }
+
+    /// Sets a value of the store's own bookkeeping, or removes it.
+    public func setMetadata(_ key: String, _ value: String?) throws { state.metadata[key] = value }
+
+    /// Appends to the history.
+    public func append(_ transaction: HistoryTransaction) throws { state.history.append(transaction) }
+
+    /// Forgets the history up to a number.
+    public func pruneHistory(through token: Int64) throws { state.history.removeAll { $0.token.rawValue <= token } }
+}
+
+extension RandomAccessCollection {
+    /// The first position at which `isBehind` holds; it must hold from there on.
+    fileprivate func partitioningIndex(_ isBehind: (Element) throws -> Bool) rethrows -> Index {
+        var low = startIndex
+        var left = count
+        while left > 0 {
+            let middle = index(low, offsetBy: left / 2)
+            if try isBehind(self[middle]) {
+                left /= 2
+            } else {
+                low = index(after: middle)
+                left -= left / 2 + 1
+            }
+        }
+        return low
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+
+extension PredicateExpressions.Conjunction: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        .value(.all([try lowerValue(lhs, context), try lowerValue(rhs, context)]))
+    }
+}
+
+extension PredicateExpressions.Disjunction: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        .value(.or([try lowerValue(lhs, context), try lowerValue(rhs, context)]))
+    }
+}
+
+extension PredicateExpressions.Negation: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered { .value(.not(try lowerValue(wrapped, context))) }
+}
+
+extension PredicateExpressions.Equal: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        .value(try lowerEquality(lhs, rhs, .equal, context))
+    }
+}
+
+extension PredicateExpressions.NotEqual: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        .value(try lowerEquality(lhs, rhs, .notEqual, context))
+    }
+}
+
+private func lowerEquality(
+    _ left: Any,
+    _ right: Any,
+    _ comparison: FilterExpression.Comparison,
+    _ context: LoweringContext
+) throws -> FilterExpression {
+    let pair = (try lowerOperand(left, context), try lowerOperand(right, context))
+    switch pair {
+    case (.record(let path, _), .null), (.null, .record(let path, _)):
+        return comparison == .equal ? .not(.exists(path)) : .exists(path)
+    case (.constants(let values), .value(let expression)), (.value(let expression), .constants(let values)):
+        // A captured list of texts against a `[String]` attribute.
+        let texts = try values.map { value in
+            guard case .string(let text) = value else { throw NotLowerable() }
+            return text
+        }
+        return .compare(comparison, expression, .literal(.strings(texts)))
+    default:
+        return .compare(comparison, try value(pair.0), try value(pair.1))
+    }
+}
+
+private func value(_ lowered: Lowered) throws -> FilterExpression {
+    switch lowered {
+    case .value(let expression): return expression
+    case .null: return .literal(.null)
+    case .record, .collection, .constants, .range: throw NotLowerable()
+    }
+}
+
+extension PredicateExpressions.Comparison: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        // A type of the app's own may have an order of its own, which its raw values do not have.
+        guard LHS.Output.self is any NativelyOrdered.Type else { throw NotLowerable() }
+        if LHS.Output.self == String.self { context.texts.areOrdered = true }
+        let comparison: FilterExpression.Comparison
+        switch op {
+        case .lessThan: comparison = .less
+        case .lessThanOrEqual: comparison = .lessOrEqual
+        case .greaterThan: comparison = .greater
+        case .greaterThanOrEqual: comparison = .greaterOrEqual
+        @unknown default: throw NotLowerable()
+        }
+        return .value(.compare(comparison, try lowerValue(lhs, context), try lowerValue(rhs, context)))
+    }
+}
+
+extension PredicateExpressions.RangeExpressionContains: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        guard Element.Output.self is any NativelyOrdered.Type,
+            case .range(let lower, let upper, let includesUpper) = try lowerOperand(range, context)
+        else { throw NotLowerable() }
+        if Element.Output.self == String.self { context.texts.areOrdered = true }
+        let element = try lowerValue(element, context)
+        return .value(
+            .and([
+                .compare(.greaterOrEqual, element, lower),
+                .compare(includesUpper ? .lessOrEqual : .less, element, upper),
+            ])
+        )
+    }
+}
+
+extension PredicateExpressions.Conditional: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        .value(
+            .conditional(
+                try lowerValue(test, context),
+                try lowerValue(trueBranch, context),
+                try lowerValue(falseBranch, context)
+            )
+        )
+    }
+}
+
+extension PredicateExpressions.NilCoalesce: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        .value(.coalesce(try lowerValue(lhs, context), try lowerValue(rhs, context)))
+    }
+}
+
+extension PredicateExpressions.OptionalFlatMap: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        let wrapped = try lowerOperand(wrapped, context)
+        var inner = context
+        inner.bindings[variable.key] = wrapped
+        let transformed = try lowerOperand(transform, inner)
+        switch (wrapped, transformed) {
+        case (.null, _): return .null
+        case (_, .record), (_, .collection):
+            // nil all the way along: a path through a missing record leads to no record, its collections are empty.
+            guard case .record(let target, _) = transformed, case .record(let path, _) = wrapped,
+                target.leads(through: path)
+            else { throw NotLowerable() }
+            return transformed
+        case (.record(let path, _), .value(let expression)):
+            if case .attribute(let attribute) = expression, attribute.record.leads(through: path) {
+                return .value(expression)
+            }
+            return .value(.conditional(.exists(path), expression, .literal(.null)))
+        case (.value(let value), .value(let expression)):
+            if expression == value { return .value(expression) }
+            return .value(
+                .conditional(.compare(.notEqual, value, .literal(.null)), expression, .literal(.null))
+            )
+        default: throw NotLowerable()
+        }
+    }
+}
+
+extension PredicateExpressions.Arithmetic: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        // Swift gives infinity where a double overflows, and stores keep none: only whole numbers are lowered.
+        guard Output.self == Int.self else { throw NotLowerable() }
+        let operation: FilterExpression.Arithmetic
+        switch op {
+        case .add: operation = .add
+        case .subtract: operation = .subtract
+        case .multiply: operation = .multiply
+        @unknown default: throw NotLowerable()
+        }
+        return .value(.arithmetic(operation, try lowerValue(lhs, context), try lowerValue(rhs, context)))
+    }
+}
+
+extension PredicateExpressions.IntDivision: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        guard Output.self == Int.self else { throw NotLowerable() }
+        return .value(.arithmetic(.divide, try lowerValue(lhs, context), try lowerValue(rhs, context)))
+    }
+}
+
+extension PredicateExpressions.IntRemainder: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        guard Output.self == Int.self else { throw NotLowerable() }
+        return .value(.arithmetic(.remainder, try lowerValue(lhs, context), try lowerValue(rhs, context)))
+    }
+}
+
+extension PredicateExpressions.UnaryMinus: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        guard Output.self == Int.self else { throw NotLowerable() }
+        return .value(.arithmetic(.subtract, .literal(.int(0)), try lowerValue(wrapped, context)))
+    }
+}
+
+extension RecordPath {
+    /// Whether the path goes on from where another one ends, so that it leads nowhere when the other does.
+    fileprivate func leads(through other: RecordPath) -> Bool {
+        variable == other.variable && hops.starts(with: other.hops)
+    }
+}
+
+/// Types whose own `<` is the order of the values that are kept for them.
+private protocol NativelyOrdered {}
+extension Int: NativelyOrdered {}
+extension Double: NativelyOrdered {}
+extension String: NativelyOrdered {}
+extension Date: NativelyOrdered {}
+extension UUID: NativelyOrdered {}

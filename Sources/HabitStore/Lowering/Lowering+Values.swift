@@ -1,0 +1,162 @@
+import Foundation
+
+extension PredicateExpressions.Variable: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        guard let binding = context.bindings[key] else { throw NotLowerable() }
+        return binding
+    }
+}
+
+extension PredicateExpressions.NilLiteral: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered { .null }
+}
+
+extension PredicateExpressions.Value: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        let texts: [String]
+        switch value as Any {
+        case let text as String: texts = [text]
+        case let range as Swift.Range<String>: texts = [range.lowerBound, range.upperBound]
+        case let range as Swift.ClosedRange<String>: texts = [range.lowerBound, range.upperBound]
+        default: texts = []
+        }
+        if !texts.allSatisfy(\.isInNFC) { context.texts.hasOtherForms = true }
+        return try CapturedValue.lower(value)
+    }
+}
+
+/// Captured constants: everything that an attribute can be, lists and sets of it, and ranges.
+enum CapturedValue {
+    static func lower(_ captured: Any) throws -> Lowered {
+        if let value = try scalar(captured) { return value.isNull ? .null : .value(.literal(value)) }
+        if let range = captured as? any LowerableRange { return try range.lowered() }
+        if let members = captured as? any Collection {
+            var values: [Value] = []
+            for member in sequence(members) {
+                guard let value = try scalar(member) else { throw NotLowerable() }
+                values.append(value)
+            }
+            return .constants(values)
+        }
+        throw NotLowerable()
+    }
+
+    private static func sequence(_ collection: any Collection) -> [Any] { collection.map { $0 as Any } }
+
+    /// The value of a constant that an attribute could have; nil for anything else.
+    static func scalar(_ captured: Any) throws -> Value? {
+        switch captured {
+        case let text as String: return .string(text.normalizedToNFC())
+        case let convertible as any AttributeConvertible:
+            if type(of: convertible).attributeKind == .strings || type(of: convertible).attributeKind == .links {
+                return nil
+            }
+            // A constant such as NaN cannot be kept by a store, but a predicate may hold it: Swift then answers.
+            guard let value = try? convertible.attributeValue() else { throw NotLowerable() }
+            return value
+        default: return nil
+        }
+    }
+}
+
+/// Ranges of constants.
+protocol LowerableRange {
+    func lowered() throws -> Lowered
+}
+
+extension Range: LowerableRange {
+    func lowered() throws -> Lowered { try lowerRange(lowerBound, upperBound, includesUpper: false) }
+}
+
+extension ClosedRange: LowerableRange {
+    func lowered() throws -> Lowered { try lowerRange(lowerBound, upperBound, includesUpper: true) }
+}
+
+private func lowerRange(_ lower: Any, _ upper: Any, includesUpper: Bool) throws -> Lowered {
+    guard let lower = try CapturedValue.scalar(lower), let upper = try CapturedValue.scalar(upper) else {
+        throw NotLowerable()
+    }
+    return .range(lower: .literal(lower), upper: .literal(upper), includesUpper: includesUpper)
+}
+
+extension PredicateExpressions.Range: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        try lowerRangeExpression(lower, upper, includesUpper: false, context)
+    }
+}
+
+extension PredicateExpressions.ClosedRange: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        try lowerRangeExpression(lower, upper, includesUpper: true, context)
+    }
+}
+
+/// A range built inside of a predicate traps in Swift when its bounds are the wrong way round, which only constant
+/// bounds can rule out.
+private func lowerRangeExpression(
+    _ lower: Any,
+    _ upper: Any,
+    includesUpper: Bool,
+    _ context: LoweringContext
+) throws -> Lowered {
+    guard case .literal(let first) = try lowerValue(lower, context),
+        case .literal(let last) = try lowerValue(upper, context),
+        !first.isNull, !last.isNull, first.order(comparedWith: last) <= 0
+    else { throw NotLowerable() }
+    return .range(lower: .literal(first), upper: .literal(last), includesUpper: includesUpper)
+}
+
+extension PredicateExpressions.KeyPath: LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered {
+        switch try lowerOperand(root, context) {
+        case .record(let path, _): return try lowerProperty(of: path, context)
+        case .collection(let path, let variable, let condition):
+            let count = FilterExpression.count(path, variable: variable, condition)
+            switch kind {
+            case .collectionCount: return .value(count)
+            case .collectionIsEmpty: return .value(.compare(.equal, count, .literal(.int(0))))
+            default: throw NotLowerable()
+            }
+        case .value(let expression):
+            switch kind {
+            case .collectionCount: return .value(.length(expression))
+            case .collectionIsEmpty:
+                return .value(.compare(.equal, .length(expression), .literal(.int(0))))
+            default: return try lowerRawValue(of: expression)
+            }
+        case .constants, .range, .null: throw NotLowerable()
+        }
+    }
+
+    private func lowerProperty(of path: RecordPath, _ context: LoweringContext) throws -> Lowered {
+        guard let property = context.schema.property(at: keyPath) else { throw NotLowerable() }
+        switch property {
+        case .attribute(let entity, let position):
+            let attribute = context.schema.entities[entity].attributes[position]
+            // JSON values are compared by what they decode to, not by their bytes.
+            guard attribute.kind != .data || Output.self == Data.self || Output.self == Data?.self else {
+                throw NotLowerable()
+            }
+            return .value(.attribute(AttributePath(attribute.name, of: path)))
+        case .relationship(let entity, let position):
+            let relationship = context.schema.entities[entity].relationships[position]
+            guard relationship.isToOne else {
+                let collection = CollectionPath(relationship.name, of: path)
+                return .collection(collection, variable: context.depth + 1, .always)
+            }
+            return .record(RecordPath(variable: path.variable, hops: path.hops + [relationship.name]), optional: true)
+        }
+    }
+
+    /// `rawValue` of an enum attribute is what is stored.
+    private func lowerRawValue(of expression: FilterExpression) throws -> Lowered {
+        guard let type = Root.Output.self as? any AttributeEnum.Type, type.hasRawValue(keyPath) else {
+            throw NotLowerable()
+        }
+        return .value(expression)
+    }
+}
+
+extension AttributeEnum {
+    static func hasRawValue(_ keyPath: AnyKeyPath) -> Bool { keyPath == \Self.rawValue }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+/// Lowers Foundation's predicates to ``FilterExpression``.
+///
+/// Foundation's expression types are public so that they can be translated. Each of them conforms to
+/// ``LowerableExpression`` without conditions and casts its operands at run time, so that a construct that cannot be
+/// lowered only ever makes the predicate be evaluated instead.
+enum PredicateLowering {
+    /// The filter that means the same, or nil when the predicate holds a construct that must be evaluated.
+    static func lower<Model: PersistentModel>(_ predicate: Predicate<Model>, schema: Schema) -> FilterExpression? {
+        guard let expression = predicate.expression as? any LowerableExpression else { return nil }
+        var context = LoweringContext(schema: schema)
+        context.bindings[predicate.variable.key] = .record(RecordPath(), optional: false)
+        guard case .value(let filter) = try? expression.lower(context) else { return nil }
+        return context.texts.needSwiftsOrder ? nil : filter
+    }
+
+    /// Whether evaluating the predicate may end the process: on overflow of whole numbers, on division by zero, and on a
+    /// range whose bounds are the wrong way round.
+    ///
+    /// The names of an expression's nodes are all in the name of its type, also of those below a node that cannot be
+    /// lowered.
+    static func mayTrap<Model: PersistentModel>(_ predicate: Predicate<Model>) -> Bool {
+        let name = String(reflecting: type(of: predicate.expression))
+        let traps = ["IntDivision", "IntRemainder", "Range", "ClosedRange"].map { "PredicateExpressions.\($0)<" }
+        if traps.contains(where: name.contains) { return true }
+        return ["Arithmetic", "UnaryMinus"].contains { node in
+            name.ranges(of: "PredicateExpressions.\(node)<").contains { operands(name, from: $0.upperBound) }
+        }
+    }
+
+    /// Whether a whole number is among the operands of a node, which end with the bracket that closes it.
+    private static func operands(_ name: String, from start: String.Index) -> Bool {
+        var depth = 1
+        var end = start
+        while depth > 0, end < name.endIndex {
+            depth += name[end] == "<" ? 1 : (name[end] == ">" ? -1 : 0)
+            end = name.index(after: end)
+        }
+        return name[start..<end].contains("Swift.Int")
+    }
+}
+
+/// What an expression node is lowered to.
+enum Lowered {
+    /// A value or a condition.
+    case value(FilterExpression)
+    /// A record: the one asked for, one of a collection, or what to-one relationships lead to.
+    case record(RecordPath, optional: Bool)
+    /// The related records of a to-many relationship, those that fulfil a condition.
+    case collection(CollectionPath, variable: Int, FilterExpression)
+    /// Constants that something may be a member of.
+    case constants([Value])
+    /// A captured range.
+    case range(lower: FilterExpression, upper: FilterExpression, includesUpper: Bool)
+    /// nil.
+    case null
+}
+
+/// What was seen of texts on the way down.
+///
+/// Swift orders decomposed text in a way of its own, which is not even transitive. All stored text is in NFC, where that
+/// order is the order of the bytes; a captured constant may be in another form, and then Swift's answer must be Swift's.
+final class LoweredTexts {
+    var areOrdered = false
+    var hasOtherForms = false
+
+    var needSwiftsOrder: Bool { areOrdered && hasOtherForms }
+}
+
+/// What is known on the way down.
+struct LoweringContext {
+    let schema: Schema
+    let texts = LoweredTexts()
+    var bindings: [PredicateExpressions.VariableID: Lowered] = [:]
+    /// How many collection conditions are around; the number of the innermost variable.
+    var depth = 0
+}
+
+/// An expression node that may be lowered.
+protocol LowerableExpression {
+    func lower(_ context: LoweringContext) throws -> Lowered
+}
+
+/// The node, or what is in it, has no form in ``FilterExpression``: the predicate is evaluated instead.
+struct NotLowerable: Error {}
+
+/// Lowers an operand.
+func lowerOperand(_ operand: Any, _ context: LoweringContext) throws -> Lowered {
+    guard let lowerable = operand as? any LowerableExpression else { throw NotLowerable() }
+    return try lowerable.lower(context)
+}
+
+/// Lowers an operand to a value.
+func lowerValue(_ operand: Any, _ context: LoweringContext) throws -> FilterExpression {
+    switch try lowerOperand(operand, context) {
+    case .value(let expression): return expression
+    case .null: return .literal(.null)
+    case .record, .collection, .constants, .range: throw NotLowerable()
+    }
+}

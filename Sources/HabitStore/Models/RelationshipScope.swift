@@ -1,0 +1,54 @@
+import Foundation
+
+/// What the computed relationship properties of models read from: the transaction that runs on this task.
+///
+/// A store sets it while a transaction's closure runs. A model's relationship property is one line:
+/// `var habit: Habit? { RelationshipScope.one(\Entry.habit, habitID) }`.
+public enum RelationshipScope {
+    @TaskLocal static var current: (any RelationshipResolver)?
+
+    /// The record that a reference leads to, or nil when the reference is nil or dangles.
+    ///
+    /// - Precondition: a transaction is running on this task.
+    public static func one<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, D?>, _ reference: UUID?) -> D?
+    {
+        guard let reference else { return nil }
+        return resolver(keyPath).record(D.self, reference)
+    }
+
+    /// The records that links lead to, ascending by identifier, dangling links left out.
+    ///
+    /// - Precondition: a transaction is running on this task.
+    public static func linked<M: PersistentModel, D: PersistentModel>(
+        _ keyPath: KeyPath<M, [D]>,
+        _ links: Set<UUID>
+    ) -> [D] {
+        let resolver = resolver(keyPath)
+        return links.sorted { $0.isBefore($1) }.compactMap { resolver.record(D.self, $0) }
+    }
+
+    /// The records on the other side that refer to the record `owner`, ascending by identifier.
+    ///
+    /// - Precondition: a transaction is running on this task.
+    public static func many<M: PersistentModel, D: PersistentModel>(
+        _ keyPath: KeyPath<M, [D]>,
+        of owner: UUID
+    ) -> [D] {
+        resolver(keyPath).records(keyPath, of: owner)
+    }
+
+    private static func resolver(_ keyPath: AnyKeyPath) -> any RelationshipResolver {
+        guard let current else {
+            preconditionFailure(
+                "the relationship \(keyPath) was read outside of a transaction; read it inside store.read { … }"
+            )
+        }
+        return current
+    }
+}
+
+/// Follows relationships inside one transaction. Getters cannot throw: an error is kept and thrown by the transaction.
+protocol RelationshipResolver: AnyObject, Sendable {
+    func record<D: PersistentModel>(_ type: D.Type, _ id: UUID) -> D?
+    func records<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, [D]>, of owner: UUID) -> [D]
+}

@@ -1,0 +1,57 @@
+extension BoundExpression {
+    /// The conditions that must all hold and by which an engine may narrow its search: those before the first that can
+    /// fail where Swift would trap, since narrowing by a later one would pass over records whose failure Swift reports.
+    public var narrowingConditions: [BoundExpression] {
+        guard case .and(let parts) = self else { return canFail ? [] : [self] }
+        return Array(parts.prefix { !$0.canFail })
+    }
+
+    /// Whether evaluating it can fail.
+    public var canFail: Bool {
+        switch self {
+        case .literal, .attribute, .exists: return false
+        case .arithmetic: return true
+        case .not(let inner), .isIn(let inner, _), .length(let inner): return inner.canFail
+        case .and(let parts), .or(let parts): return parts.contains { $0.canFail }
+        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right):
+            return left.canFail || right.canFail
+        case .some(_, let inner), .every(_, let inner), .count(_, let inner): return inner.canFail
+        case .conditional(let test, let first, let second): return test.canFail || first.canFail || second.canFail
+        }
+    }
+
+    /// Whether every record fulfils it.
+    public var isAlwaysTrue: Bool {
+        switch self {
+        case .literal(.bool(true)): return true
+        case .and(let parts): return parts.allSatisfy(\.isAlwaysTrue)
+        default: return false
+        }
+    }
+
+    /// A condition of the form `attribute of the record asked for, comparison, constant`, turned so that the attribute
+    /// is on the left; the shape that indexes answer.
+    public var rootComparison: (position: Int, comparison: FilterExpression.Comparison, value: Value)? {
+        guard case .compare(let comparison, let left, let right) = self else { return nil }
+        switch (left, right) {
+        case (.attribute(let path, let position, _, _), .literal(let value)) where path.isRoot:
+            return (position, comparison, value)
+        case (.literal(let value), .attribute(let path, let position, _, _)) where path.isRoot:
+            return (position, comparison.turned, value)
+        default: return nil
+        }
+    }
+}
+
+extension FilterExpression.Comparison {
+    /// The comparison with its sides exchanged.
+    public var turned: FilterExpression.Comparison {
+        switch self {
+        case .equal, .notEqual: return self
+        case .less: return .greater
+        case .lessOrEqual: return .greaterOrEqual
+        case .greater: return .less
+        case .greaterOrEqual: return .lessOrEqual
+        }
+    }
+}

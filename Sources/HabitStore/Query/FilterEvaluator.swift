@@ -1,0 +1,208 @@
+import Foundation
+
+/// A record as the evaluator sees it: values by position.
+public protocol RecordAccess {
+    /// The value of the attribute at a position.
+    func value(at position: Int) throws -> Value
+}
+
+/// What the evaluator needs of a transaction to follow relationships.
+public protocol RelatedRecords {
+    /// The record of an identifier, or nil.
+    func related(entity: Int, id: UUID) throws -> (any RecordAccess)?
+    /// The identifiers of the records whose reference or links in `attribute` lead to `id`, ascending.
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID) throws -> [UUID]
+}
+
+/// Evaluates bound expressions over records, the way Swift would: the meaning that every engine's shortcut must match.
+public struct FilterEvaluator {
+    let records: any RelatedRecords
+
+    /// An evaluator that follows relationships in `records`.
+    public init(_ records: any RelatedRecords) { self.records = records }
+
+    /// Whether a record fulfils a condition.
+    ///
+    /// - Throws: ``HabitStoreError/Code/evaluationFailed`` where Swift would trap.
+    public func matches(_ condition: BoundExpression, _ record: any RecordAccess) throws -> Bool {
+        try holds(condition, [0: record])
+    }
+
+    private typealias Environment = [Int: any RecordAccess]
+
+    private func holds(_ expression: BoundExpression, _ environment: Environment) throws -> Bool {
+        if case .bool(let result) = try evaluate(expression, environment) { return result }
+        return false
+    }
+
+    private func evaluate(_ expression: BoundExpression, _ environment: Environment) throws -> Value {
+        switch expression {
+        case .literal(let value): return value
+        case .attribute(let path, let position, _, _):
+            return try follow(path, environment)?.value(at: position) ?? .null
+        case .exists(let path): return .bool(try follow(path, environment) != nil)
+        case .not(let inner): return .bool(try !holds(inner, environment))
+        case .and(let parts): return .bool(try parts.allSatisfy { try holds($0, environment) })
+        case .or(let parts): return .bool(try parts.contains { try holds($0, environment) })
+        case .compare(let comparison, let left, let right):
+            return .bool(comparison.holds(try evaluate(left, environment), try evaluate(right, environment)))
+        case .isIn(let member, let values): return .bool(values.contains(try evaluate(member, environment)))
+        case .text(let test, let text, let part):
+            return .bool(test.holds(try evaluate(text, environment), try evaluate(part, environment)))
+        case .some(let collection, let inner):
+            return .bool(try members(collection, environment) { try !holds(inner, $0) } == false)
+        case .every(let collection, let inner):
+            return .bool(try members(collection, environment) { try holds(inner, $0) })
+        case .count(let collection, let inner):
+            var count: Int64 = 0
+            _ = try members(collection, environment) {
+                if try holds(inner, $0) { count += 1 }
+                return true
+            }
+            return .int(count)
+        case .length(let inner): return try evaluate(inner, environment).length
+        case .coalesce(let first, let second):
+            let value = try evaluate(first, environment)
+            return value.isNull ? try evaluate(second, environment) : value
+        case .conditional(let test, let first, let second):
+            return try evaluate(try holds(test, environment) ? first : second, environment)
+        case .arithmetic(let operation, let left, let right):
+            return try operation.apply(try evaluate(left, environment), try evaluate(right, environment))
+        }
+    }
+
+    private func follow(_ path: BoundPath, _ environment: Environment) throws -> (any RecordAccess)? {
+        var record = environment[path.variable]
+        for hop in path.hops {
+            guard case .uuid(let id)? = try record?.value(at: hop.attribute) else { return nil }
+            record = try records.related(entity: hop.destination, id: id)
+        }
+        return record
+    }
+
+    /// Calls `body` for each related record until it returns false.
+    ///
+    /// - Returns: whether all calls returned true.
+    private func members(
+        _ collection: BoundCollection,
+        _ environment: Environment,
+        _ body: (Environment) throws -> Bool
+    ) throws -> Bool {
+        guard let owner = try follow(collection.path, environment) else { return true }
+        for id in try identifiers(collection, owner) {
+            guard let member = try records.related(entity: collection.destination, id: id) else { continue }
+            var inner = environment
+            inner[collection.variable] = member
+            guard try body(inner) else { return false }
+        }
+        return true
+    }
+
+    private func identifiers(_ collection: BoundCollection, _ owner: any RecordAccess) throws -> [UUID] {
+        switch collection.storage {
+        case .linked(let attribute):
+            guard case .links(let ids) = try owner.value(at: attribute) else { return [] }
+            return ids
+        case .referring(let attribute), .linking(let attribute):
+            guard case .uuid(let id) = try owner.value(at: 0) else { return [] }
+            return try records.identifiers(entity: collection.destination, attribute: attribute, referringTo: id)
+        }
+    }
+}
+
+extension FilterExpression.Comparison {
+    /// Whether the comparison holds; nil equals nil only, and an order comparison with nil is false.
+    func holds(_ left: Value, _ right: Value) -> Bool {
+        switch self {
+        case .equal: return left == right
+        case .notEqual: return left != right
+        case .less: return !left.isNull && !right.isNull && left.order(comparedWith: right) < 0
+        case .lessOrEqual: return !left.isNull && !right.isNull && left.order(comparedWith: right) <= 0
+        case .greater: return !left.isNull && !right.isNull && left.order(comparedWith: right) > 0
+        case .greaterOrEqual: return !left.isNull && !right.isNull && left.order(comparedWith: right) >= 0
+        }
+    }
+}
+
+extension FilterExpression.TextTest {
+    /// Whether the test holds; false with nil.
+    func holds(_ text: Value, _ part: Value) -> Bool {
+        if case .links(let ids) = text, case .uuid(let id) = part { return self == .contains && ids.contains(id) }
+        guard case .string(let part) = part else { return false }
+        if case .strings(let texts) = text { return self == .contains && texts.contains(part) }
+        guard case .string(let text) = text else { return false }
+        switch self {
+        case .contains: return text.containsCharacters(part)
+        case .beginsWith: return text.starts(with: part)
+        case .endsWith: return text.reversed().starts(with: part.reversed())
+        case .searches: return text.localizedStandardContains(part)
+        }
+    }
+}
+
+extension String {
+    /// Whether the Characters of `part` occur one after the other, as `Collection.contains(_:)` has it.
+    func containsCharacters(_ part: String) -> Bool {
+        if part.isEmpty { return true }
+        return firstRange(of: part) != nil
+    }
+
+    private func firstRange(of part: String) -> Range<Index>? {
+        ranges(of: part).first
+    }
+}
+
+extension Value {
+    /// The number of Characters, texts, links or bytes; null for values that have no length.
+    var length: Value {
+        switch self {
+        case .string(let text): return .int(Int64(text.count))
+        case .strings(let texts): return .int(Int64(texts.count))
+        case .links(let ids): return .int(Int64(ids.count))
+        case .data(let bytes): return .int(Int64(bytes.count))
+        case .null, .bool, .int, .double, .date, .uuid: return .null
+        }
+    }
+}
+
+extension FilterExpression.Arithmetic {
+    /// The result; nil with nil.
+    ///
+    /// - Throws: ``HabitStoreError/Code/evaluationFailed`` on overflow and division by zero, where Swift traps, and where
+    ///   a double becomes infinite or NaN, which have no place in an order.
+    func apply(_ left: Value, _ right: Value) throws -> Value {
+        switch (left, right) {
+        case (.int(let a), .int(let b)):
+            let (result, overflow): (Int64, Bool)
+            switch self {
+            case .add: (result, overflow) = a.addingReportingOverflow(b)
+            case .subtract: (result, overflow) = a.subtractingReportingOverflow(b)
+            case .multiply: (result, overflow) = a.multipliedReportingOverflow(by: b)
+            case .divide: (result, overflow) = a.dividedReportingOverflow(by: b)
+            case .remainder: (result, overflow) = a.remainderReportingOverflow(dividingBy: b)
+            }
+            guard !overflow else {
+                throw HabitStoreError(
+                    .evaluationFailed,
+                    "arithmetic in a filter overflowed or divided by zero, where Swift would trap"
+                )
+            }
+            return .int(result)
+        case (.double(let a), .double(let b)):
+            let result: Double
+            switch self {
+            case .add: result = a + b
+            case .subtract: result = a - b
+            case .multiply: result = a * b
+            case .divide: result = a / b
+            case .remainder: result = a.truncatingRemainder(dividingBy: b)
+            }
+            guard result.isFinite else {
+                throw HabitStoreError(.evaluationFailed, "arithmetic in a filter gave infinity or no number at all")
+            }
+            return .double(result == 0 ? 0 : result)
+        case (.null, _), (_, .null): return .null
+        default: throw HabitStoreError(.invalidQuery, "arithmetic needs two numbers of one kind")
+        }
+    }
+}

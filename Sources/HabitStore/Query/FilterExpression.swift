@@ -1,0 +1,144 @@
+import Foundation
+
+/// A condition on records, or a value computed from them: what every predicate and every filter text is lowered to.
+///
+/// It is meant the way Swift means it: a condition is true or false, never unknown; nil equals nil and nothing else; an
+/// order comparison with nil is false. Names are the schema's, so it can be kept in a file, and be bound to any schema
+/// that has them.
+public indirect enum FilterExpression: Sendable, Hashable {
+    /// A constant.
+    case literal(Value)
+    /// An attribute of the record asked for, or of one that to-one relationships lead to; nil when one of them is nil.
+    case attribute(AttributePath)
+    /// Whether to-one relationships lead to a record.
+    case exists(RecordPath)
+    /// The opposite.
+    case not(FilterExpression)
+    /// Whether all hold; true when there is none.
+    case and([FilterExpression])
+    /// Whether one holds; false when there is none.
+    case or([FilterExpression])
+    /// A comparison of two values.
+    case compare(Comparison, FilterExpression, FilterExpression)
+    /// Whether the value is one of the constants.
+    case isIn(FilterExpression, [Value])
+    /// A test of text, or, by ``TextTest/contains``, of a list of texts or of links.
+    case text(TextTest, FilterExpression, FilterExpression)
+    /// Whether one of the related records fulfils a condition, in which it is the record of that variable number.
+    case some(CollectionPath, variable: Int, FilterExpression)
+    /// Whether all related records fulfil a condition; true when there is none.
+    case every(CollectionPath, variable: Int, FilterExpression)
+    /// How many of the related records fulfil a condition.
+    case count(CollectionPath, variable: Int, FilterExpression)
+    /// The number of Characters of a text, of texts in a list, of bytes; nil for nil.
+    case length(FilterExpression)
+    /// The first value, or the second when it is nil.
+    case coalesce(FilterExpression, FilterExpression)
+    /// The second value when the first holds, else the third.
+    case conditional(FilterExpression, FilterExpression, FilterExpression)
+    /// Arithmetic on two values of one kind; nil when one is nil.
+    case arithmetic(Arithmetic, FilterExpression, FilterExpression)
+
+    /// The comparisons.
+    public enum Comparison: String, Sendable, Hashable, Codable {
+        /// Both are equal; nil equals nil.
+        case equal = "=="
+        /// They are not equal.
+        case notEqual = "!="
+        /// The first stands before the second; false with nil.
+        case less = "<"
+        /// It stands before it or is equal; false with nil.
+        case lessOrEqual = "<="
+        /// The first stands behind the second; false with nil.
+        case greater = ">"
+        /// It stands behind it or is equal; false with nil.
+        case greaterOrEqual = ">="
+    }
+
+    /// The tests of text. Text is compared by Characters, as Swift does.
+    public enum TextTest: String, Sendable, Hashable, Codable {
+        /// The text occurs in it; in a list of texts or of links: the element is one of them.
+        case contains = "CONTAINS"
+        /// It begins with the text.
+        case beginsWith = "BEGINSWITH"
+        /// It ends with the text.
+        case endsWith = "ENDSWITH"
+        /// The text occurs in it, letter case and diacritics aside.
+        case searches = "CONTAINS[cd]"
+    }
+
+    /// The arithmetic operations; what Swift traps on is an error.
+    public enum Arithmetic: String, Sendable, Hashable, Codable {
+        /// Sum.
+        case add = "+"
+        /// Difference.
+        case subtract = "-"
+        /// Product.
+        case multiply = "*"
+        /// Quotient; of whole numbers, rounded towards zero.
+        case divide = "/"
+        /// Remainder of whole numbers, with the sign of the first.
+        case remainder = "%"
+    }
+
+    /// No condition.
+    public static let always = FilterExpression.literal(.bool(true))
+    /// A condition that nothing fulfils.
+    public static let never = FilterExpression.literal(.bool(false))
+
+    /// Whether all of the conditions hold: conditions are composed here, where the type checker sets no limit.
+    public static func all(_ conditions: [FilterExpression]) -> FilterExpression {
+        let parts = conditions.flatMap { condition -> [FilterExpression] in
+            if case .and(let inner) = condition { return inner }
+            return condition == .always ? [] : [condition]
+        }
+        return parts.count == 1 ? parts[0] : (parts.isEmpty ? .always : .and(parts))
+    }
+
+    /// Whether one of the conditions holds.
+    public static func any(_ conditions: [FilterExpression]) -> FilterExpression {
+        conditions.count == 1 ? conditions[0] : .or(conditions)
+    }
+}
+
+/// To-one relationships, one after the other, from a variable's record. Variable 0 is the record asked for.
+public struct RecordPath: Sendable, Hashable, Codable {
+    /// The variable: 0 for the record asked for, others are bound by collection conditions.
+    public var variable: Int
+    /// Names of to-one relationships.
+    public var hops: [String]
+
+    /// Makes a path.
+    public init(variable: Int = 0, hops: [String] = []) {
+        self.variable = variable
+        self.hops = hops
+    }
+}
+
+/// An attribute at the end of a ``RecordPath``.
+public struct AttributePath: Sendable, Hashable, Codable {
+    /// The record.
+    public var record: RecordPath
+    /// The attribute's name.
+    public var attribute: String
+
+    /// Makes a path.
+    public init(_ attribute: String, of record: RecordPath = RecordPath()) {
+        self.record = record
+        self.attribute = attribute
+    }
+}
+
+/// A to-many or many-to-many relationship at the end of a ``RecordPath``; empty when the path leads to no record.
+public struct CollectionPath: Sendable, Hashable, Codable {
+    /// The record.
+    public var record: RecordPath
+    /// The relationship's name.
+    public var relationship: String
+
+    /// Makes a path.
+    public init(_ relationship: String, of record: RecordPath = RecordPath()) {
+        self.record = record
+        self.relationship = relationship
+    }
+}

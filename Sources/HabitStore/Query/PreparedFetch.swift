@@ -1,0 +1,128 @@
+import Foundation
+
+/// A fetch made ready for one transaction: lowered and bound, with what could not be lowered kept as a condition on the
+/// decoded model.
+public struct PreparedFetch {
+    /// A condition that engines do not know; it reads the row from its beginning.
+    public typealias Condition = (inout AttributeReader) throws -> Bool
+
+    /// What the engine sees.
+    public let query: BoundQuery
+    /// The filter's text form, for `explain`.
+    public let filter: FilterExpression
+    /// The predicate, when Foundation must evaluate it.
+    public let condition: Condition?
+
+    /// Prepares a query without a Swift type.
+    public init(_ query: RecordQuery, schema: Schema) throws {
+        self.query = try query.bound(to: schema)
+        filter = query.filter
+        condition = nil
+    }
+
+    /// - Parameters:
+    ///   - evaluatesPredicates: whether Foundation evaluates every predicate, as the in-memory reference does; those
+    ///     whose arithmetic would end the process are evaluated here all the same.
+    ///   - evaluate: makes a condition of a predicate.
+    init<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>,
+        schema: Schema,
+        evaluatesPredicates: Bool,
+        evaluate: (Predicate<Model>) -> Condition
+    ) throws {
+        let entity = try schema.position(of: Model.self)
+        var conditions = [descriptor.filter]
+        var condition: Condition?
+        if let predicate = descriptor.predicate {
+            if !evaluatesPredicates || PredicateLowering.mayTrap(predicate),
+                let lowered = PredicateLowering.lower(predicate, schema: schema)
+            {
+                conditions.append(lowered)
+            } else if PredicateLowering.mayTrap(predicate) {
+                throw HabitStoreError(
+                    .unsupported,
+                    "this predicate calculates with whole numbers, or makes a range, beside a construct that only "
+                        + "Foundation can evaluate, which ends the process on overflow; move one of them out of it",
+                    at: .init(entity: Model.entity.name)
+                )
+            } else {
+                condition = evaluate(predicate)
+            }
+        }
+        let order = try descriptor.order(in: schema)
+        if let cursor = descriptor.cursor {
+            let total = BoundQuery(entity: entity, order: order).order
+            conditions.append(try cursor.condition(total, entity: schema.entities[entity]))
+        }
+        self.condition = condition
+        filter = .all(conditions)
+        query = BoundQuery(
+            entity: entity,
+            filter: try filter.bound(to: schema, entity: entity),
+            order: order,
+            offset: descriptor.fetchOffset,
+            limit: descriptor.fetchLimit,
+            hasOpaqueCondition: condition != nil
+        )
+    }
+}
+
+extension FetchDescriptor {
+    /// The keys of the order; the identifier is not appended yet.
+    func order(in schema: Schema) throws -> [BoundQuery.SortKey] {
+        try sortBy.map { try Self.sortKey($0, schema: schema) }
+    }
+
+    private static func sortKey(_ descriptor: SortDescriptor<Model>, schema: Schema) throws -> BoundQuery.SortKey {
+        #if canImport(Darwin)
+        if let comparator = descriptor.stringComparator, comparator != .lexical {
+            throw HabitStoreError(
+                .unsupported,
+                "text is ordered by its UTF-8 bytes; use SortDescriptor(…, comparator: .lexical)"
+            )
+        }
+        #endif
+        guard let keyPath = descriptor.keyPath, case .attribute(_, let position)? = schema.property(at: keyPath) else {
+            throw HabitStoreError(
+                .unsupported,
+                "only a stored attribute of \(Model.entity.name) can be sorted by",
+                at: .init(entity: Model.entity.name)
+            )
+        }
+        return .init(position: position, ascending: descriptor.order == .forward)
+    }
+}
+
+extension PageCursor {
+    /// The condition that a record stands behind this place in an order.
+    func condition(_ order: [BoundQuery.SortKey], entity: EntityDescription) throws -> FilterExpression {
+        guard keys.count == order.count else {
+            throw HabitStoreError(.invalidQuery, "the page cursor belongs to another order; start from the first page")
+        }
+        var alternatives: [FilterExpression] = []
+        var equal: [FilterExpression] = []
+        for (key, value) in zip(order, keys) {
+            let attribute = FilterExpression.attribute(AttributePath(entity.attributes[key.position].name))
+            alternatives.append(.all(equal + [Self.behind(value, attribute, ascending: key.ascending)]))
+            equal.append(.compare(.equal, attribute, .literal(value)))
+        }
+        return .any(alternatives)
+    }
+
+    private static func behind(
+        _ value: Value,
+        _ attribute: FilterExpression,
+        ascending: Bool
+    ) -> FilterExpression {
+        switch (value.isNull, ascending) {
+        case (true, true): return .compare(.notEqual, attribute, .literal(.null))
+        case (true, false): return .never
+        case (false, true): return .compare(.greater, attribute, .literal(value))
+        case (false, false):
+            return .or([
+                .compare(.less, attribute, .literal(value)),
+                .compare(.equal, attribute, .literal(.null)),
+            ])
+        }
+    }
+}

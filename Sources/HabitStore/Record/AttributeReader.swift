@@ -1,0 +1,252 @@
+import Foundation
+
+/// Hands out a record's attributes one after the other, in their declared order.
+///
+/// It reads an encoded record where it lies, or the columns of an engine's row. Neither is trusted: a value of another
+/// kind, or null where the schema does not allow it, is thrown as ``HabitStoreError/Code/corrupt``. It is valid as long
+/// as the row is that it was made from.
+public struct AttributeReader: RecordAccess {
+    @usableFromInline let bytes: UnsafeRawBufferPointer
+    @usableFromInline let columns: (any AttributeColumns)?
+    @usableFromInline unowned(unsafe) let layout: RecordLayout
+    @usableFromInline var field = 0
+    @usableFromInline var position: Int
+
+    /// Reads an encoded record.
+    ///
+    /// - Important: the layout is not kept alive; the schema that it belongs to must outlive the reader.
+    @inlinable
+    public init(_ bytes: UnsafeRawBufferPointer, layout: RecordLayout) {
+        self.bytes = bytes
+        self.layout = layout
+        columns = nil
+        position = layout.firstSlot
+    }
+
+    /// Reads the columns of a row.
+    @inlinable
+    public init(_ columns: any AttributeColumns, layout: RecordLayout) {
+        bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+        self.layout = layout
+        self.columns = columns
+        position = 0
+    }
+
+    /// Whether there is an encoded record; asked first, so that reading one never touches the other reference.
+    @inlinable var isEncoded: Bool { bytes.baseAddress != nil }
+
+    /// Starts again at the first attribute.
+    @inlinable
+    public mutating func rewind() {
+        field = 0
+        position = isEncoded ? layout.firstSlot : 0
+    }
+
+    // MARK: By position
+
+    /// The value of the attribute at a position, without its Swift type.
+    public func value(at position: Int) throws -> Value {
+        if !isEncoded, let columns { return try columns.value(position) }
+        return try RecordView(trusting: bytes, layout: layout).value(at: position)
+    }
+
+    /// The identifier, which is every record's first attribute.
+    public func identifier() throws -> UUID {
+        if !isEncoded, let columns { return try columns.uuid(0) }
+        return try RecordView(trusting: bytes, layout: layout).identifier()
+    }
+
+    /// The whole record, encoded, as a copy that owns its bytes.
+    public func encoded() throws -> EncodedRecord {
+        if !isEncoded, let columns { return try columns.encoded() }
+        return EncodedRecord(copying: bytes)
+    }
+
+    // MARK: In order
+
+    /// Whether the next attribute, of this kind, is null; when it is, it is passed over.
+    @inlinable
+    public mutating func skipNull(_ kind: AttributeKind) throws -> Bool {
+        if !isEncoded, let columns {
+            // Links are never null, and have no column of their own.
+            guard kind != .links, field < layout.kinds.count, try columns.isNull(field) else { return false }
+        } else {
+            guard isNullInBytes else { return false }
+            position &+= RecordLayout.slotSize(kind)
+        }
+        field &+= 1
+        return true
+    }
+
+    @inlinable var isNullInBytes: Bool {
+        let offset = RecordLayout.headerSize &+ field &>> 3
+        return offset >= bytes.count || bytes[offset] & (1 &<< UInt8(truncatingIfNeeded: field & 7)) != 0
+    }
+
+    /// The offset of the next slot in an encoded record.
+    @inlinable
+    mutating func takeSlot(_ size: Int) throws -> Int {
+        if isNullInBytes { throw RecordView.unexpectedNull }
+        let offset = position
+        guard offset &+ size <= bytes.count else { throw RecordView.outOfBounds }
+        position = offset &+ size
+        field &+= 1
+        return offset
+    }
+
+    /// The number of the next column.
+    @inlinable
+    mutating func takeColumn() throws -> Int {
+        let column = field
+        guard column < layout.kinds.count else { throw RecordView.outOfBounds }
+        field &+= 1
+        return column
+    }
+
+    @inlinable
+    mutating func takeVariable() throws -> UnsafeRawBufferPointer {
+        let slot = try takeSlot(8)
+        let start = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: slot, as: UInt32.self)))
+        let count = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: slot &+ 4, as: UInt32.self)))
+        guard start &+ count <= bytes.count else { throw RecordView.outOfBounds }
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<start &+ count])
+    }
+
+    /// The next attribute, a `Bool`.
+    @inlinable
+    public mutating func nextBool() throws -> Bool {
+        if !isEncoded, let columns { return try columns.bool(takeColumn()) }
+        return bytes[try takeSlot(1)] != 0
+    }
+
+    /// The next attribute, an `Int`.
+    @inlinable
+    public mutating func nextInt() throws -> Int {
+        if !isEncoded, let columns { return Int(try columns.int(takeColumn())) }
+        return Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: try takeSlot(8), as: Int64.self)))
+    }
+
+    /// The next attribute, a finite `Double`.
+    @inlinable
+    public mutating func nextDouble() throws -> Double {
+        if !isEncoded, let columns { return try columns.double(takeColumn()) }
+        let bits = bytes.loadUnaligned(fromByteOffset: try takeSlot(8), as: UInt64.self)
+        let number = Double(bitPattern: UInt64(littleEndian: bits))
+        guard number.isFinite else { throw RecordView.outOfBounds }
+        return number
+    }
+
+    /// The next attribute, a `Date`.
+    @inlinable
+    public mutating func nextDate() throws -> Date { Date(timeIntervalSinceReferenceDate: try nextDouble()) }
+
+    /// The next attribute, a `UUID`.
+    @inlinable
+    public mutating func nextUUID() throws -> UUID {
+        if !isEncoded, let columns { return try columns.uuid(takeColumn()) }
+        return UUID(uuid: bytes.loadUnaligned(fromByteOffset: try takeSlot(16), as: uuid_t.self))
+    }
+
+    /// The next attribute, text in NFC.
+    @inlinable
+    public mutating func nextString() throws -> String {
+        if !isEncoded, let columns { return try columns.text(takeColumn()) }
+        return try RecordView.text(takeVariable())
+    }
+
+    /// The next attribute, bytes.
+    public mutating func nextData() throws -> Data {
+        if !isEncoded, let columns { return try columns.data(takeColumn()) }
+        return Data(try takeVariable())
+    }
+
+    /// The next attribute, a list of texts.
+    public mutating func nextStrings() throws -> [String] {
+        if !isEncoded, let columns { return try columns.texts(takeColumn()) }
+        return try RecordView.texts(takeVariable())
+    }
+
+    /// The next attribute, identifiers in ascending order.
+    public mutating func nextLinks() throws -> [UUID] {
+        if !isEncoded, let columns { return try columns.links(takeColumn()) }
+        return try RecordView.links(takeVariable())
+    }
+}
+
+/// The columns of a row in which an engine keeps a record, by their positions. Values are checked by the engine.
+public protocol AttributeColumns: AnyObject {
+    /// Whether the column holds null.
+    func isNull(_ position: Int) throws -> Bool
+    /// A `Bool`.
+    func bool(_ position: Int) throws -> Bool
+    /// A whole number.
+    func int(_ position: Int) throws -> Int64
+    /// A finite double.
+    func double(_ position: Int) throws -> Double
+    /// Text in NFC.
+    func text(_ position: Int) throws -> String
+    /// An identifier.
+    func uuid(_ position: Int) throws -> UUID
+    /// Bytes.
+    func data(_ position: Int) throws -> Data
+    /// A list of texts in NFC.
+    func texts(_ position: Int) throws -> [String]
+    /// Identifiers, ascending.
+    func links(_ position: Int) throws -> [UUID]
+    /// The value without its Swift type.
+    func value(_ position: Int) throws -> Value
+    /// The whole record, encoded.
+    func encoded() throws -> EncodedRecord
+}
+
+extension AttributeReader {
+    /// The next attribute, a `Bool` or nil.
+    @inlinable
+    public mutating func nextOptionalBool() throws -> Bool? { try skipNull(.bool) ? nil : nextBool() }
+    /// The next attribute, an `Int` or nil.
+    @inlinable
+    public mutating func nextOptionalInt() throws -> Int? { try skipNull(.int) ? nil : nextInt() }
+    /// The next attribute, a `Double` or nil.
+    @inlinable
+    public mutating func nextOptionalDouble() throws -> Double? { try skipNull(.double) ? nil : nextDouble() }
+    /// The next attribute, text or nil.
+    @inlinable
+    public mutating func nextOptionalString() throws -> String? { try skipNull(.string) ? nil : nextString() }
+    /// The next attribute, a `Date` or nil.
+    @inlinable
+    public mutating func nextOptionalDate() throws -> Date? { try skipNull(.date) ? nil : nextDate() }
+    /// The next attribute, a `UUID` or nil.
+    @inlinable
+    public mutating func nextOptionalUUID() throws -> UUID? { try skipNull(.uuid) ? nil : nextUUID() }
+    /// The next attribute, bytes or nil.
+    @inlinable
+    public mutating func nextOptionalData() throws -> Data? { try skipNull(.data) ? nil : nextData() }
+    /// The next attribute, a list of texts or nil.
+    @inlinable
+    public mutating func nextOptionalStrings() throws -> [String]? { try skipNull(.strings) ? nil : nextStrings() }
+
+    /// The next attribute of any convertible type: enums, JSON values, and generic code.
+    public mutating func next<T: AttributeConvertible>(_ type: T.Type = T.self) throws -> T {
+        let value = try nextValue(of: T.attributeKind)
+        guard let result = T(attributeValue: value) else {
+            throw HabitStoreError(.corrupt, "a stored value does not fit the attribute's type \(T.self)")
+        }
+        return result
+    }
+
+    /// The next attribute, without its Swift type.
+    public mutating func nextValue(of kind: AttributeKind) throws -> Value {
+        if try skipNull(kind) { return .null }
+        switch kind {
+        case .bool: return .bool(try nextBool())
+        case .int: return .int(Int64(try nextInt()))
+        case .double: return .double(try nextDouble())
+        case .string: return .string(try nextString())
+        case .date: return .date(try nextDate())
+        case .uuid: return .uuid(try nextUUID())
+        case .data: return .data(try nextData())
+        case .strings: return .strings(try nextStrings())
+        case .links: return .links(try nextLinks())
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// Where each attribute lies in an encoded record. The format is in the article *On-disk formats*:
+///
+/// ```
+/// byte 0      format version, 1
+/// byte 1      0
+/// bytes 2–3   number of attributes, u16
+/// bytes 4–7   checksum: low 32 bits of XXH64 over bytes 8 and up, seed = bytes 0–3 as u32
+/// then        null bitmap, one bit an attribute, least significant first, rounded up to bytes
+/// then        one slot an attribute: bool 1, int 8, double 8, date 8, uuid 16,
+///             others 8 (u32 offset from the record's start, u32 length)
+/// then        the variable parts, in the order of the attributes, without gaps
+/// ```
+/// All numbers are little-endian. A null attribute's slot is zero. Equal records have equal bytes.
+public final class RecordLayout: Sendable {
+    /// The current format version.
+    public static let formatVersion: UInt8 = 1
+    /// Bytes before the null bitmap.
+    public static let headerSize = 8
+
+    /// The kinds, in declared order.
+    public let kinds: [AttributeKind]
+    /// The offset of each attribute's slot.
+    public let offsets: [Int]
+    /// Bytes up to the first variable part.
+    public let fixedSize: Int
+    /// The offset of the first slot, behind the null bitmap.
+    public let firstSlot: Int
+
+    /// Lays out attributes of these kinds.
+    public init(kinds: [AttributeKind]) {
+        self.kinds = kinds
+        firstSlot = Self.headerSize + Self.bitmapSize(kinds.count)
+        var offset = firstSlot
+        var offsets: [Int] = []
+        for kind in kinds {
+            offsets.append(offset)
+            offset += Self.slotSize(kind)
+        }
+        self.offsets = offsets
+        fixedSize = offset
+    }
+
+    @usableFromInline
+    static func bitmapSize(_ count: Int) -> Int { (count + 7) / 8 }
+
+    @inlinable
+    static func slotSize(_ kind: AttributeKind) -> Int {
+        switch kind {
+        case .bool: return 1
+        case .int, .double, .date: return 8
+        case .uuid: return 16
+        case .string, .data, .strings, .links: return 8
+        }
+    }
+}

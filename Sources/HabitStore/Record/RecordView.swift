@@ -1,0 +1,150 @@
+import Foundation
+
+/// An encoded record in somebody else's memory: reads any attribute by its position; ``reader`` reads them in order.
+///
+/// It is valid only as long as the memory is. Nothing in it is trusted: ``init(validating:layout:)`` checks the header
+/// and the checksum, and each access is checked against the record's bounds.
+///
+/// - Important: it does not keep its layout alive; the schema that the layout belongs to must outlive it.
+public struct RecordView: RecordAccess {
+    /// The bytes.
+    public let bytes: UnsafeRawBufferPointer
+    @usableFromInline unowned(unsafe) let layout: RecordLayout
+
+    /// A view over bytes from a file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` when the header is not that of a record of `layout`, or the checksum
+    ///   is wrong; ``HabitStoreError/Code/newerVersion`` for a later format version.
+    public init(validating bytes: UnsafeRawBufferPointer, layout: RecordLayout) throws {
+        guard bytes.count >= layout.fixedSize else {
+            throw HabitStoreError(.corrupt, "a record is shorter than its attributes; run `habitstore check`")
+        }
+        guard bytes[0] == RecordLayout.formatVersion else {
+            throw HabitStoreError(
+                bytes[0] > RecordLayout.formatVersion ? .newerVersion : .corrupt,
+                "a record has format version \(bytes[0]); this version reads \(RecordLayout.formatVersion)"
+            )
+        }
+        let count = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+        let checksum = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        guard count == layout.kinds.count, RecordChecksum.compute(bytes) == checksum else {
+            throw HabitStoreError(.corrupt, "a record's checksum is wrong: its bytes have changed since it was written")
+        }
+        self.init(trusting: bytes, layout: layout)
+    }
+
+    /// A view over bytes that this process has written or checked.
+    public init(trusting bytes: UnsafeRawBufferPointer, layout: RecordLayout) {
+        self.bytes = bytes
+        self.layout = layout
+    }
+
+    /// Reads the attributes in order.
+    @inlinable public var reader: AttributeReader { AttributeReader(bytes, layout: layout) }
+
+    // MARK: Reading by position
+
+    /// Whether the attribute at a position is null.
+    @inline(__always)
+    public func isNull(at field: Int) -> Bool {
+        let offset = RecordLayout.headerSize &+ field / 8
+        return offset >= bytes.count || bytes[offset] & (1 << UInt8(truncatingIfNeeded: field % 8)) != 0
+    }
+
+    /// The value of the attribute at a position.
+    public func value(at field: Int) throws -> Value {
+        if isNull(at: field) { return .null }
+        let offset = layout.offsets[field]
+        switch layout.kinds[field] {
+        case .bool: return .bool(try load(offset, as: UInt8.self) != 0)
+        case .int: return .int(Int64(littleEndian: try load(offset, as: Int64.self)))
+        case .double: return .double(try double(at: offset))
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: try double(at: offset)))
+        case .uuid: return .uuid(UUID(uuid: try load(offset, as: uuid_t.self)))
+        case .string: return .string(try Self.text(variable(at: offset)))
+        case .data: return .data(Data(try variable(at: offset)))
+        case .strings: return .strings(try Self.texts(variable(at: offset)))
+        case .links: return .links(try Self.links(variable(at: offset)))
+        }
+    }
+
+    /// The identifier, which is every record's first attribute.
+    public func identifier() throws -> UUID { UUID(uuid: try load(layout.offsets[0], as: uuid_t.self)) }
+
+    /// A copy that owns its bytes.
+    public func encoded() -> EncodedRecord { EncodedRecord(copying: bytes) }
+
+    /// The bytes of an attribute as they are encoded, for comparing and for index keys; empty for null.
+    public func rawBytes(at field: Int) throws -> UnsafeRawBufferPointer {
+        if isNull(at: field) { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        let offset = layout.offsets[field]
+        switch layout.kinds[field] {
+        case .bool, .int, .double, .date, .uuid:
+            let end = offset + RecordLayout.slotSize(layout.kinds[field])
+            guard end <= bytes.count else { throw Self.outOfBounds }
+            return UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
+        case .string, .data, .strings, .links: return try variable(at: offset)
+        }
+    }
+
+    // MARK: Checked access
+
+    @inline(__always)
+    private func load<T: BitwiseCopyable>(_ offset: Int, as type: T.Type) throws -> T {
+        guard offset >= 0, offset &+ MemoryLayout<T>.size <= bytes.count else { throw Self.outOfBounds }
+        return bytes.loadUnaligned(fromByteOffset: offset, as: type)
+    }
+
+    @inline(__always)
+    private func double(at offset: Int) throws -> Double {
+        let number = Double(bitPattern: UInt64(littleEndian: try load(offset, as: UInt64.self)))
+        guard number.isFinite else { throw Self.outOfBounds }
+        return number
+    }
+
+    @inline(__always)
+    private func variable(at slot: Int) throws -> UnsafeRawBufferPointer {
+        let start = Int(UInt32(littleEndian: try load(slot, as: UInt32.self)))
+        let count = Int(UInt32(littleEndian: try load(slot &+ 4, as: UInt32.self)))
+        guard start &+ count <= bytes.count else { throw Self.outOfBounds }
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<start &+ count])
+    }
+
+    @inlinable
+    static func text(_ utf8: UnsafeRawBufferPointer) throws -> String {
+        guard let text = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else {
+            throw outOfBounds
+        }
+        return text
+    }
+
+    static func texts(_ encoded: UnsafeRawBufferPointer) throws -> [String] {
+        guard encoded.count >= 4 else { throw Self.outOfBounds }
+        var offset = 4
+        var result: [String] = []
+        for _ in 0..<UInt32(littleEndian: encoded.loadUnaligned(as: UInt32.self)) {
+            guard offset + 4 <= encoded.count else { throw Self.outOfBounds }
+            let count = Int(UInt32(littleEndian: encoded.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+            guard offset + 4 + count <= encoded.count else { throw Self.outOfBounds }
+            result.append(try text(UnsafeRawBufferPointer(rebasing: encoded[offset + 4..<offset + 4 + count])))
+            offset += 4 + count
+        }
+        return result
+    }
+
+    static func links(_ encoded: UnsafeRawBufferPointer) throws -> [UUID] {
+        guard encoded.count % 16 == 0 else { throw Self.outOfBounds }
+        return stride(from: 0, to: encoded.count, by: 16).map {
+            UUID(uuid: encoded.loadUnaligned(fromByteOffset: $0, as: uuid_t.self))
+        }
+    }
+
+    @usableFromInline static let outOfBounds = HabitStoreError(
+        .corrupt,
+        "a record's parts point outside of it or hold impossible values; run `habitstore check`"
+    )
+    @usableFromInline static let unexpectedNull = HabitStoreError(
+        .corrupt,
+        "a record has no value for an attribute that must have one; run `habitstore check`"
+    )
+}

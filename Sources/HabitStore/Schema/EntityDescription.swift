@@ -1,0 +1,46 @@
+/// The shape of one kind of record.
+public struct EntityDescription: Sendable {
+    /// The entity's name: the table in SQLite, the word on the command line.
+    public let name: String
+    /// The Swift type.
+    public let modelType: any PersistentModel.Type
+    /// The stored attributes in the order in which the model reads and writes them; the first is the identifier.
+    public let attributes: [AttributeDescription]
+    /// The relationships that this side declares.
+    public let relationships: [RelationshipDescription]
+    /// The indexes, declared ones and those that unique attributes and references need.
+    public let indexes: [IndexDescription]
+    /// Where each attribute lies in an encoded record.
+    public let layout: RecordLayout
+
+    /// Declares an entity. Unique attributes, references and links get an index of their own when no declared index
+    /// begins with them.
+    public init<M: PersistentModel>(
+        _ type: M.Type,
+        name: String? = nil,
+        attributes: [AttributeDescription],
+        relationships: [RelationshipDescription] = [],
+        indexes: [IndexDescription] = []
+    ) {
+        self.name = name ?? String(describing: type)
+        modelType = type
+        self.attributes = attributes
+        self.relationships = relationships
+        layout = RecordLayout(kinds: attributes.map(\.kind))
+        var indexes = indexes
+        var needed = attributes.dropFirst().filter { $0.isUnique || $0.kind == .links }.map(\.name)
+        for relationship in relationships {
+            if case .toOne(let attribute) = relationship.kind { needed.append(attribute) }
+        }
+        for name in needed where !indexes.contains(where: { $0.attributes.first == name }) {
+            indexes.append(IndexDescription(attributes: [name]))
+        }
+        self.indexes = indexes
+    }
+
+    /// The position of an attribute, or nil.
+    public func position(of attribute: String) -> Int? { attributes.firstIndex { $0.name == attribute } }
+
+    /// The relationship of a name, or nil.
+    public func relationship(_ name: String) -> RelationshipDescription? { relationships.first { $0.name == name } }
+}

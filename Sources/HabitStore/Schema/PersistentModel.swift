@@ -1,0 +1,82 @@
+import Foundation
+
+/// A plain struct that a store can keep.
+///
+/// It declares its shape in ``entity`` and reads and writes its stored attributes in the declared order. `Schema` proves
+/// at start-up that all three say the same, attribute by attribute, so a slip in the order cannot reach a store.
+///
+/// ```swift
+/// struct Book: PersistentModel {
+///     var id = UUID()
+///     var title: String
+///     static let entity = EntityDescription(Book.self, attributes: [.id(\.id), .attribute("title", \.title)])
+///     init(row: inout AttributeReader) throws {
+///         id = try row.nextUUID()
+///         title = try row.nextString()
+///     }
+///     func write(to row: inout AttributeWriter) throws {
+///         row.append(id)
+///         row.append(title)
+///     }
+/// }
+/// ```
+public protocol PersistentModel: Sendable, Equatable, Codable, Identifiable where ID == UUID {
+    /// The entity's name, attributes, relationships and indexes.
+    static var entity: EntityDescription { get }
+
+    /// The record's identity; unique, and the last key of every order.
+    var id: UUID { get }
+
+    /// Reads the attributes in their declared order.
+    init(row: inout AttributeReader) throws
+
+    /// Writes the attributes in their declared order.
+    func write(to row: inout AttributeWriter) throws
+
+    /// The models of a fetch, in order. There is no need to write it: it is a requirement so that the loop is compiled
+    /// for the model, where the model is declared, whoever asks.
+    static func models(of fetch: PreparedFetch, in transaction: any ReadTransaction) throws -> [Self]
+
+    /// Hands the models of a fetch to `body`, in order, until it returns false. There is no need to write it either.
+    @discardableResult
+    static func enumerate(
+        _ fetch: PreparedFetch,
+        in transaction: any ReadTransaction,
+        _ body: (Self) throws -> Bool
+    ) throws -> FetchStatistics
+
+    /// The model of an identifier, or nil. There is no need to write it either.
+    static func model(entity: Int, id: UUID, in transaction: any ReadTransaction) throws -> Self?
+}
+
+extension PersistentModel {
+    /// The models of a fetch, in order.
+    @inlinable
+    public static func models(of fetch: PreparedFetch, in transaction: any ReadTransaction) throws -> [Self] {
+        var models: [Self] = []
+        try transaction.enumerateRows(fetch) { row in
+            models.append(try Self(row: &row))
+            return true
+        }
+        return models
+    }
+
+    /// Hands the models of a fetch to `body`, in order, until it returns false.
+    @inlinable
+    @discardableResult
+    public static func enumerate(
+        _ fetch: PreparedFetch,
+        in transaction: any ReadTransaction,
+        _ body: (Self) throws -> Bool
+    ) throws -> FetchStatistics {
+        try transaction.enumerateRows(fetch) { try body(try Self(row: &$0)) }
+    }
+
+    /// The model of an identifier, or nil.
+    @inlinable
+    public static func model(entity: Int, id: UUID, in transaction: any ReadTransaction) throws -> Self? {
+        var model: Self?
+        _ = try transaction.withRow(entity: entity, id: id) { model = try Self(row: &$0) }
+        return model
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+
+/// The entities that a store keeps, with everything about them resolved and proven once.
+///
+/// A schema that contradicts itself (a model whose code does not follow its declaration, a relationship without its
+/// other side) is found when it is made, and thrown by every store that is opened with it.
+public final class Schema: Sendable {
+    /// A relationship with its names resolved to positions.
+    public struct Relationship: Sendable {
+        /// The declaration.
+        public let description: RelationshipDescription
+        /// The position of the destination entity.
+        public let destination: Int
+        /// The position of the stored attribute: on this side for to-one and owners, on the other side otherwise.
+        public let attribute: Int
+    }
+
+    /// What a key path leads to.
+    public enum Property: Sendable {
+        /// A stored attribute: entity and attribute position.
+        case attribute(entity: Int, position: Int)
+        /// A relationship: entity and relationship position.
+        case relationship(entity: Int, position: Int)
+    }
+
+    /// A stored reference from another entity's records, and what happens to them when the record here is deleted.
+    struct Inbound: Sendable {
+        let entity: Int
+        let attribute: Int
+        let rule: DeleteRule
+    }
+
+    /// The entities, in declared order; their positions identify them everywhere below the boundary.
+    public let entities: [EntityDescription]
+    /// The schema's version, major, minor, patch.
+    public let version: [Int]
+    /// The resolved relationships of each entity.
+    public let relationships: [[Relationship]]
+    let inbound: [[Inbound]]
+    private let positions: [String: Int]
+    private let typePositions: [ObjectIdentifier: Int]
+    // The key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
+    private nonisolated(unsafe) let properties: [AnyKeyPath: Property]
+    private let validation: Result<Void, HabitStoreError>
+
+    /// Makes a schema from models.
+    public init(_ models: [any PersistentModel.Type], version: [Int] = [1, 0, 0]) {
+        let entities = models.map { $0.entity }
+        self.entities = entities
+        self.version = version
+        positions = Dictionary(entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        typePositions = Dictionary(
+            entities.enumerated().map { (ObjectIdentifier($1.modelType), $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        var properties: [AnyKeyPath: Property] = [:]
+        for (index, entity) in entities.enumerated() {
+            for (position, attribute) in entity.attributes.enumerated() {
+                properties[attribute.keyPath] = .attribute(entity: index, position: position)
+            }
+            for (position, relationship) in entity.relationships.enumerated() {
+                properties[relationship.keyPath] = .relationship(entity: index, position: position)
+            }
+        }
+        self.properties = properties
+        do throws(HabitStoreError) {
+            let resolved = try Self.resolve(entities, positions)
+            relationships = resolved
+            inbound = Self.inboundReferences(entities, resolved)
+            validation = Result { () throws(HabitStoreError) in try SchemaProof.run(entities) }
+        } catch {
+            relationships = entities.map { _ in [] }
+            inbound = entities.map { _ in [] }
+            validation = .failure(error)
+        }
+    }
+
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when the schema contradicts itself or a model's code.
+    public func validate() throws { try validation.get() }
+
+    /// The position of the entity with a name (upper and lower case are the same, as on the command line).
+    ///
+    /// - Throws: ``HabitStoreError/Code/unknownEntity``, with the names that there are.
+    public func position(ofEntity name: String) throws -> Int {
+        if let position = positions[name] { return position }
+        if let position = entities.firstIndex(where: { $0.name.lowercased() == name.lowercased() }) { return position }
+        throw HabitStoreError(
+            .unknownEntity,
+            "there is no entity of this name; the schema has \(entities.map(\.name).joined(separator: ", "))",
+            at: .init(entity: name),
+            detail: name
+        )
+    }
+
+    /// The position of a model's entity.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unknownEntity`` when the model does not belong to this schema.
+    public func position<M: PersistentModel>(of model: M.Type) throws -> Int {
+        if let position = typePositions[ObjectIdentifier(model)] { return position }
+        throw HabitStoreError(.unknownEntity, "the model \(model) does not belong to the store's schema")
+    }
+
+    /// What a key path of one of the models leads to, or nil.
+    public func property(at keyPath: AnyKeyPath) -> Property? { properties[keyPath] }
+
+    /// A name for an entity's shape that changes when an attribute, its kind, optionality, uniqueness or a relationship
+    /// does: XXH64 over the declaration, as 16 hexadecimal digits.
+    public func shapeHash(ofEntity position: Int) -> String {
+        let entity = entities[position]
+        var text = entity.name
+        for attribute in entity.attributes {
+            text += "\n\(attribute.name):\(attribute.kind.rawValue):\(attribute.isOptional ? "?" : "!")"
+            text += ":\(attribute.isUnique)"
+        }
+        for relationship in entity.relationships {
+            text += "\n\(relationship.name)->\(relationship.destination):\(relationship.kind)"
+            text += ":\(relationship.inverse ?? ""):\(relationship.deleteRule.rawValue)"
+        }
+        let hash = Array(text.utf8).withUnsafeBytes { XXHash64.hash($0) }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension Schema {
+    private static func resolve(
+        _ entities: [EntityDescription],
+        _ positions: [String: Int]
+    ) throws(HabitStoreError) -> [[Relationship]] {
+        var result: [[Relationship]] = []
+        for entity in entities {
+            var resolved: [Relationship] = []
+            for relationship in entity.relationships {
+                resolved.append(try resolve(relationship, of: entity, entities, positions))
+            }
+            result.append(resolved)
+        }
+        return result
+    }
+
+    private static func resolve(
+        _ relationship: RelationshipDescription,
+        of entity: EntityDescription,
+        _ entities: [EntityDescription],
+        _ positions: [String: Int]
+    ) throws(HabitStoreError) -> Relationship {
+        func contradiction(_ message: String) -> HabitStoreError {
+            HabitStoreError(
+                .schemaMismatch,
+                "the relationship \(entity.name).\(relationship.name) \(message)",
+                at: .init(entity: entity.name, attribute: relationship.name)
+            )
+        }
+        guard let destination = positions[relationship.destination] else {
+            throw contradiction("leads to \(relationship.destination), which the schema does not have")
+        }
+        let other = entities[destination].relationships.first { $0.name == relationship.inverse }
+        if let inverse = relationship.inverse {
+            guard let other, other.destination == entity.name, other.inverse == relationship.name else {
+                throw contradiction("has the inverse \(inverse), which does not lead back")
+            }
+        }
+        let stored: (EntityDescription, String, AttributeKind)
+        switch (relationship.kind, other?.kind) {
+        case (.toOne(let attribute), _): stored = (entity, attribute, .uuid)
+        case (.manyToManyOwner(let attribute), _): stored = (entity, attribute, .links)
+        case (.toMany, .toOne(let attribute)): stored = (entities[destination], attribute, .uuid)
+        case (.manyToManyInverse, .manyToManyOwner(let attribute)): stored = (entities[destination], attribute, .links)
+        default: throw contradiction("needs an inverse that stores the reference")
+        }
+        guard let position = stored.0.position(of: stored.1), stored.0.attributes[position].kind == stored.2 else {
+            throw contradiction("is stored in \(stored.0.name).\(stored.1), which is no \(stored.2.rawValue) attribute")
+        }
+        return Relationship(description: relationship, destination: destination, attribute: position)
+    }
+
+    /// For each entity, the stored references that lead to its records, with the rule that this side declares for them.
+    private static func inboundReferences(
+        _ entities: [EntityDescription],
+        _ relationships: [[Relationship]]
+    ) -> [[Inbound]] {
+        var result: [[Inbound]] = entities.map { _ in [] }
+        for (source, resolved) in relationships.enumerated() {
+            for relationship in resolved {
+                switch relationship.description.kind {
+                case .toMany, .manyToManyInverse: continue
+                case .toOne, .manyToManyOwner: break
+                }
+                let inverse = entities[relationship.destination].relationships.first {
+                    $0.name == relationship.description.inverse
+                }
+                result[relationship.destination].append(
+                    Inbound(
+                        entity: source,
+                        attribute: relationship.attribute,
+                        rule: inverse?.deleteRule ?? .noAction
+                    )
+                )
+            }
+        }
+        return result
+    }
+}

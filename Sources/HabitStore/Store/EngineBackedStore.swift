@@ -1,0 +1,71 @@
+import Foundation
+
+/// A store that is an ``EngineStore`` under its own name: all it adds is how its engine is opened.
+public protocol EngineBackedStore: HabitStore, ReplicableStore, MaintainableStore {
+    /// The engine below.
+    associatedtype Engine: StorageEngine
+
+    /// The engine with the semantics over it.
+    var core: EngineStore<Engine> { get }
+}
+
+extension EngineBackedStore {
+    /// The entities.
+    public var schema: Schema { core.schema }
+
+    /// Where the async forms run.
+    public var dispatcher: StoreDispatcher { core.dispatcher }
+
+    /// The file, or nil for a store without one.
+    public var path: String? { core.engine.path }
+
+    /// Runs `body` over one moment of the store.
+    public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R { try core.read(body) }
+
+    /// Runs `body` in a write transaction.
+    @discardableResult
+    public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        try core.write(author: author, body)
+    }
+
+    /// The async form, which runs on a thread of the store's own.
+    ///
+    /// It is declared beside the other form, and not only for all stores: of two forms, Swift takes the one that is
+    /// declared for the more special type before it looks at `await`, and would block a thread of the cooperative pool.
+    public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
+        try await dispatcher.run(writes: false) { try self.core.read(body) }
+    }
+
+    /// The async form, which runs on a thread of the store's own.
+    @discardableResult
+    public func write<R: Sendable>(
+        author: String?,
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> R
+    ) async throws -> R {
+        try await dispatcher.run(writes: true) { try self.core.write(author: author, body) }
+    }
+
+    /// Writes a consistent copy to a path at which there is nothing yet.
+    public func backup(to path: String) throws { try core.engine.backup(to: path) }
+
+    /// Closes the store; later operations throw ``HabitStoreError/Code/closed``.
+    public func close() { core.engine.close() }
+}
+
+/// A store whose file can be checked, copied and closed.
+public protocol MaintainableStore: HabitStore {
+    /// The file, or nil for a store without one.
+    var path: String? { get }
+
+    /// Checks the store against itself: the file's structure, every record, every index, every relationship, the
+    /// history. An empty result is a clean bill.
+    ///
+    /// - Parameter progress: is told now and then how many records were checked; a throw ends the check.
+    func check(progress: (Int) throws -> Void) throws -> [StoreFinding]
+
+    /// Writes a consistent copy to a path at which there is nothing yet.
+    func backup(to path: String) throws
+
+    /// Closes the store; later operations throw ``HabitStoreError/Code/closed``.
+    func close()
+}

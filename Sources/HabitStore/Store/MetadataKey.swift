@@ -1,0 +1,23 @@
+/// The keys of a store's own bookkeeping, as both engines keep them.
+enum MetadataKey {
+    /// The store's identity, a UUID.
+    static let storeID = "storeID"
+    /// The identity that the stores of one user's data share, a UUID.
+    static let lineage = "lineage"
+    /// The schema's version, `3.0.0`.
+    static let schemaVersion = "schemaVersion"
+    /// Before the entity's name: the hash of its shape.
+    static let shapePrefix = "shape."
+    /// ``StoreRole``; absent means authoritative.
+    static let role = "role"
+    /// How often the role was handed over; absent means 0.
+    static let epoch = "epoch"
+    /// The last token whose history was pruned; absent means 0.
+    static let historyFloor = "historyFloor"
+    /// The last token, when the history does not hold it because it was pruned or never copied.
+    static let lastToken = "lastToken"
+    /// `nfc` in stores whose text was always written by a version that normalizes; absent in older ones.
+    static let textForm = "textForm"
+    /// The state of an unfinished copy into the store, as JSON.
+    static let backfill = "backfill"
+}

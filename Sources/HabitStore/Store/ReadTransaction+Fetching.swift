@@ -1,0 +1,162 @@
+import Foundation
+
+extension ReadTransaction {
+    /// The record of an identifier, or nil.
+    public func model<M: PersistentModel>(_ type: M.Type, id: UUID) throws -> M? {
+        try M.model(entity: try schema.position(of: type), id: id, in: self)
+    }
+
+    /// The records of a fetch, in order.
+    public func fetch<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> [M] {
+        try M.models(of: try prepare(descriptor), in: self)
+    }
+
+    /// Hands each record of a fetch to `body`, in order, until it returns false.
+    ///
+    /// - Returns: how much work it was.
+    /// - Throws: ``HabitStoreError/Code/evaluationFailed`` where evaluating the predicate would trap in Swift.
+    @discardableResult
+    public func enumerate<M: PersistentModel>(
+        _ descriptor: FetchDescriptor<M>,
+        _ body: (M) throws -> Bool
+    ) throws -> FetchStatistics {
+        try M.enumerate(try prepare(descriptor), in: self, body)
+    }
+
+    /// The number of records of a fetch, its window applied.
+    public func fetchCount<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> Int {
+        try count(try prepare(descriptor))
+    }
+
+    /// The identifiers of a fetch, in order.
+    public func fetchIdentifiers<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> [UUID] {
+        var identifiers: [UUID] = []
+        try enumerateRows(try prepare(descriptor)) { row in
+            identifiers.append(try row.nextUUID())
+            return true
+        }
+        return identifiers
+    }
+
+    /// Only the named attributes of the records of a fetch, in order; nothing else is decoded.
+    public func project<M: PersistentModel>(
+        _ descriptor: FetchDescriptor<M>,
+        _ properties: [PartialKeyPath<M>]
+    ) throws -> [Projection<M>] {
+        let positions = try properties.map { keyPath in
+            guard case .attribute(_, let position)? = schema.property(at: keyPath) else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "only stored attributes of \(M.entity.name) can be projected",
+                    at: .init(entity: M.entity.name)
+                )
+            }
+            return position
+        }
+        var projections: [Projection<M>] = []
+        try enumerateRows(try prepare(descriptor)) { row in
+            var values: [Int: Value] = [:]
+            for position in positions { values[position] = try row.value(at: position) }
+            projections.append(Projection(id: try row.nextUUID(), values: values, schema: schema))
+            return true
+        }
+        return projections
+    }
+
+    /// How a fetch is answered.
+    public func explain<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> QueryExplanation {
+        try explain(try prepare(descriptor))
+    }
+
+    /// All records of a model, by identifier.
+    public func all<M: PersistentModel>(_ type: M.Type) throws -> [M] { try fetch(FetchDescriptor<M>()) }
+
+    /// Hands the records of a fetch to `body` in batches, in order; only one batch is in memory when the order comes
+    /// from an index.
+    public func enumerate<M: PersistentModel>(
+        _ descriptor: FetchDescriptor<M>,
+        batchSize: Int,
+        _ body: ([M]) throws -> Void
+    ) throws {
+        var batch: [M] = []
+        try enumerate(descriptor) { model in
+            batch.append(model)
+            if batch.count >= max(1, batchSize) {
+                try body(batch)
+                batch.removeAll(keepingCapacity: true)
+            }
+            return true
+        }
+        if !batch.isEmpty { try body(batch) }
+    }
+
+    /// One page of a fetch. The cursor of the page before, in the descriptor, says where it begins, so that records
+    /// inserted or deleted meanwhile neither repeat nor skip any other.
+    public func fetchPage<M: PersistentModel>(_ descriptor: FetchDescriptor<M>, size: Int) throws -> Page<M> {
+        guard size > 0 else { return Page(models: [], next: descriptor.cursor) }
+        var descriptor = descriptor
+        descriptor.fetchLimit = min(size, Int.max - 1) + 1
+        var models = try fetch(descriptor)
+        guard models.count > size, let last = models.dropLast(models.count - size).last else {
+            return Page(models: models, next: nil)
+        }
+        models.removeSubrange(size...)
+        let order = BoundQuery(entity: try schema.position(of: M.self), order: try descriptor.order(in: schema)).order
+        let attributes = M.entity.attributes
+        return Page(models: models, next: PageCursor(keys: try order.map { try attributes[$0.position].extract(last) }))
+    }
+
+    /// The record that a to-one relationship leads to, or nil.
+    public func related<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, D?>, of model: M) -> D? {
+        model[keyPath: keyPath]
+    }
+
+    /// The records that a to-many relationship leads to, ascending by identifier.
+    public func related<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, [D]>, of model: M) -> [D] {
+        model[keyPath: keyPath]
+    }
+
+    /// The history transactions after a token, oldest first.
+    ///
+    /// - Parameter limit: how many at most; nil for all.
+    /// - Throws: ``HabitStoreError/Code/historyExpired`` when some of them were pruned.
+    public func fetchHistory(after token: HistoryToken, limit: Int? = nil) throws -> [HistoryTransaction] {
+        var transactions: [HistoryTransaction] = []
+        if let limit, limit <= 0 { return [] }
+        try enumerateHistory(after: token) {
+            transactions.append($0)
+            return limit.map { transactions.count < $0 } ?? true
+        }
+        return transactions
+    }
+
+    /// Hands each record of a query without a Swift type to `body`, in order, until it returns false.
+    @discardableResult
+    public func enumerateRecords(_ query: RecordQuery, _ body: (Record) throws -> Bool) throws -> FetchStatistics {
+        let fetch = try PreparedFetch(query, schema: schema)
+        let entity = fetch.query.entity
+        let positions = schema.entities[entity].attributes.indices
+        return try enumerateRows(fetch) { row in
+            let values = try positions.map { try row.value(at: $0) }
+            return try body(Record(entity: entity, id: try row.nextUUID(), values: values))
+        }
+    }
+
+    /// The number of records of a query without a Swift type.
+    public func countRecords(_ query: RecordQuery) throws -> Int { try count(try PreparedFetch(query, schema: schema)) }
+
+    /// How a query without a Swift type is answered.
+    public func explain(_ query: RecordQuery) throws -> QueryExplanation {
+        try explain(try PreparedFetch(query, schema: schema))
+    }
+
+    /// The records of a query without a Swift type, in order.
+    public func records(_ query: RecordQuery) throws -> [Record] {
+        var records: [Record] = []
+        try enumerateRecords(query) {
+            records.append($0)
+            return true
+        }
+        return records
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+
+/// A store that can be kept equal to another one: records and history arrive as they are, past uniqueness, delete rules
+/// and references, since what is carried across must stay what it was.
+public protocol ReplicableStore: HabitStore {
+    /// Runs `body` over one moment, also while a copy into the store is not finished.
+    func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
+
+    /// Runs `body` in a write transaction of the replication.
+    func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R
+
+    /// Makes later writes be refused unless the store's epoch is this one, so that a process that slept through a
+    /// switch cannot write to a store that came back; nil asks for none.
+    func expect(epoch: Int?)
+}
+
+/// One moment of a store, for replication.
+public protocol ReplicaSnapshot: AnyObject {
+    /// What the store knows about itself.
+    func information() throws -> StoreInformation
+
+    /// The number of records of an entity.
+    func count(entity: Int) throws -> Int
+
+    /// Hands the encoded records of an entity to `body`, ascending by identifier, from behind `id` (nil: from the
+    /// first), until it returns false.
+    func enumerate(entity: Int, after id: UUID?, _ body: (UUID, EncodedRecord) throws -> Bool) throws
+
+    /// An encoded record, or nil.
+    func record(entity: Int, id: UUID) throws -> EncodedRecord?
+
+    /// Hands the history transactions after a token to `body`, oldest first, until it returns false.
+    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws
+
+    /// The state of an unfinished copy into the store, as ``ReplicaTransaction/setBackfillState(_:)`` left it.
+    func backfillState() throws -> String?
+}
+
+/// The write transaction of a replication.
+public protocol ReplicaTransaction: ReplicaSnapshot {
+    /// Stores a record as it is.
+    func put(entity: Int, id: UUID, _ record: EncodedRecord) throws
+
+    /// Removes a record, and nothing else.
+    func remove(entity: Int, id: UUID) throws
+
+    /// Appends a history transaction as it is; its token must be the next.
+    func append(_ transaction: HistoryTransaction) throws
+
+    /// Takes over another store's lineage, and a history that begins behind `floor`; appended transactions follow it.
+    func adopt(lineage: UUID, floor: HistoryToken) throws
+
+    /// Sets what the store may be used for.
+    func setRole(_ role: StoreRole, epoch: Int) throws
+
+    /// Keeps the state of an unfinished copy, or nil when it is finished.
+    func setBackfillState(_ state: String?) throws
+}
+
+extension EngineBackedStore {
+    /// Runs `body` over one moment, also while a copy into the store is not finished.
+    public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
+        try core.engine.read { try body(EngineReplicaSnapshot($0, schema)) }
+    }
+
+    /// Makes later writes be refused unless the store's epoch is this one.
+    public func expect(epoch: Int?) { core.expect(epoch: epoch) }
+
+    /// Runs `body` in a write transaction of the replication.
+    public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
+        try core.engine.write { try body(EngineReplicaTransaction($0, schema)) }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+
+extension EngineBackedStore {
+    /// Checks the store against itself.
+    public func check(progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        var findings = try core.engine.check(progress)
+        // Behind damage every further look would only fail: what is there has to be repaired first.
+        if findings.contains(where: { $0.severity == .damage }) { return findings }
+        try core.engine.read { snapshot in
+            var check = StoreCheck(snapshot, schema)
+            try check.run(progress)
+            findings += check.findings
+        }
+        return findings
+    }
+}
+
+/// The checks that mean the same on every engine: uniqueness, references, dates, history.
+private struct StoreCheck<Snapshot: EngineSnapshot> {
+    let snapshot: Snapshot
+    let schema: Schema
+    var findings: [StoreFinding] = []
+    private var checked = 0
+
+    /// The instants of the years 1 and 9999, between which a date is not called odd.
+    private static var plausibleDates: ClosedRange<Double> { -63_113_904_000...252_423_993_600 }
+
+    init(_ snapshot: Snapshot, _ schema: Schema) {
+        self.snapshot = snapshot
+        self.schema = schema
+    }
+
+    mutating func run(_ progress: (Int) throws -> Void) throws {
+        for entity in schema.entities.indices { try checkRecords(entity, progress) }
+        try checkHistory()
+    }
+
+    private mutating func checkRecords(_ entity: Int, _ progress: (Int) throws -> Void) throws {
+        let description = schema.entities[entity]
+        var seen: [Int: [Value: UUID]] = [:]
+        let query = BoundQuery(entity: entity)
+        let plan = try snapshot.plan(query)
+        var found: [StoreFinding] = []
+        try snapshot.walk(plan) { row in
+            checked += 1
+            if checked % 1_000 == 0 { try progress(checked) }
+            let id = try row.identifier()
+            for (position, attribute) in description.attributes.enumerated() {
+                let value = try row.value(at: position)
+                found += try findings(value, attribute, position, entity, id)
+                if attribute.isUnique, position > 0, !value.isNull,
+                    seen[position, default: [:]].updateValue(id, forKey: value) != nil
+                {
+                    found.append(
+                        StoreFinding(
+                            .anomaly,
+                            "duplicateUniqueValue",
+                            "another \(description.name) has the same \(attribute.name), which should be unique",
+                            entity: description.name,
+                            id: id,
+                            attribute: attribute.name
+                        )
+                    )
+                }
+            }
+            return true
+        }
+        findings += found
+        try progress(checked)
+    }
+
+    private func findings(
+        _ value: Value,
+        _ attribute: AttributeDescription,
+        _ position: Int,
+        _ entity: Int,
+        _ id: UUID
+    ) throws -> [StoreFinding] {
+        let name = schema.entities[entity].name
+        if case .date(let date) = value, !Self.plausibleDates.contains(date.timeIntervalSinceReferenceDate) {
+            return [
+                StoreFinding(
+                    .anomaly,
+                    "oddDate",
+                    "\(name).\(attribute.name) lies outside of the years 1 to 9999",
+                    entity: name,
+                    id: id,
+                    attribute: attribute.name
+                )
+            ]
+        }
+        let targets: [UUID]
+        switch value {
+        case .uuid(let target) where position > 0: targets = [target]
+        case .links(let links): targets = links
+        default: return []
+        }
+        guard let relationship = schema.relationships[entity].first(where: { $0.storesReference(in: position) }) else {
+            return []
+        }
+        return try targets.compactMap { target in
+            guard try snapshot.withRow(entity: relationship.destination, id: target, { _ in true }) == nil else {
+                return nil
+            }
+            return StoreFinding(
+                .anomaly,
+                "danglingReference",
+                "\(name).\(relationship.description.name) leads to a "
+                    + "\(schema.entities[relationship.destination].name) that does not exist",
+                entity: name,
+                id: id,
+                attribute: relationship.description.name
+            )
+        }
+    }
+
+    private mutating func checkHistory() throws {
+        let floor = try StoreBookkeeping.historyFloor(snapshot)
+        var expected = floor.next
+        var found: [StoreFinding] = []
+        try snapshot.history(after: floor.rawValue) { transaction in
+            if transaction.token != expected {
+                found.append(
+                    StoreFinding(
+                        .damage,
+                        "historyGap",
+                        "the history has token \(transaction.token) where \(expected) should be"
+                    )
+                )
+            }
+            expected = transaction.token.next
+            return true
+        }
+        let last = try StoreBookkeeping.lastToken(snapshot)
+        if last.next != expected, last > floor {
+            found.append(
+                StoreFinding(.damage, "historyGap", "the history ends before the store's token \(last)")
+            )
+        }
+        findings += found
+    }
+}
+
+extension Schema.Relationship {
+    /// Whether it is this side's attribute at a position that stores the reference.
+    func storesReference(in position: Int) -> Bool {
+        switch description.kind {
+        case .toOne, .manyToManyOwner: return attribute == position
+        case .toMany, .manyToManyInverse: return false
+        }
+    }
+}

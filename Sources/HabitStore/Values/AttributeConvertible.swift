@@ -1,0 +1,176 @@
+import Foundation
+
+/// A Swift type that an attribute of a model can have.
+///
+/// `Bool`, `Int`, `Double`, `String`, `Date`, `UUID`, `Data`, `[String]`, `Set<UUID>`, optionals of them, enums that
+/// declare ``AttributeEnum``, and any `Codable` value inside a ``JSONAttribute``.
+public protocol AttributeConvertible: Sendable {
+    /// How values of this type are kept.
+    static var attributeKind: AttributeKind { get }
+    /// Whether nil is a value of this type.
+    static var isOptionalAttribute: Bool { get }
+    /// A value that tells the attribute at `position` from the others; used to prove a model's mapping.
+    static func probe(position: Int) -> Value
+    /// Makes a value from what is kept, or nil when it is of another kind.
+    init?(attributeValue: Value)
+    /// What is kept.
+    func attributeValue() throws -> Value
+}
+
+extension AttributeConvertible {
+    /// Not optional, unless a type says otherwise.
+    public static var isOptionalAttribute: Bool { false }
+}
+
+extension Bool: AttributeConvertible {
+    /// ``AttributeKind/bool``.
+    public static var attributeKind: AttributeKind { .bool }
+    /// Odd positions are true.
+    public static func probe(position: Int) -> Value { .bool(position % 2 == 1) }
+    /// Takes a ``Value/bool(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .bool(let flag) = attributeValue else { return nil }
+        self = flag
+    }
+    /// A ``Value/bool(_:)``.
+    public func attributeValue() -> Value { .bool(self) }
+}
+
+extension Int: AttributeConvertible {
+    /// ``AttributeKind/int``.
+    public static var attributeKind: AttributeKind { .int }
+    /// The position itself.
+    public static func probe(position: Int) -> Value { .int(Int64(position)) }
+    /// Takes a ``Value/int(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .int(let number) = attributeValue else { return nil }
+        self.init(exactly: number)
+    }
+    /// A ``Value/int(_:)``.
+    public func attributeValue() -> Value { .int(Int64(self)) }
+}
+
+extension Double: AttributeConvertible {
+    /// ``AttributeKind/double``.
+    public static var attributeKind: AttributeKind { .double }
+    /// The position and a half.
+    public static func probe(position: Int) -> Value { .double(Double(position) + 0.5) }
+    /// Takes a ``Value/double(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .double(let number) = attributeValue else { return nil }
+        self = number
+    }
+    /// A ``Value/double(_:)``; throws for NaN and infinities.
+    public func attributeValue() throws -> Value { .double(try storable()) }
+}
+
+extension String: AttributeConvertible {
+    /// ``AttributeKind/string``.
+    public static var attributeKind: AttributeKind { .string }
+    /// A text that names the position.
+    public static func probe(position: Int) -> Value { .string("field \(position)") }
+    /// Takes a ``Value/string(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .string(let text) = attributeValue else { return nil }
+        self = text
+    }
+    /// A ``Value/string(_:)`` in NFC.
+    public func attributeValue() -> Value { .string(normalizedToNFC()) }
+}
+
+extension Date: AttributeConvertible {
+    /// ``AttributeKind/date``.
+    public static var attributeKind: AttributeKind { .date }
+    /// That many seconds after the reference date.
+    public static func probe(position: Int) -> Value {
+        .date(Date(timeIntervalSinceReferenceDate: Double(position) + 0.25))
+    }
+    /// Takes a ``Value/date(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .date(let date) = attributeValue else { return nil }
+        self = date
+    }
+    /// A ``Value/date(_:)``; throws for NaN and infinities.
+    public func attributeValue() throws -> Value { .date(try storable()) }
+}
+
+extension UUID: AttributeConvertible {
+    /// ``AttributeKind/uuid``.
+    public static var attributeKind: AttributeKind { .uuid }
+    /// Zeros, and the position as the last byte.
+    public static func probe(position: Int) -> Value {
+        .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(truncatingIfNeeded: position))))
+    }
+    /// Takes a ``Value/uuid(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .uuid(let id) = attributeValue else { return nil }
+        self = id
+    }
+    /// A ``Value/uuid(_:)``.
+    public func attributeValue() -> Value { .uuid(self) }
+}
+
+extension Data: AttributeConvertible {
+    /// ``AttributeKind/data``.
+    public static var attributeKind: AttributeKind { .data }
+    /// One byte, the position.
+    public static func probe(position: Int) -> Value { .data(Data([UInt8(truncatingIfNeeded: position)])) }
+    /// Takes a ``Value/data(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .data(let bytes) = attributeValue else { return nil }
+        self = bytes
+    }
+    /// A ``Value/data(_:)``.
+    public func attributeValue() -> Value { .data(self) }
+}
+
+extension Array: AttributeConvertible where Element == String {
+    /// ``AttributeKind/strings``.
+    public static var attributeKind: AttributeKind { .strings }
+    /// A list of one text that names the position.
+    public static func probe(position: Int) -> Value { .strings(["element \(position)"]) }
+    /// Takes a ``Value/strings(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .strings(let texts) = attributeValue else { return nil }
+        self = texts
+    }
+    /// A ``Value/strings(_:)``, each text in NFC.
+    public func attributeValue() -> Value { .strings(map { $0.normalizedToNFC() }) }
+}
+
+extension Set: AttributeConvertible where Element == UUID {
+    /// ``AttributeKind/links``.
+    public static var attributeKind: AttributeKind { .links }
+    /// One identifier that names the position.
+    public static func probe(position: Int) -> Value {
+        guard case .uuid(let id) = UUID.probe(position: position) else { return .links([]) }
+        return .links([id])
+    }
+    /// Takes a ``Value/links(_:)``.
+    public init?(attributeValue: Value) {
+        guard case .links(let ids) = attributeValue else { return nil }
+        self.init(ids)
+    }
+    /// A ``Value/links(_:)``, ascending.
+    public func attributeValue() -> Value { .links(sorted { $0.isBefore($1) }) }
+}
+
+extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
+    /// The kind of the wrapped type.
+    public static var attributeKind: AttributeKind { Wrapped.attributeKind }
+    /// nil is a value.
+    public static var isOptionalAttribute: Bool { true }
+    /// The wrapped type's.
+    public static func probe(position: Int) -> Value { Wrapped.probe(position: position) }
+    /// Takes what the wrapped type takes, and null.
+    public init?(attributeValue: Value) {
+        if attributeValue.isNull {
+            self = .none
+        } else {
+            guard let wrapped = Wrapped(attributeValue: attributeValue) else { return nil }
+            self = .some(wrapped)
+        }
+    }
+    /// Null, or what the wrapped value gives.
+    public func attributeValue() throws -> Value { try map { try $0.attributeValue() } ?? .null }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import HabitStore
+
+extension StoreContract {
+    static let asyncClauses: [Clause] = [
+        Clause("the async forms do what the others do", async: asyncFormsAgree),
+        Clause("slow reads do not hold up other tasks", async: slowReadsLeaveThePoolFree),
+        Clause("a task that was cancelled before its transaction began does nothing", async: cancelledTasksDoNothing),
+        Clause("a stream hands out every record once, whatever is written meanwhile", async: streams),
+    ]
+
+    private static func asyncFormsAgree(_ bench: ContractBench) async throws {
+        let store = try bench.habits()
+        let habit = Habit(name: "x", streak: 3)
+        try await store.save(habit, author: "task")
+        let descriptor = FetchDescriptor(predicate: #Predicate<Habit> { $0.streak == 3 })
+        try expectEqual(try await store.fetch(descriptor), [habit], "the records")
+        try expectEqual(try await store.fetchCount(descriptor), 1, "the count")
+        let author = try await store.read { try $0.fetchHistory(after: .zero).first?.author }
+        try expectEqual(author, "task", "the author")
+        let names = try await store.read { moment in
+            try moment.all(Habit.self).flatMap { habit in habit.entries.map { $0.note } + [habit.name] }
+        }
+        try expectEqual(names, ["x"], "what relationships lead to")
+        do {
+            try await store.write(author: nil) { transaction in
+                try transaction.insert(Tag(name: "t"))
+                throw Abandoned()
+            }
+            throw ContractViolation("the transaction's own error did not come out")
+        } catch is Abandoned {}
+        try expectEqual(try await store.fetchCount(FetchDescriptor<Tag>()), 0, "the number of tags")
+        let wasThere = try await store.delete(habit)
+        try expect(wasThere, "the record was deleted")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 { group.addTask { try await store.save(Tag(name: "\(number)")) } }
+            try await group.waitForAll()
+        }
+        try expectEqual(try await store.fetchCount(FetchDescriptor<Tag>()), 50, "the number of tags")
+    }
+
+    /// As many reads as no cooperative pool has threads wait for a signal that only another task gives.
+    private static func slowReadsLeaveThePoolFree(_ bench: ContractBench) async throws {
+        let store = try bench.habits()
+        let gate = DispatchSemaphore(value: 0)
+        let wereSignalled = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<64 {
+                group.addTask { try await store.read { _ in gate.wait(timeout: .now() + 20) == .success } }
+            }
+            group.addTask {
+                // This task gets a thread only if the waiting reads hold none of the pool's.
+                for _ in 0..<64 {
+                    await Task.yield()
+                    gate.signal()
+                }
+                return true
+            }
+            return try await group.allSatisfy { $0 }
+        }
+        try expect(wereSignalled, "a task ran while reads were waiting")
+    }
+
+    private static func cancelledTasksDoNothing(_ bench: ContractBench) async throws {
+        let store = try bench.habits()
+        let (hasBegun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let first = Task {
+            try await store.write(author: nil) { transaction in
+                hasBegun.signal()
+                gate.wait()
+                try transaction.insert(Tag(name: "first"))
+            }
+        }
+        try await onThread { hasBegun.wait() }
+        // The second write waits for the first one, and is cancelled meanwhile.
+        let second = Task { try await store.save(Tag(name: "second")) }
+        try await Task.sleep(for: .milliseconds(20))
+        second.cancel()
+        // The first one has begun, and is finished though it is cancelled.
+        first.cancel()
+        gate.signal()
+        try await first.value
+        do {
+            try await second.value
+            throw ContractViolation("a write whose task was cancelled before it began was done")
+        } catch is CancellationError {}
+        let names = try await store.read { try $0.all(Tag.self).map(\.name) }
+        try expectEqual(names, ["first"], "the tags")
+    }
+
+    private static func streams(_ bench: ContractBench) async throws {
+        let store = try bench.habits()
+        let habits = (0..<57).map { Habit(name: "x", streak: $0 / 3) }
+        try await store.write(author: nil) { try habits.forEach($0.insert) }
+        let descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)], fetchLimit: 50, fetchOffset: 2)
+        let expected = try await store.fetch(descriptor).map(\.id)
+        var seen: [UUID] = []
+        for try await batch in store.stream(descriptor, batchSize: 8) {
+            seen += batch.map(\.id)
+            try await store.save(Habit(name: "new", streak: -1))
+        }
+        try expectEqual(seen, expected, "the records of the stream")
+        var batches = 0
+        for try await _ in store.stream(FetchDescriptor<Draft>()) { batches += 1 }
+        try expectEqual(batches, 0, "the number of batches of nothing")
+    }
+
+    /// Waits on a thread that is not the pool's.
+    private static func onThread(_ body: @escaping @Sendable () -> Void) async throws {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                body()
+                continuation.resume()
+            }
+        }
+    }
+}

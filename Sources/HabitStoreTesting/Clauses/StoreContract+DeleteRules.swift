@@ -1,0 +1,209 @@
+import Foundation
+import HabitStore
+
+extension StoreContract {
+    static let deleteRuleClauses: [Clause] = [
+        Clause("cascade takes along the records that refer to the deleted one, all the way down") { bench in
+            let store = try bench.contract()
+            let root = Folder()
+            let children = (0..<3).map { _ in Folder(parentID: root.id) }
+            let grandchildren = children.map { Folder(parentID: $0.id) }
+            let other = Folder()
+            try store.insert([root, other] + children + grandchildren)
+            try expect(try store.delete(root), "the root was there")
+            try expectEqual(try store.all(Folder.self), [other], "the folders that are left")
+        },
+        Clause("a cascade through a cycle ends") { bench in
+            let store = try bench.contract()
+            var folders = (0..<4).map { _ in Folder() }
+            for index in folders.indices { folders[index].parentID = folders[(index + 1) % 4].id }
+            var own = Folder()
+            own.parentID = own.id
+            try store.insert(folders + [own])
+            try store.delete(folders[2])
+            try expectEqual(try store.all(Folder.self), [own], "the folders that are left")
+            try store.delete(own)
+            try expectEqual(try store.all(Folder.self), [], "the folders that are left")
+        },
+        Clause("deleting a to-one record cascades, nullifies, or leaves references as they are") { bench in
+            let store = try bench.contract()
+            let hub = Hub()
+            var items = (0..<3).map { _ in Item() }
+            items[0].cascadingHubID = hub.id
+            items[1].nullifiedHubID = hub.id
+            items[2].lingeringHubID = hub.id
+            let stored = items
+            try store.write { transaction in
+                try transaction.insert(hub)
+                try stored.forEach(transaction.insert)
+            }
+            try store.delete(hub)
+            items[1].nullifiedHubID = nil
+            let left = items.dropFirst().sorted { $0.id.isBefore($1.id) }
+            try expectEqual(try store.all(Item.self), left, "the records that are left")
+        },
+        Clause("deny refuses a deletion, and nothing of it has happened", deniesWhole),
+        Clause("a record that is deleted by the same deletion denies nothing") { bench in
+            let store = try bench.contract()
+            let hub = Hub()
+            var item = Item()
+            item.denyingHubID = hub.id
+            item.cascadingHubID = hub.id
+            let stored = item
+            try store.write { transaction in
+                try transaction.insert(hub)
+                try transaction.insert(stored)
+            }
+            try expect(try store.delete(hub), "the hub was deleted")
+            try expectEqual(try store.all(Item.self), [], "the items")
+        },
+        Clause("a reference that must be there is not nullified; the deletion is refused") { bench in
+            let store = try bench.contract()
+            let hub = Hub()
+            let badge = Badge(hubID: hub.id)
+            try store.write { transaction in
+                try transaction.insert(hub)
+                try transaction.insert(badge)
+            }
+            try expectError(.deleteDenied, entity: "Badge", id: badge.id) { try store.delete(hub) }
+            try expectEqual(try store.all(Hub.self), [hub], "the hubs")
+            try store.delete(badge)
+            try store.delete(hub)
+            try expectEqual(try store.all(Hub.self), [], "the hubs")
+        },
+        Clause("deleting a linked record cascades, unlinks, or leaves links as they are") { bench in
+            let store = try bench.contract()
+            let (leaf, kept) = (Leaf(), Leaf())
+            var bouquets = (0..<3).map { _ in Bouquet() }
+            bouquets[0].cascadingLeafIDs = [leaf.id, kept.id]
+            bouquets[1].nullifiedLeafIDs = [leaf.id, kept.id]
+            bouquets[2].lingeringLeafIDs = [leaf.id, kept.id]
+            let stored = bouquets
+            try store.write { transaction in
+                try transaction.insert(leaf)
+                try transaction.insert(kept)
+                try stored.forEach(transaction.insert)
+            }
+            try store.delete(leaf)
+            bouquets[1].nullifiedLeafIDs = [kept.id]
+            let left = bouquets.dropFirst().sorted { $0.id.isBefore($1.id) }
+            try expectEqual(try store.all(Bouquet.self), left, "the records that are left")
+            try expectEqual(try store.all(Leaf.self), [kept], "the leaves")
+        },
+        Clause("a link can deny a deletion") { bench in
+            let store = try bench.contract()
+            let leaf = Leaf()
+            var bouquet = Bouquet()
+            bouquet.denyingLeafIDs = [leaf.id]
+            let stored = bouquet
+            try store.write { transaction in
+                try transaction.insert(leaf)
+                try transaction.insert(stored)
+            }
+            try expectError(.deleteDenied, entity: "Leaf", id: leaf.id) { try store.delete(leaf) }
+            try store.delete(bouquet)
+            try expect(try store.delete(leaf), "the leaf was deleted once nothing is linked to it")
+        },
+        Clause("the schema that ships keeps its rules: entries go with their habit, tags do not") { bench in
+            let store = try bench.habits()
+            let tag = Tag(name: "t")
+            let habit = Habit(name: "h", tagIDs: [tag.id])
+            try store.write { transaction in
+                try transaction.insert(tag)
+                try transaction.insert(habit)
+                for index in 0..<5 { try transaction.insert(Entry(note: "\(index)", habitID: habit.id)) }
+            }
+            try store.delete(tag)
+            try expectEqual(try store.all(Habit.self).map(\.tagIDs), [[]], "the links of the habit")
+            try store.delete(habit)
+            try expectEqual(try store.all(Entry.self), [], "the entries")
+        },
+    ]
+
+    static let forwardRuleClauses: [Clause] = [
+        Clause("a record can take along what it refers to and what it is linked to") { bench in
+            let store = try bench.contract()
+            let leaves = (0..<5).map { _ in Leaf() }
+            var wrapper = Wrapper()
+            wrapper.cascadingLeafID = leaves[0].id
+            wrapper.cascadingLinkIDs = [leaves[1].id, leaves[2].id]
+            wrapper.nullifiedLeafID = leaves[3].id
+            wrapper.lingeringLinkIDs = [leaves[4].id]
+            let stored = wrapper
+            try store.write { transaction in
+                try leaves.forEach(transaction.insert)
+                try transaction.insert(stored)
+            }
+            try store.delete(wrapper)
+            let left = leaves.suffix(2).sorted { $0.id.isBefore($1.id) }
+            try expectEqual(try store.all(Leaf.self), left, "the leaves that are left")
+            try expectEqual(try store.all(Wrapper.self), [], "the wrappers")
+        },
+        Clause("a record cannot be deleted while it has what its rule denies") { bench in
+            let store = try bench.contract()
+            let leaves = (0..<2).map { _ in Leaf() }
+            var wrappers = (0..<2).map { _ in Wrapper() }
+            wrappers[0].denyingLeafID = leaves[0].id
+            wrappers[1].denyingLinkIDs = [leaves[1].id]
+            let stored = wrappers
+            try store.write { transaction in
+                try leaves.forEach(transaction.insert)
+                try stored.forEach(transaction.insert)
+            }
+            for wrapper in wrappers {
+                try expectError(.deleteDenied, entity: "Wrapper", id: wrapper.id) { try store.delete(wrapper) }
+            }
+            // Nothing is declared for the other direction, so the leaves can go, and then the wrappers can.
+            for leaf in leaves { try store.delete(leaf) }
+            for wrapper in wrappers { try store.delete(wrapper) }
+            try expectEqual(try store.all(Wrapper.self), [], "the wrappers")
+        },
+        Clause("a cascade goes on through the rules of the records that it takes along") { bench in
+            let store = try bench.contract()
+            let leaf = Leaf()
+            var wrapper = Wrapper()
+            wrapper.cascadingLeafID = leaf.id
+            var bouquet = Bouquet()
+            bouquet.cascadingLeafIDs = [leaf.id]
+            var other = Bouquet()
+            other.nullifiedLeafIDs = [leaf.id]
+            let (storedWrapper, storedBouquet, storedOther) = (wrapper, bouquet, other)
+            try store.write { transaction in
+                try transaction.insert(leaf)
+                try transaction.insert(storedWrapper)
+                try transaction.insert(storedBouquet)
+                try transaction.insert(storedOther)
+            }
+            try store.delete(wrapper)
+            other.nullifiedLeafIDs = []
+            try expectEqual(try store.all(Leaf.self), [], "the leaves")
+            try expectEqual(try store.all(Bouquet.self), [other], "the bouquets")
+        },
+    ]
+
+    private static func deniesWhole(_ bench: ContractBench) throws {
+        let store = try bench.contract()
+        let hub = Hub()
+        var items = (0..<4).map { _ in Item() }
+        items[0].denyingHubID = hub.id
+        items[1].cascadingHubID = hub.id
+        items[2].nullifiedHubID = hub.id
+        let stored = items
+        try store.write { transaction in
+            try transaction.insert(hub)
+            try stored.forEach(transaction.insert)
+        }
+        let before = try store.currentToken()
+        try expectError(.deleteDenied, entity: "Hub", id: hub.id) { try store.delete(hub) }
+        // Also when the refusal is caught and the transaction goes on.
+        try store.write { transaction in
+            try expectError(.deleteDenied, entity: "Hub", id: hub.id) { try transaction.delete(hub) }
+        }
+        try expectEqual(try store.all(Hub.self), [hub], "the hubs")
+        try expectEqual(try store.all(Item.self), items.sorted { $0.id.isBefore($1.id) }, "the items")
+        try expectEqual(try store.currentToken(), before, "the token")
+        try store.delete(items[0])
+        try expect(try store.delete(hub), "the hub was deleted once nothing denies it")
+        try expectEqual(try store.fetchCount(FetchDescriptor<Item>()), 2, "the number of items")
+    }
+}

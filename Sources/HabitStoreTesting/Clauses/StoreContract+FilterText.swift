@@ -1,0 +1,125 @@
+import Foundation
+import HabitStore
+
+extension StoreContract {
+    static let filterTextClauses: [Clause] = [
+        Clause("filters written as text find what they say") { bench in
+            let sample = try PredicateSample(bench)
+            for (text, streaks) in habitFilters {
+                let query = RecordQuery(
+                    entity: "Habit",
+                    filter: try FilterExpression(text: text),
+                    sort: [.init("streak")]
+                )
+                let (found, count) = try sample.store.read { moment in
+                    (try moment.records(query).map { $0.values[3] }, try moment.countRecords(query))
+                }
+                try expectEqual(found, streaks.map { .int($0) }, "the answer to \(text)")
+                try expectEqual(count, streaks.count, "the count of \(text)")
+            }
+        },
+        Clause("dates in texts are days and instants in UTC") { bench in
+            let store = try bench.habits()
+            let noon = Date(timeIntervalSince1970: 1_769_860_800)
+            try store.save(Entry(date: noon, note: "noon", habitID: nil))
+            for (text, count) in [
+                ("date == \"2026-01-31T12:00:00Z\"", 1), ("date == \"2026-01-31T13:30:00+01:30\"", 1),
+                ("date > \"2026-01-31\" AND date < \"2026-02-01\"", 1), ("date == \"2026-01-31\"", 0),
+                ("date > \"2026-01-31T11:59:59.75Z\"", 1), ("date BETWEEN \"2026-01-31\" AND \"2026-01-31\"", 0),
+                ("date == date(791553600)", 1), ("date IN [\"2026-01-31T12:00:00Z\"]", 1),
+            ] {
+                let query = RecordQuery(entity: "Entry", filter: try FilterExpression(text: text))
+                try expectEqual(try store.read { try $0.countRecords(query) }, count, "the count of \(text)")
+            }
+        },
+        Clause("the constants of a filter are taken in the form in which values are kept") { bench in
+            let sample = try PredicateSample(bench)
+            let constants: [(FilterExpression, Int)] = [
+                (.compare(.equal, .attribute(AttributePath("name")), .literal(.string("E\u{301}tude"))), 1),
+                (.isIn(.attribute(AttributePath("name")), [.string("E\u{301}tude"), .string("Run")]), 2),
+                (.text(.contains, .attribute(AttributePath("name")), .literal(.string("E\u{301}"))), 1),
+                (.compare(.equal, .attribute(AttributePath("target")), .literal(.double(-0.0))), 1),
+            ]
+            for (filter, count) in constants {
+                let query = RecordQuery(entity: "Habit", filter: filter)
+                try expectEqual(try sample.store.read { try $0.countRecords(query) }, count, "the count of \(filter)")
+            }
+            let impossible = FilterExpression.compare(
+                .less,
+                .attribute(AttributePath("target")),
+                .literal(.double(.nan))
+            )
+            try expectError(.invalidValue) {
+                try sample.store.read { try $0.countRecords(RecordQuery(entity: "Habit", filter: impossible)) }
+            }
+        },
+        Clause("a text that is no filter is refused with the column") { bench in
+            let store = try bench.habits()
+            for (text, column) in [
+                ("name = ", 8), ("name == \"a", 9), ("(name == \"a\"", 13), ("name == \"a\" AND", 16), ("name ~ 3", 6),
+                ("name == \"\\q\"", 10), ("streak IN 3", 11), ("\u{e9}\u{1f469}\u{200d}\u{1f680} == 1", 2),
+                ("$x.name", 1),
+            ] {
+                let error = try expectError(.invalidQuery) { try FilterExpression(text: text) }
+                try expectEqual(error.location.column, column, "the column of the error in \(text)")
+            }
+            for text in [
+                "streak == \"x\"", "name + 1 == 2", "name", "streak CONTAINS \"a\"", "$3.name == \"a\"",
+                "COALESCE(category, 1) == 1", "LENGTH(streak) == 1", "entries.note == \"a\"", "ANY name",
+                "createdAt == \"31.1.2026\"", "id == \"x\"", "createdAt == \"2026-02-30\"",
+            ] {
+                let query = RecordQuery(entity: "Habit", filter: try FilterExpression(text: text))
+                do {
+                    let count = try store.read { try $0.countRecords(query) }
+                    throw ContractViolation("\(text) was answered with \(count)")
+                } catch let error as HabitStoreError {
+                    let isTyped = error.code == .invalidQuery || error.code == .unknownAttribute
+                    try expect(isTyped, "\(text) is refused as a query, not with \(error.code)")
+                }
+            }
+            let unknown = RecordQuery(entity: "Habit", filter: try FilterExpression(text: "nam == \"x\""))
+            try expectError(.unknownAttribute, entity: "Habit", attribute: "nam") {
+                try store.read { try $0.records(unknown) }
+            }
+        },
+    ]
+
+    /// Filters over the sample of habits, and the streaks of those that fulfil them.
+    private static let habitFilters: [(text: String, streaks: [Int64])] = [
+        ("", [1, 2, 3, 4, 5]),
+        ("TRUE", [1, 2, 3, 4, 5]),
+        ("streak >= 2 AND streak < 4", [2, 3]),
+        ("streak BETWEEN 2 AND 4 AND isArchived", [2]),
+        ("NOT (streak = 1 OR streak == 2)", [3, 4, 5]),
+        ("category == nil", [2, 5]),
+        ("category != \"sport\"", [2, 3, 4, 5]),
+        ("name CONTAINS \"un\"", [1, 3]),
+        ("name CONTAINS[cd] \"RUN\"", [1, 3]),
+        ("name CONTAINS[cd] \"etu\"", [4]),
+        ("name BEGINSWITH \"R\" || name ENDSWITH \"te\"", [1, 2, 3]),
+        ("name ENDSWITH \"\"", [1, 2, 3, 4, 5]),
+        ("name == \"E\u{301}tude\"", [4]),
+        ("name < \"S\"", [1, 2, 5]),
+        ("category IN [\"sport\", nil]", [1, 2, 5]),
+        ("streak IN []", []),
+        ("LENGTH(name) == 5", [4]),
+        ("LENGTH(category) == nil", [2, 5]),
+        ("COALESCE(target, 0) > -1", [1, 2, 3, 4]),
+        ("target < 1", [3, 5]),
+        ("NOT target < 1", [1, 2, 4]),
+        ("streak * 2 - 1 == 5", [3]),
+        ("streak -1 == 2", [3]),
+        ("streak % 2 == 1 AND streak / 2 == 2", [5]),
+        ("IF(isArchived, streak, periodDays) == 2", [2]),
+        ("ANY entries { note == nil }", [1]),
+        ("ALL entries { value == nil }", [2, 3, 4, 5]),
+        ("COUNT entries == 2", [1]),
+        ("COUNT entries { note != nil } >= 1", [1, 2]),
+        ("ANY tags { name == \"health\" }", [1, 3]),
+        ("NOT ANY tags", [4, 5]),
+        ("ANY entries { habit.streak == $0.streak }", [1, 2]),
+        ("ANY entries { EXISTS habit AND habit.name == \"Run\" }", [1]),
+        ("ANY tags { ANY habits { streak > $0.streak } }", [1, 2]),
+        ("(category == nil) == isArchived", [1, 2, 3, 4]),
+    ]
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HabitStore
+
+extension StoreContract {
+    static let pagingClauses: [Clause] = [
+        Clause("pages hold every record once, in order, with nils and equals among the keys") { bench in
+            let store = try bench.habits()
+            let categories: [String?] = [nil, "a", nil, "b", "a", "", nil, "c", "a", "b", "\u{e9}"]
+            try store.insert(categories.enumerated().map { Habit(name: "x", streak: $0 % 3, category: $1) })
+            let orders: [[SortDescriptor<Habit>]] = [
+                [], [SortDescriptor(\.category)], [SortDescriptor(\.category, order: .reverse)],
+                [SortDescriptor(\.streak, order: .reverse), SortDescriptor(\.category)],
+                [SortDescriptor(\.category, order: .reverse), SortDescriptor(\.streak)],
+            ]
+            for order in orders {
+                for size in [1, 2, 3, 10, 11, 12, Int.max] {
+                    let descriptor = FetchDescriptor<Habit>(sortBy: order)
+                    let found = try pages(of: descriptor, size: size, in: store).flatMap { $0 }.map(\.id)
+                    try expectEqual(found, try store.fetchIdentifiers(descriptor), "the records of pages of \(size)")
+                }
+            }
+        },
+        Clause("what is inserted and deleted between two pages neither repeats nor skips another record") { bench in
+            let store = try bench.habits()
+            let habits = (0..<40).map { Habit(name: "x", streak: $0 / 4 * 10) }
+            try store.insert(habits)
+            var descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)])
+            let order = try store.fetch(descriptor)
+            var seen: [UUID] = []
+            var round = 0
+            repeat {
+                let page = try store.fetchPage(descriptor, size: 3)
+                seen += page.models.map(\.id)
+                descriptor.cursor = page.next
+                // The record at the cursor goes, and others come before it.
+                if let last = page.models.last { try store.delete(last) }
+                try store.insert((0..<3).map { _ in Habit(name: "new", streak: -1 - round) })
+                round += 1
+            } while descriptor.cursor != nil
+            try expectEqual(seen, order.map(\.id), "the records of all pages")
+        },
+        Clause("a page of nothing is empty, and a cursor of another order is refused") { bench in
+            let store = try bench.habits()
+            let empty = try store.fetchPage(FetchDescriptor<Habit>(), size: 5)
+            try expectEqual(empty.models, [], "the records")
+            try expectEqual(empty.next, nil, "the cursor")
+            try store.insert((0..<5).map { Habit(name: "x", streak: $0) })
+            let page = try store.fetchPage(FetchDescriptor<Habit>(), size: 2)
+            let descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)], cursor: page.next)
+            try expectError(.invalidQuery) { try store.fetchPage(descriptor, size: 2) }
+            let whole = try store.fetchPage(FetchDescriptor<Habit>(), size: 5)
+            try expectEqual(whole.models.count, 5, "the number of records of the only page")
+            try expectEqual(whole.next, nil, "the cursor behind the only page")
+        },
+        Clause("a page of a filter holds what the filter holds") { bench in
+            let store = try bench.habits()
+            try store.insert((0..<50).map { Habit(name: "x", streak: $0, isArchived: $0 % 5 == 0) })
+            let descriptor = FetchDescriptor(
+                predicate: #Predicate<Habit> { $0.isArchived },
+                sortBy: [SortDescriptor(\.streak, order: .reverse)]
+            )
+            let found = try pages(of: descriptor, size: 4, in: store).map { $0.map(\.streak) }
+            try expectEqual(found, [[45, 40, 35, 30], [25, 20, 15, 10], [5, 0]], "the pages")
+        },
+    ]
+
+    private static func pages<M: PersistentModel>(
+        of descriptor: FetchDescriptor<M>,
+        size: Int,
+        in store: any EngineBackedStore
+    ) throws -> [[M]] {
+        var descriptor = descriptor
+        var pages: [[M]] = []
+        repeat {
+            let page = try store.fetchPage(descriptor, size: size)
+            pages.append(page.models)
+            descriptor.cursor = page.next
+        } while descriptor.cursor != nil
+        return pages
+    }
+}

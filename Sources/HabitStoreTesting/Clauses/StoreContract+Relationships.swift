@@ -1,0 +1,178 @@
+import Foundation
+import HabitStore
+
+extension StoreContract {
+    static let relationshipClauses: [Clause] = [
+        Clause("to-one and to-many relationships are followed inside a transaction") { bench in
+            let store = try bench.habits()
+            let habit = Habit(name: "Run")
+            let entries = (0..<3).map { Entry(note: "\($0)", habitID: habit.id) }.sorted { $0.id.isBefore($1.id) }
+            let loose = Entry(habitID: nil)
+            try store.write { transaction in
+                try transaction.insert(habit)
+                try (entries + [loose]).forEach(transaction.insert)
+                try expectEqual(habit.entries, entries, "the entries inside of the writing transaction")
+            }
+            try store.read { moment in
+                try expectEqual(habit.entries, entries, "the entries, by identifier")
+                try expectEqual(moment.related(\Habit.entries, of: habit), entries, "the entries")
+                try expectEqual(moment.related(\Entry.habit, of: entries[0]), habit, "the habit")
+                try expectEqual(loose.habit, nil, "the habit of an entry without one")
+                try expectEqual(Habit(name: "never stored").entries, [], "the entries of an unknown habit")
+            }
+        },
+        Clause("many-to-many relationships are followed from both sides") { bench in
+            let store = try bench.habits()
+            let tags = ["a", "b", "c"].map { Tag(name: $0) }.sorted { $0.id.isBefore($1.id) }
+            let one = Habit(name: "one", tagIDs: Set(tags.prefix(2).map(\.id)))
+            let two = Habit(name: "two", tagIDs: [tags[1].id])
+            try store.write { transaction in
+                try transaction.insert(one)
+                try transaction.insert(two)
+                try tags.forEach(transaction.insert)
+            }
+            try store.read { moment in
+                try expectEqual(moment.related(\Habit.tags, of: one), Array(tags.prefix(2)), "the tags")
+                let both = [one, two].sorted { $0.id.isBefore($1.id) }
+                try expectEqual(moment.related(\Tag.habits, of: tags[1]), both, "the habits")
+                try expectEqual(tags[0].habits, [one], "the habits")
+                try expectEqual(tags[2].habits, [], "the habits of a tag that is not used")
+            }
+        },
+        Clause("a record can refer to itself") { bench in
+            let store = try bench.contract()
+            var folder = Folder()
+            folder.parentID = folder.id
+            try store.save(folder)
+            try store.read { _ in
+                try expectEqual(folder.parent, folder, "the parent")
+                try expectEqual(folder.children, [folder], "the children")
+            }
+            let own = try store.fetchIdentifiers(
+                FetchDescriptor(
+                    predicate: #Predicate<Folder> { folder in
+                        folder.children.contains { $0.id == folder.id }
+                    }
+                )
+            )
+            try expectEqual(own, [folder.id], "the folders that contain themselves")
+        },
+        Clause("a dangling reference leads to nil, and a dangling link to nothing") { bench in
+            let store = try bench.contract()
+            let (hub, leaf, kept) = (Hub(), Leaf(), Leaf())
+            var item = Item()
+            item.lingeringHubID = hub.id
+            var bouquet = Bouquet()
+            bouquet.lingeringLeafIDs = [leaf.id, kept.id]
+            let (storedItem, storedBouquet) = (item, bouquet)
+            try store.write { transaction in
+                try transaction.insert(hub)
+                try transaction.insert(leaf)
+                try transaction.insert(kept)
+                try transaction.insert(storedItem)
+                try transaction.insert(storedBouquet)
+            }
+            try store.delete(hub)
+            try store.delete(leaf)
+            try store.read { moment in
+                try expectEqual(try moment.model(Item.self, id: item.id), item, "the record that refers to nothing")
+                try expectEqual(item.lingeringHub, nil, "the hub")
+                try expectEqual(bouquet.lingeringLeaves, [kept], "the leaves")
+                let without = FetchDescriptor(predicate: #Predicate<Item> { $0.lingeringHub == nil })
+                try expectEqual(try moment.fetchCount(without), 1, "the number of records that refer to nothing")
+                let counted = FetchDescriptor(predicate: #Predicate<Bouquet> { $0.lingeringLeaves.count == 1 })
+                try expectEqual(try moment.fetchCount(counted), 1, "the number of records with one leaf")
+            }
+        },
+    ]
+
+    static let referenceClauses: [Clause] = [
+        Clause("a reference to nothing is refused when the transaction ends") { bench in
+            let store = try bench.habits()
+            let entry = Entry(habitID: UUID())
+            try expectError(.danglingReference, entity: "Entry", attribute: "habit", id: entry.id) {
+                try store.save(entry)
+            }
+            let habit = Habit(name: "x", tagIDs: [UUID()])
+            try expectError(.danglingReference, entity: "Habit", attribute: "tags", id: habit.id) {
+                try store.insert([habit])
+            }
+            try expectEqual(try store.currentToken(), .zero, "the token")
+            try expectEqual(try store.all(Entry.self), [], "the entries")
+        },
+        Clause("within a transaction, records are stored in any order") { bench in
+            let store = try bench.habits()
+            let tag = Tag(name: "t")
+            let habit = Habit(name: "h", tagIDs: [tag.id])
+            try store.write { transaction in
+                try transaction.insert(Entry(habitID: habit.id))
+                try transaction.insert(habit)
+                try transaction.insert(tag)
+            }
+            try expectEqual(try store.fetchCount(FetchDescriptor<Entry>()), 1, "the number of entries")
+        },
+        Clause("a reference may lead nowhere for as long as the transaction runs") { bench in
+            let store = try bench.habits()
+            try store.write { transaction in
+                var entry = Entry(habitID: UUID())
+                try transaction.insert(entry)
+                entry.habitID = nil
+                try transaction.save(entry)
+                let gone = Entry(habitID: UUID())
+                try transaction.insert(gone)
+                try transaction.delete(gone)
+            }
+            try expectEqual(try store.all(Entry.self).map(\.habitID), [nil], "the references")
+        },
+        Clause("deleting what a new reference leads to is refused as well") { bench in
+            let store = try bench.contract()
+            let hub = Hub()
+            try store.save(hub)
+            var item = Item()
+            item.lingeringHubID = hub.id
+            let stored = item
+            try expectError(.danglingReference, entity: "Item", attribute: "lingeringHub", id: item.id) {
+                try store.write { transaction in
+                    try transaction.insert(stored)
+                    try transaction.delete(hub)
+                }
+            }
+            try expectEqual(try store.fetchCount(FetchDescriptor<Hub>()), 1, "the number of hubs")
+        },
+        Clause("an old record that refers to nothing can be saved, as long as the reference is what it was") { bench in
+            let store = try bench.contract()
+            let hub = Hub()
+            var item = Item()
+            item.lingeringHubID = hub.id
+            let first = item
+            try store.write { transaction in
+                try transaction.insert(hub)
+                try transaction.insert(first)
+            }
+            try store.delete(hub)
+            let other = Hub()
+            item.nullifiedHubID = other.id
+            let changed = item
+            try store.write { transaction in
+                try transaction.insert(other)
+                try transaction.save(changed)
+                // Away and back is no change either, and what another record tried to set does not count.
+                var away = changed
+                away.lingeringHubID = nil
+                try transaction.save(away)
+                try transaction.save(changed)
+                var tried = Item()
+                tried.lingeringHubID = hub.id
+                try transaction.insert(tried)
+                tried.lingeringHubID = nil
+                try transaction.save(tried)
+            }
+            try expectEqual(try store.model(Item.self, id: item.id), changed, "the record")
+            item.denyingHubID = hub.id
+            let refused = item
+            try expectError(.danglingReference, entity: "Item", attribute: "denyingHub", id: item.id) {
+                try store.save(refused)
+            }
+        },
+    ]
+}

@@ -1,0 +1,47 @@
+import Foundation
+import HabitStore
+import Synchronization
+
+/// What a clause works with: a kind of store, and a directory of its own.
+final class ContractBench: Sendable {
+    let subject: StoreUnderTest
+    private let directory: URL
+    private let opened = Mutex<[any EngineBackedStore]>([])
+
+    init(_ subject: StoreUnderTest) throws {
+        self.subject = subject
+        directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("store-contract-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    /// Opens a store in the folder of a name, or makes it there.
+    func open(
+        _ schema: Schema,
+        folder: String = "store",
+        identity: UUID = UUID(),
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) throws -> any EngineBackedStore {
+        let folder = directory.appendingPathComponent(folder, isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let store = try subject.open(folder, schema, identity, clock)
+        opened.withLock { $0.append(store) }
+        return store
+    }
+
+    /// A new store of the schema that ships.
+    func habits() throws -> any EngineBackedStore { try open(HabitSchema.current) }
+
+    /// A new store of the kit's own schema.
+    func contract() throws -> any EngineBackedStore { try open(ContractSchema.schema) }
+
+    /// Closes what was opened and removes the directory.
+    func clear() {
+        for store in opened.withLock({ $0 }) { store.close() }
+        do {
+            try FileManager.default.removeItem(at: directory)
+        } catch {
+            FileHandle.standardError.write(Data("the directory of a clause could not be removed: \(error)\n".utf8))
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import HabitStore
+
+/// What every store must do, as clauses that can be verified one by one.
+///
+/// One line in a test file holds an engine to all of it:
+/// ```swift
+/// @Test(arguments: StoreContract.clauses)
+/// func keepsTheContract(_ clause: StoreContract.Clause) async throws { try await clause.verify(.sqlite) }
+/// ```
+public enum StoreContract {
+    /// One clause of the contract.
+    public struct Clause: Sendable, Identifiable, CustomStringConvertible {
+        /// The claim.
+        public let name: String
+        private let body: @Sendable (ContractBench) async throws -> Void
+
+        init(_ name: String, _ body: @escaping @Sendable (ContractBench) throws -> Void) {
+            self.name = name
+            self.body = { try body($0) }
+        }
+
+        init(_ name: String, async body: @escaping @Sendable (ContractBench) async throws -> Void) {
+            self.name = name
+            self.body = body
+        }
+
+        /// The claim.
+        public var id: String { name }
+
+        /// The claim.
+        public var description: String { name }
+
+        /// Verifies the clause on new stores of a kind, in a directory of its own that is removed afterwards.
+        ///
+        /// - Throws: ``ContractViolation`` when the store does something else than the contract says; errors of the store
+        ///   that no clause expects.
+        public func verify(_ store: StoreUnderTest) async throws {
+            let bench = try ContractBench(store)
+            let result: Result<Void, any Error>
+            do {
+                try await body(bench)
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            bench.clear()
+            try result.get()
+        }
+    }
+
+    /// All clauses.
+    public static let clauses: [Clause] = [
+        valueClauses, writingClauses, uniquenessClauses, isolationClauses, relationshipClauses, referenceClauses,
+        deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
+        optionalPredicateClauses, collectionPredicateClauses, filterTextClauses, historyClauses, netChangeClauses,
+        asyncClauses, durabilityClauses, roleClauses, replicationClauses, checkingClauses,
+    ].flatMap { $0 }
+}

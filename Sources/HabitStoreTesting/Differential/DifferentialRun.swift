@@ -1,0 +1,202 @@
+import Foundation
+import HabitStore
+
+/// A differential test at work.
+final class DifferentialRun {
+    private(set) var report: DifferentialTest.Report
+    private var generator: SeededGenerator
+    private var population = Population()
+    private let reference: InMemoryHabitStore
+    private let subject: any EngineBackedStore
+    private let clock: StepClock
+    private var comparedToken = HistoryToken.zero
+
+    /// How many operations lie between two comparisons of everything.
+    private static let comparisonDistance = 400
+    /// How much of an answer is shown.
+    private static let answerLength = 3_000
+
+    init(seed: UInt64, reference: InMemoryHabitStore, subject: any EngineBackedStore, clock: StepClock) {
+        report = .init(seed: seed)
+        generator = SeededGenerator(seed: seed)
+        self.reference = reference
+        self.subject = subject
+        self.clock = clock
+    }
+
+    func work(operations: Int, queries: Int) throws {
+        var nextComparison = Self.comparisonDistance
+        while report.operations < operations || report.queries < queries {
+            if report.operations < operations { try transact() }
+            // Queries keep pace with the operations, once there are records.
+            let due = operations == 0 ? queries : queries * report.operations / max(1, operations)
+            while report.queries < min(due, queries) { try query() }
+            if report.operations >= nextComparison {
+                try compareEverything()
+                nextComparison += Self.comparisonDistance
+            }
+        }
+        try compareEverything()
+    }
+
+    private var step: Int { report.operations + report.queries }
+
+    private func agree<T: Equatable>(
+        _ question: @autoclosure () -> String,
+        _ expected: Answer<T>,
+        _ found: Answer<T>
+    ) throws {
+        guard expected != found else { return }
+        throw Disagreement(
+            seed: report.seed,
+            step: step,
+            question: question(),
+            reference: String(expected.description.prefix(Self.answerLength)),
+            subject: String(found.description.prefix(Self.answerLength))
+        )
+    }
+
+    // MARK: Operations
+
+    private func transact() throws {
+        clock.step()
+        let operations = population.transaction(&generator)
+        let author = generator.chance(30) ? OddValues.text(&generator) : nil
+        let expected = Answer { try operations.perform(in: reference, author: author) }
+        let found = Answer { try operations.perform(in: subject, author: author) }
+        try agree("\(operations)", expected, found)
+        report.operations += operations.count
+        report.transactions += 1
+        if expected.isFailure { report.refused += 1 }
+        population = try reference.read { try Population($0) }
+        if generator.chance(1), comparedToken.rawValue > 20 {
+            let token = HistoryToken(rawValue: comparedToken.rawValue - 10)
+            try reference.pruneHistory(through: token)
+            try subject.pruneHistory(through: token)
+        }
+    }
+
+    private func compareEverything() throws {
+        report.comparisons += 1
+        try compareAll(Habit.self)
+        try compareAll(Entry.self)
+        try compareAll(Tag.self)
+        try compareAll(Draft.self)
+        let token = comparedToken
+        try agree(
+            "the history after \(token)",
+            Answer { try reference.fetchHistory(after: token) },
+            Answer { try subject.fetchHistory(after: token) }
+        )
+        try agree(
+            "the history from the beginning",
+            Answer { try reference.fetchHistory(after: .zero).count },
+            Answer { try subject.fetchHistory(after: .zero).count }
+        )
+        try agree("the information", Answer { try reference.information() }, Answer { try subject.information() })
+        try agree(
+            "the findings of a check",
+            Answer { Set(try reference.check { _ in }) },
+            Answer { Set(try subject.check { _ in }) }
+        )
+        comparedToken = try reference.currentToken()
+    }
+
+    private func compareAll<M: PersistentModel>(_ type: M.Type) throws {
+        try agree("all \(type)", Answer { try reference.all(type) }, Answer { try subject.all(type) })
+    }
+
+    // MARK: Queries
+
+    private func query() throws {
+        report.queries += 1
+        switch generator.int(0...3) {
+        case 0: try query(Habit.self)
+        case 1: try query(Entry.self)
+        case 2: try query(Tag.self)
+        default: try query(Draft.self)
+        }
+    }
+
+    private func query<M: DifferentialModel>(_ type: M.Type) throws {
+        var descriptor = FetchDescriptor<M>()
+        var source = ""
+        // Where a filter can fail, a window decides which records are looked at, and so whether it does.
+        let mayFail: Bool
+        if generator.chance(50) {
+            let template = generator.pick(M.predicates)
+            let constants = PredicateConstants(&generator, population)
+            descriptor.predicate = template.make(constants)
+            source = "#Predicate { \(template.source) } with \(constants)"
+            mayFail = template.mayFail
+        } else {
+            var random = RandomFilter(schema: reference.schema, population: population, generator: generator)
+            descriptor.filter = random.condition(entity: try reference.schema.position(of: type))
+            generator = random.generator
+            mayFail = random.mayFail
+        }
+        for _ in 0..<generator.int(0...2) {
+            let key = generator.pick(M.sortKeys)
+            let isForward = generator.chance(50)
+            descriptor.sortBy.append(key.make(isForward ? .forward : .reverse))
+            source += ", sorted by \(key.name) \(isForward ? "ascending" : "descending")"
+        }
+        if !mayFail {
+            descriptor.fetchLimit = generator.chance(30) ? generator.int(-1...12) : nil
+            descriptor.fetchOffset = generator.chance(20) ? generator.int(-2...15) : 0
+        }
+        try compare(descriptor, source)
+    }
+
+    private func compare<M: DifferentialModel>(_ descriptor: FetchDescriptor<M>, _ source: String) throws {
+        let question = {
+            let explanation = Answer { "\(try self.subject.explain(descriptor).filter)" }
+            return
+                "\(M.self): \(explanation) \(source), limit \(descriptor.fetchLimit.map(String.init) ?? "none"), offset \(descriptor.fetchOffset)"
+        }
+        let expected = Answer { try reference.fetch(descriptor) }
+        try agree("fetch \(question())", expected, Answer { try subject.fetch(descriptor) })
+        if expected.isFailure {
+            report.failed += 1
+        } else if expected != .value([]) {
+            report.answered += 1
+        }
+        switch (expected, generator.int(0...2)) {
+        case (.value(let models), 0):
+            try agree("count \(question())", .value(models.count), Answer { try subject.fetchCount(descriptor) })
+        case (.value(let models), 1):
+            let found = Answer { try subject.fetchIdentifiers(descriptor) }
+            try agree("identifiers \(question())", .value(models.map(\.id)), found)
+        case (.value(let models), _):
+            try comparePages(descriptor, models, question)
+        case (.failure(let code, let entity, let attribute, let id), _):
+            let count = Answer { try subject.fetchCount(descriptor) }
+            try agree(
+                "count \(question())",
+                .failure(code: code, entity: entity, attribute: attribute, id: id),
+                count
+            )
+        }
+    }
+
+    private func comparePages<M: DifferentialModel>(
+        _ descriptor: FetchDescriptor<M>,
+        _ models: [M],
+        _ question: () -> String
+    ) throws {
+        guard descriptor.fetchLimit == nil, descriptor.fetchOffset <= 0, models.count > 1 else { return }
+        let size = generator.int(1...models.count)
+        let found = Answer {
+            var page = try subject.fetchPage(descriptor, size: size)
+            var first = page.models
+            if let cursor = page.next {
+                var descriptor = descriptor
+                descriptor.cursor = cursor
+                page = try subject.fetchPage(descriptor, size: size)
+                first += page.models
+            }
+            return first
+        }
+        try agree("two pages of \(size) of \(question())", .value(Array(models.prefix(2 * size))), found)
+    }
+}

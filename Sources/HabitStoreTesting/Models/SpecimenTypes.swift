@@ -1,0 +1,24 @@
+import HabitStore
+
+/// An enum that is kept as text.
+enum Mood: String, AttributeEnum, Codable {
+    case good
+    case bad = "b\u{e4}d"
+}
+
+/// An enum that is kept as a number, and whose own order is the opposite of its raw values' order.
+enum Level: Int, AttributeEnum, Codable, Comparable {
+    case low = -1
+    case middle = 0
+    case high = 9
+
+    static func < (left: Level, right: Level) -> Bool { left.rawValue > right.rawValue }
+}
+
+/// A value that is kept as JSON.
+struct Settings: Codable, Sendable, Equatable, JSONAttributeProbing {
+    var theme: String
+    var sizes: [Int]
+
+    static func probe(position: Int) -> Settings { Settings(theme: "theme \(position)", sizes: [position]) }
+}

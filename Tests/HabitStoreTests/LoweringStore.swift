@@ -1,0 +1,25 @@
+import Foundation
+import HabitStoreTesting
+
+@testable import HabitStore
+
+/// The store in memory with predicates lowered to filters, as over the engines that have files.
+final class LoweringStore: EngineBackedStore {
+    let core: EngineStore<InMemoryEngine>
+
+    init(schema: Schema, identity: UUID, now: @escaping @Sendable () -> Date) throws {
+        core = try EngineStore(
+            InMemoryEngine(schema: schema),
+            schema: schema,
+            evaluatesPredicates: false,
+            identity: identity,
+            now: now
+        )
+    }
+}
+
+extension StoreUnderTest {
+    static let lowering = StoreUnderTest(name: "in memory, lowered", isDurable: false) { _, schema, identity, clock in
+        try LoweringStore(schema: schema, identity: identity, now: clock)
+    }
+}
