@@ -1,0 +1,166 @@
+import Foundation
+import HabitStore
+
+/// The check of a file against itself, below what the records mean.
+struct SQLiteCheck {
+    private let connection: SQLiteConnection
+    private let tables: [SQLiteTable]
+    private var checked = 0
+    private(set) var findings: [StoreFinding] = []
+
+    init(_ connection: SQLiteConnection, _ tables: [SQLiteTable]) {
+        self.connection = connection
+        self.tables = tables
+    }
+
+    /// What SQLite itself finds: pages, tables, indexes against tables.
+    static func structure(_ database: SQLiteDatabase) throws -> [StoreFinding] {
+        do {
+            return try database.integrityCheck(quick: false).map { line in
+                StoreFinding(.damage, "integrity", "SQLite's integrity check: \(line)")
+            }
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            return [StoreFinding(.damage, "integrity", "SQLite's integrity check ended early: \(error.message)")]
+        }
+    }
+
+    mutating func run(_ progress: (Int) throws -> Void) throws {
+        for table in tables {
+            try reportingDamage(table) { check in
+                try check.checkRecords(table, progress)
+                for position in table.linkPositions { try check.checkLinks(table, position) }
+            }
+        }
+        try reportingDamage(nil) { check in
+            try check.checkIndexes()
+            try check.checkHistory()
+        }
+        try progress(checked)
+    }
+
+    /// Damage that ends one part of the check is a finding, and the other parts are checked even so.
+    private mutating func reportingDamage(_ table: SQLiteTable?, _ body: (inout SQLiteCheck) throws -> Void) throws {
+        do {
+            try body(&self)
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            findings.append(StoreFinding(.damage, "unreadable", error.message, entity: table?.description.name))
+        }
+    }
+
+    // MARK: Records
+
+    /// Reads every value of every record.
+    private mutating func checkRecords(_ table: SQLiteTable, _ progress: (Int) throws -> Void) throws {
+        try connection.withStatement(table.selectAll) { statement in
+            let row = SQLiteRow(statement, table, connection)
+            while try statement.step() {
+                checked += 1
+                if checked % 1_000 == 0 { try progress(checked) }
+                for (field, attribute) in table.description.attributes.enumerated() where attribute.kind != .links {
+                    do {
+                        try checkValue(row, field, attribute)
+                    } catch let error as HabitStoreError where error.code == .corrupt {
+                        findings.append(
+                            StoreFinding(
+                                .damage,
+                                "invalidValue",
+                                error.message,
+                                entity: table.description.name,
+                                id: error.location.id,
+                                attribute: attribute.name
+                            )
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    private mutating func checkValue(_ row: SQLiteRow, _ field: Int, _ attribute: AttributeDescription) throws {
+        let isCanonical: Bool
+        switch attribute.kind {
+        case .string where !row.isNull(field): isCanonical = try row.storedText(field).isInNFC
+        case .strings where !row.isNull(field): isCanonical = try row.storedTexts(field).allSatisfy(\.isInNFC)
+        default:
+            _ = try row.value(field)
+            return
+        }
+        guard !isCanonical else { return }
+        findings.append(
+            StoreFinding(
+                .anomaly,
+                "nonCanonicalText",
+                "\(row.table.description.name).\(attribute.name) is not in Unicode NFC; it is read as if it were",
+                entity: row.table.description.name,
+                id: try row.identifier(),
+                attribute: attribute.name
+            )
+        )
+    }
+
+    // MARK: Links
+
+    /// Looks for links that no record owns. Those that lead to no record are the source's own affair.
+    private mutating func checkLinks(_ table: SQLiteTable, _ position: Int) throws {
+        guard let links = table.links[position] else { return }
+        let sql =
+            "SELECT l.owner, o.\"id\" IS NULL FROM \(links.name) AS l "
+            + "LEFT JOIN \(table.name) AS o ON o.\"id\" = l.owner "
+            + "WHERE o.\"id\" IS NULL OR NOT (typeof(l.target) = 'blob' AND length(l.target) = 16)"
+        try connection.withStatement(sql) { statement in
+            while try statement.step() {
+                let isIdentified = statement.type(at: 0) == .blob && statement.bytes(at: 0).count == 16
+                let name = "\(table.description.name).\(table.description.attributes[position].name)"
+                let hasOwner = statement.int64(at: 1) == 0
+                findings.append(
+                    StoreFinding(
+                        .damage,
+                        hasOwner ? "invalidValue" : "linkWithoutOwner",
+                        "a link of \(name) " + (hasOwner ? "is no identifier of 16 bytes" : "belongs to no record"),
+                        entity: table.description.name,
+                        id: isIdentified ? try statement.uuid(at: 0) : nil,
+                        attribute: table.description.attributes[position].name
+                    )
+                )
+            }
+        }
+    }
+
+    // MARK: Indexes and history
+
+    /// Without an index every answer is right and slow; nothing else would tell.
+    private mutating func checkIndexes() throws {
+        let present = Set(try connection.texts("SELECT name FROM sqlite_schema WHERE type = 'index'"))
+        for table in tables {
+            let wanted = table.indexes.keys.sorted() + table.links.compactMap { $0?.objectNames.last }
+            for name in wanted where !present.contains(name) {
+                findings.append(
+                    StoreFinding(
+                        .anomaly,
+                        "indexMissing",
+                        "the index \(table.indexes[name] ?? name) is missing, so that some queries take longer",
+                        entity: table.description.name
+                    )
+                )
+            }
+        }
+    }
+
+    private mutating func checkHistory() throws {
+        let sql =
+            "SELECT count(*) FROM history_change AS c "
+            + "WHERE NOT EXISTS (SELECT 1 FROM history_transaction AS t WHERE t.token = c.token)"
+        let orphans = try connection.int64(sql) ?? 0
+        if orphans > 0 {
+            findings.append(
+                StoreFinding(
+                    .damage,
+                    "historyChangeOrphaned",
+                    "\(orphans) changes in the history belong to no transaction"
+                )
+            )
+        }
+        // Whether each can be read; what they say is checked above.
+        try SQLiteHistory(connection).walk(after: Int64.min) { _ in true }
+    }
+}

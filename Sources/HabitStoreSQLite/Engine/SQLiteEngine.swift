@@ -1,0 +1,104 @@
+import Foundation
+import HabitStore
+import Synchronization
+
+/// The engine of ``SQLiteHabitStore``: an SQLite database in WAL mode with `synchronous=FULL`.
+public final class SQLiteEngine: StorageEngine {
+    /// The file.
+    public var path: String? { database.path }
+
+    let database: SQLiteDatabase
+    let tables: [SQLiteTable]
+    /// Once all text was in NFC, it stays so: nothing here writes another form.
+    private let isKnownCanonical = Atomic<Bool>(false)
+
+    /// Opens a store, or makes one.
+    init(path: String, schema: Schema, options: SQLiteHabitStore.Options) throws {
+        try schema.validate()
+        tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
+        try SQLiteFormat.validate(tables, path: path)
+        var settings = SQLiteOptions()
+        settings.busyLimitSeconds = options.busyLimitSeconds
+        let mode: SQLiteOpenMode = options.isReadOnly ? .readOnly : (options.createsFile ? .create : .readWrite)
+        var isStore = false
+        database = try SQLiteDatabase(path: path, mode: mode, options: settings) { connection in
+            isStore = try SQLiteFormat.isStore(connection)
+            if !isStore, mode != .create {
+                throw HabitStoreError(
+                    .notAStore,
+                    "this is an empty SQLite database and no store; choose another file, or let one be made here",
+                    at: .init(path: connection.path)
+                )
+            }
+        }
+        if !isStore { try create() }
+    }
+
+    /// Another process may be about to do the same: who comes second finds a store.
+    private func create() throws {
+        try database.withWrite { connection in
+            if try !SQLiteFormat.isStore(connection) { try SQLiteFormat.create(tables, connection) }
+        }
+    }
+
+    /// Runs `body` over one snapshot.
+    public func read<R>(_ body: (SQLiteSnapshot) throws -> R) throws -> R {
+        try database.withRead { connection in
+            let isKnown = isKnownCanonical.load(ordering: .acquiring)
+            let snapshot = SQLiteSnapshot(connection, tables, isKnownCanonical: isKnown)
+            let result = try explaining(connection) { try body(snapshot) }
+            if !isKnown, snapshot.textForm == true { isKnownCanonical.store(true, ordering: .releasing) }
+            return result
+        }
+    }
+
+    /// Runs `body` in the write transaction and makes it durable before it returns.
+    public func write<R>(_ body: (SQLiteWriter) throws -> R) throws -> R {
+        guard try !database.using({ $0.isHeldByThisThread }) else {
+            throw HabitStoreError(
+                .unsupported,
+                "a write transaction was begun inside of another one of the same store; use the one that is open",
+                at: .init(path: path)
+            )
+        }
+        return try database.withWrite { connection in
+            let isKnown = isKnownCanonical.load(ordering: .acquiring)
+            let writer = SQLiteWriter(connection, tables, isKnownCanonical: isKnown)
+            return try explaining(connection) { try body(writer) }
+        }
+    }
+
+    private func explaining<R>(_ connection: SQLiteConnection, _ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as HabitStoreError where error.code == .internalInconsistency {
+            throw try SQLiteShape.explain(error, connection, tables)
+        }
+    }
+
+    /// Checks the file's own structure, every value of every record, the links and the form of texts.
+    public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        var findings = try SQLiteCheck.structure(database)
+        do {
+            try database.withRead { connection in
+                var check = SQLiteCheck(connection, tables)
+                try check.run(progress)
+                findings += check.findings
+            }
+        } catch let error as HabitStoreError
+            where error.code == .corrupt && findings.contains(where: { $0.severity == .damage })
+        {
+            // Over a damaged page even the end of the transaction fails; what was found says why.
+            return findings
+        }
+        return findings
+    }
+
+    /// Writes a consistent, compact copy to a path at which there is nothing yet.
+    public func backup(to path: String) throws { try database.backup(to: path) }
+
+    /// Closes the file. Later transactions throw ``HabitStoreError/Code/closed``.
+    ///
+    /// Nothing is lost when emptying the log fails here: it is read again when the store is opened.
+    public func close() { _ = try? database.close() }
+}

@@ -1,0 +1,60 @@
+import HabitStore
+
+extension SQLiteExpression {
+    /// Whether one of the related records fulfils a condition.
+    mutating func some(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
+        members(collection, inner, use.forWhere, isNegated: false)
+            .map { Condition(sql: "EXISTS (SELECT 1 \($0.sql))", isExact: $0.isExact) }
+    }
+
+    /// Whether all related records fulfil a condition: whether there is none that does not.
+    mutating func every(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
+        let use = Use(allowsSuperset: use.allowsSuperset, nullIsFalse: false)
+        return members(collection, inner, use, isNegated: true)
+            .map { Condition(sql: "NOT EXISTS (SELECT 1 \($0.sql))", isExact: $0.isExact) }
+    }
+
+    /// `FROM` and `WHERE` of the related records that fulfil a condition, or that do not.
+    ///
+    /// Links that lead to no record are passed over by joining the records.
+    mutating func members(
+        _ collection: BoundCollection,
+        _ inner: BoundExpression,
+        _ use: Use,
+        isNegated: Bool
+    ) -> Condition? {
+        guard let owner = nested(collection.path.hops.isEmpty ? 0 : 9, { $0.column(collection.path, 0) }) else {
+            return nil
+        }
+        let member = Record(table: tables[collection.destination], alias: newAlias())
+        let table = "\(member.table.name) AS \(member.alias)"
+        var source: String
+        switch collection.storage {
+        case .referring(let attribute):
+            source = "FROM \(table) WHERE \(member.alias).\(member.table.columns[attribute]) = \(owner)"
+        case .linked(let attribute):
+            guard let links = linkTable(collection.path, attribute) else { return nil }
+            let link = newAlias()
+            source =
+                "FROM \(links.name) AS \(link) JOIN \(table) ON \(member.alias).\"id\" = \(link).target "
+                + "WHERE \(link).owner = \(owner)"
+        case .linking(let attribute):
+            guard let links = member.table.links[attribute] else { return nil }
+            let link = newAlias()
+            source =
+                "FROM \(links.name) AS \(link) JOIN \(table) ON \(member.alias).\"id\" = \(link).owner "
+                + "WHERE \(link).target = \(owner)"
+        }
+        if inner.isAlwaysTrue, !isNegated { return Condition(sql: source, isExact: true) }
+        let outer = variables[collection.variable]
+        variables[collection.variable] = member
+        defer { variables[collection.variable] = outer }
+        if let condition = attempt({ $0.condition(inner, use) }) {
+            source += isNegated ? " AND NOT (\(condition.sql))" : " AND \(condition.sql)"
+            return Condition(sql: source, isExact: condition.isExact)
+        }
+        // One of the records fulfils it only if there is one; that is the superset which is left.
+        guard use.allowsSuperset, !isNegated else { return nil }
+        return Condition(sql: source, isExact: false)
+    }
+}

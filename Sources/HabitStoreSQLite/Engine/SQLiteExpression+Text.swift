@@ -1,0 +1,99 @@
+import Foundation
+import HabitStore
+
+extension SQLiteExpression {
+    /// Swift compares Characters, SQL bytes. In NFC, equal Characters are equal bytes, so that the bytes are found
+    /// wherever the Characters are; the other way round, a following combining mark makes another Character.
+    mutating func text(
+        _ test: FilterExpression.TextTest,
+        _ text: BoundExpression,
+        _ part: BoundExpression,
+        _ use: Use
+    ) -> Condition? {
+        if case .attribute(let path, let position, .links, _) = text {
+            return test == .contains ? containsLink(path, position, part) : .never
+        }
+        if part == .literal(.null) || text == .literal(.null) { return .never }
+        guard use.allowsSuperset, textIsCanonical, test != .searches, text.givesText else { return nil }
+        return attempt { $0.bytes(test, text, part, use) }
+    }
+
+    private mutating func bytes(
+        _ test: FilterExpression.TextTest,
+        _ text: BoundExpression,
+        _ part: BoundExpression,
+        _ use: Use
+    ) -> Condition? {
+        guard let text = nested(4, { $0.value(text) }) else { return nil }
+        guard case .literal(.string(let constant)) = part else {
+            guard let part = nested(4, { $0.value(part) }) else { return nil }
+            let symbol = test == .beginsWith ? "= 1" : "> 0"
+            return leaf(
+                "instr(\(text.sql), \(part.sql)) \(symbol)",
+                canBeNull: text.canBeNull || part.canBeNull,
+                isExact: false,
+                use
+            )
+        }
+        // Every text contains the empty one.
+        if constant.isEmpty { return Condition(sql: "\(text.sql) IS NOT NULL", isExact: true) }
+        switch test {
+        case .contains:
+            let sql = "instr(\(text.sql), \(bind(.string(constant)))) > 0"
+            return leaf(sql, canBeNull: text.canBeNull, isExact: false, use)
+        case .beginsWith:
+            var sql = "\(text.sql) >= \(bind(.string(constant)))"
+            if let end = constant.endOfPrefix { sql = "(\(sql) AND \(text.sql) < \(bind(.string(end))))" }
+            return leaf(sql, canBeNull: text.canBeNull, isExact: false, use)
+        case .endsWith:
+            let bytes = Data(constant.utf8)
+            let start = bind(.int(-Int64(bytes.count)))
+            let sql = "substr(CAST(\(text.sql) AS BLOB), \(start)) = \(bind(.data(bytes)))"
+            return leaf(sql, canBeNull: text.canBeNull, isExact: false, use)
+        case .searches: return nil
+        }
+    }
+
+    private mutating func containsLink(_ path: BoundPath, _ position: Int, _ part: BoundExpression) -> Condition? {
+        nested(path.hops.isEmpty ? 9 : 18) { writer in
+            guard let links = writer.linkTable(path, position), let owner = writer.column(path, 0),
+                let target = writer.value(part)
+            else { return nil }
+            return Condition(
+                sql: "EXISTS (SELECT 1 FROM \(links.name) WHERE owner = \(owner) AND target = \(target.sql))",
+                isExact: true
+            )
+        }
+    }
+}
+
+extension BoundExpression {
+    /// Whether the value is one text, as far as that can be seen here, and not a list.
+    fileprivate var givesText: Bool {
+        switch self {
+        case .attribute(_, _, .string, _), .literal(.string): return true
+        case .coalesce(let first, let second): return first.givesText && second.givesText
+        case .conditional(_, let first, let second): return first.givesText && second.givesText
+        default: return false
+        }
+    }
+}
+
+extension String {
+    /// The first text, by bytes, behind all that begin with this one; nil when there is none.
+    ///
+    /// The order of UTF-8 bytes is the order of the scalars.
+    var endOfPrefix: String? {
+        var scalars = Array(unicodeScalars)
+        while let last = scalars.popLast() {
+            // Behind U+D7FF lie the surrogates, which are no scalars.
+            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+            guard let scalar = Unicode.Scalar(next) else { continue }
+            var result = String.UnicodeScalarView()
+            result.append(contentsOf: scalars)
+            result.append(scalar)
+            return String(result)
+        }
+        return nil
+    }
+}

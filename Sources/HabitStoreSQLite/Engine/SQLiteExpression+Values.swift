@@ -1,0 +1,136 @@
+import HabitStore
+
+extension SQLiteExpression {
+    /// A value that SQL computes exactly; nil for arithmetic (which traps in Swift), Characters, lists and links.
+    mutating func value(_ expression: BoundExpression) -> Operand? {
+        switch expression {
+        case .literal(.null): return Operand(sql: "NULL", canBeNull: true)
+        case .literal(let value): return literal(value).map { Operand(sql: $0, canBeNull: false) }
+        case .attribute(let path, let position, let kind, let isOptional):
+            guard isComparable(kind) else { return nil }
+            return nested(path.hops.isEmpty ? 0 : 11) { $0.column(path, position) }
+                .map { Operand(sql: $0, canBeNull: isOptional) }
+        case .count(let collection, let inner):
+            return nested(12) { $0.members(collection, inner, .value.forWhere, isNegated: false) }
+                .map { Operand(sql: "(SELECT COUNT(*) \($0.sql))", canBeNull: false) }
+        case .length(let inner): return nested(3) { $0.length(inner) }
+        case .coalesce(let first, let second):
+            return nested(4) { writer in
+                guard let first = writer.value(first), let second = writer.value(second) else { return nil }
+                return Operand(
+                    sql: "COALESCE(\(first.sql), \(second.sql))",
+                    canBeNull: first.canBeNull && second.canBeNull
+                )
+            }
+        case .conditional(let test, let first, let second):
+            return nested(5) { writer in
+                guard let test = writer.condition(test, .value.forWhere), let first = writer.value(first),
+                    let second = writer.value(second)
+                else { return nil }
+                return Operand(
+                    sql: "CASE WHEN \(test.sql) THEN \(first.sql) ELSE \(second.sql) END",
+                    canBeNull: first.canBeNull || second.canBeNull
+                )
+            }
+        case .arithmetic: return nil
+        case .exists, .not, .and, .or, .compare, .isIn, .text, .some, .every:
+            return nested(1) { $0.condition(expression, .value) }.map { Operand(sql: "(\($0.sql))", canBeNull: false) }
+        }
+    }
+
+    /// A constant as a parameter.
+    mutating func literal(_ value: Value) -> String? {
+        switch value {
+        case .null: return "NULL"
+        case .bool, .int, .double, .date, .uuid, .data: return bind(value)
+        case .string: return textIsCanonical ? bind(value) : nil
+        case .strings, .links: return nil
+        }
+    }
+
+    /// Whether the bytes of a kind say what Swift says: which is greater, and which are equal.
+    func isComparable(_ kind: AttributeKind) -> Bool {
+        switch kind {
+        case .bool, .int, .double, .date, .uuid, .data: return true
+        case .string: return textIsCanonical
+        case .strings, .links: return false
+        }
+    }
+
+    /// Whether a value is nil. That can be told of every kind.
+    mutating func nullTest(_ expression: BoundExpression) -> String? {
+        guard case .attribute(let path, let position, let kind, let isOptional) = expression else {
+            return value(expression).map { $0.canBeNull ? "\($0.sql) IS NULL" : "0" }
+        }
+        guard isOptional else { return "0" }
+        // Links are nil only where there is no record.
+        let asked = kind == .links ? 0 : position
+        return nested(path.hops.isEmpty ? 0 : 11) { $0.column(path, asked) }.map { "\($0) IS NULL" }
+    }
+
+    /// The number of links or bytes. Characters are Swift's to count.
+    private mutating func length(_ expression: BoundExpression) -> Operand? {
+        if case .attribute(let path, let position, .links, let isOptional) = expression {
+            guard let links = linkTable(path, position), let owner = column(path, 0) else { return nil }
+            let count = "(SELECT COUNT(*) FROM \(links.name) WHERE owner = \(owner))"
+            guard isOptional else { return Operand(sql: count, canBeNull: false) }
+            return Operand(sql: "CASE WHEN \(owner) IS NOT NULL THEN \(count) END", canBeNull: true)
+        }
+        guard expression.givesData, let data = value(expression) else { return nil }
+        return Operand(sql: "length(\(data.sql))", canBeNull: data.canBeNull)
+    }
+
+    // MARK: Paths
+
+    /// A column of the record that a path leads to: NULL when it leads to none.
+    mutating func column(_ path: BoundPath, _ position: Int) -> String? {
+        guard let record = variables[path.variable] else { return nil }
+        guard !path.hops.isEmpty else { return "\(record.alias).\(record.table.columns[position])" }
+        guard let (source, last) = follow(path) else { return nil }
+        return "(SELECT \(last.alias).\(last.table.columns[position]) \(source))"
+    }
+
+    /// Whether a path leads to a record.
+    mutating func exists(_ path: BoundPath) -> Condition? {
+        guard !path.hops.isEmpty else { return variables[path.variable].map { _ in .always } }
+        return nested(9) { $0.follow(path) }.map { Condition(sql: "EXISTS (SELECT 1 \($0.source))", isExact: true) }
+    }
+
+    /// `FROM` and `WHERE` that lead along a path, and the record at its end.
+    private mutating func follow(_ path: BoundPath) -> (source: String, last: Record)? {
+        guard var record = variables[path.variable], path.hops.count <= 8 else { return nil }
+        var source = ""
+        var condition = ""
+        for hop in path.hops {
+            let reference = "\(record.alias).\(record.table.columns[hop.attribute])"
+            record = Record(table: tables[hop.destination], alias: newAlias())
+            if source.isEmpty {
+                source = "FROM \(record.table.name) AS \(record.alias)"
+                condition = " WHERE \(record.alias).\"id\" = \(reference)"
+            } else {
+                source += " JOIN \(record.table.name) AS \(record.alias) ON \(record.alias).\"id\" = \(reference)"
+            }
+        }
+        return (source + condition, record)
+    }
+
+    /// The link table of a links attribute at the end of a path.
+    func linkTable(_ path: BoundPath, _ position: Int) -> SQLiteLinkTable? {
+        guard let owner = path.hops.last.map({ tables[$0.destination] }) ?? variables[path.variable]?.table else {
+            return nil
+        }
+        return owner.links[position]
+    }
+}
+
+extension BoundExpression {
+    /// Whether the value is of the kind data, as far as that can be seen here.
+    fileprivate var givesData: Bool {
+        switch self {
+        case .attribute(_, _, .data, _), .literal(.data): return true
+        case .coalesce(let first, let second): return first.givesData && second.givesData
+        case .conditional(_, let first, let second): return first.givesData && second.givesData
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import HabitStore
+
+/// The file format: a plain relational database, which the stock `sqlite3` shell reads and checks.
+///
+/// The article *On-disk formats* describes it for people; this is where its names and numbers are kept.
+enum SQLiteFormat {
+    /// `HbSt`, in the database header.
+    static let applicationID: Int64 = 0x4862_5374
+    /// The format's version, in the database header.
+    static let version: Int64 = 1
+
+    static let metadataTable = "habitstore_metadata"
+    static let transactionTable = "history_transaction"
+    static let changeTable = "history_change"
+    /// The bookkeeping key that says in which form text is kept, and its value for NFC.
+    static let textFormKey = "textForm"
+    static let textFormNFC = "nfc"
+
+    /// A name as SQL writes it, whatever is in it.
+    static func quoted(_ name: String) -> String {
+        // Every opening quotes all names, and Foundation's search is slow.
+        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
+        return "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    }
+
+    /// The tables that every store has.
+    static let commonTables = [
+        """
+        CREATE TABLE habitstore_metadata (
+          key TEXT PRIMARY KEY,
+          value TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE history_transaction (
+          token INTEGER PRIMARY KEY,
+          timestamp REAL NOT NULL,
+          author TEXT
+        ) STRICT
+        """,
+        """
+        CREATE TABLE history_change (
+          token INTEGER NOT NULL,
+          sequence INTEGER NOT NULL,
+          entity TEXT NOT NULL,
+          id BLOB NOT NULL,
+          kind TEXT NOT NULL,
+          attributes TEXT,
+          tombstone TEXT,
+          PRIMARY KEY (token, sequence)
+        ) STRICT, WITHOUT ROWID
+        """,
+    ]
+
+    /// Looks at the header of a database before anything is changed.
+    ///
+    /// - Returns: whether it is a store; false for a database without any contents.
+    static func isStore(_ connection: SQLiteConnection) throws -> Bool {
+        let location = HabitStoreError.Location(path: connection.path)
+        let application = try connection.int64("PRAGMA application_id") ?? 0
+        let version = try connection.int64("PRAGMA user_version") ?? 0
+        if application == 0, version == 0, try connection.int64("SELECT 1 FROM sqlite_schema LIMIT 1") == nil {
+            return false
+        }
+        guard application == applicationID else {
+            throw HabitStoreError(
+                .notAStore,
+                "this is an SQLite database of another program; choose another file",
+                at: location
+            )
+        }
+        guard version <= self.version else {
+            throw HabitStoreError(
+                .newerVersion,
+                "the store has format version \(version), and this program knows versions up to \(self.version); "
+                    + "use a newer program",
+                at: location
+            )
+        }
+        guard version == self.version else {
+            throw HabitStoreError(
+                .corrupt,
+                "the store says that its format version is \(version), which never was; restore a backup",
+                at: location
+            )
+        }
+        return true
+    }
+
+    /// Makes the tables of a new store, inside of a write transaction.
+    static func create(_ tables: [SQLiteTable], _ connection: SQLiteConnection) throws {
+        try connection.exec("PRAGMA application_id = \(applicationID)")
+        try connection.exec("PRAGMA user_version = \(version)")
+        for statement in commonTables + tables.flatMap(\.definitions) { try connection.exec(statement) }
+    }
+
+    /// Refuses a schema whose names SQLite would take for one another, before there is a file.
+    static func validate(_ tables: [SQLiteTable], path: String) throws {
+        var taken: Set<String> = [metadataTable, transactionTable, changeTable]
+        for table in tables {
+            for name in table.objectNames {
+                guard taken.insert(name.lowercased()).inserted, !name.lowercased().hasPrefix("sqlite_"),
+                    !name.utf8.contains(0)
+                else {
+                    throw HabitStoreError(
+                        .schemaMismatch,
+                        "\(table.description.name) needs a table or index with a name that is taken; "
+                            + "rename the entity or the attribute",
+                        at: .init(path: path, entity: table.description.name)
+                    )
+                }
+            }
+            var columns: Set<String> = []
+            for attribute in table.description.attributes {
+                guard columns.insert(attribute.name.lowercased()).inserted, !attribute.name.utf8.contains(0) else {
+                    throw HabitStoreError(
+                        .schemaMismatch,
+                        "two attributes of \(table.description.name) differ in letter case only, which columns cannot",
+                        at: .init(path: path, entity: table.description.name, attribute: attribute.name)
+                    )
+                }
+                guard attribute.kind != .links || !attribute.isOptional else {
+                    throw HabitStoreError(
+                        .schemaMismatch,
+                        "links cannot be optional: no links and nil would be the same here; use an empty set",
+                        at: .init(path: path, entity: table.description.name, attribute: attribute.name)
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import HabitStore
+
+/// The history, in two tables: the transactions, and their changes in order.
+struct SQLiteHistory {
+    private static let selectLast = "SELECT max(token) FROM history_transaction"
+    private static let select =
+        "SELECT t.token, t.timestamp, t.author, c.sequence, c.entity, c.id, c.kind, c.attributes, c.tombstone "
+        + "FROM history_transaction AS t LEFT JOIN history_change AS c ON c.token = t.token "
+        + "WHERE t.token > ?1 ORDER BY t.token, c.sequence"
+    private static let insertTransaction =
+        "INSERT INTO history_transaction (token, timestamp, author) VALUES (?1, ?2, ?3)"
+    private static let insertChange =
+        "INSERT INTO history_change (token, sequence, entity, id, kind, attributes, tombstone) "
+        + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+
+    private let connection: SQLiteConnection
+
+    init(_ connection: SQLiteConnection) { self.connection = connection }
+
+    func lastToken() throws -> Int64 {
+        try connection.withStatement(Self.selectLast) { statement in
+            try statement.step() ? statement.int64(at: 0) : 0
+        }
+    }
+
+    // MARK: Reading
+
+    /// One transaction at a time is in memory.
+    func walk(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+        try connection.withStatement(Self.select) { statement in
+            try statement.bind(token, at: 1)
+            var current: (token: Int64, timestamp: Date, author: String?)?
+            var changes: [HistoryChange] = []
+            while try statement.step() {
+                let token = statement.int64(at: 0)
+                if let last = current, last.token != token {
+                    guard try body(Self.transaction(last, changes)) else { return }
+                    current = nil
+                    changes.removeAll(keepingCapacity: true)
+                }
+                if current == nil {
+                    let timestamp = statement.double(at: 1)
+                    guard timestamp.isFinite else { throw corrupt(token, "has an infinite time") }
+                    let author = statement.isNull(at: 2) ? nil : try statement.text(at: 2)
+                    current = (token, Date(timeIntervalSinceReferenceDate: timestamp), author?.normalizedToNFC())
+                }
+                if !statement.isNull(at: 3) { changes.append(try change(statement, token)) }
+            }
+            if let current { _ = try body(Self.transaction(current, changes)) }
+        }
+    }
+
+    private static func transaction(
+        _ head: (token: Int64, timestamp: Date, author: String?),
+        _ changes: [HistoryChange]
+    ) -> HistoryTransaction {
+        HistoryTransaction(
+            token: HistoryToken(rawValue: head.token),
+            timestamp: head.timestamp,
+            author: head.author,
+            changes: changes
+        )
+    }
+
+    private func change(_ statement: SQLiteStatement, _ token: Int64) throws -> HistoryChange {
+        let kind: HistoryChange.Kind
+        switch try statement.text(at: 6) {
+        case "insert": kind = .insert
+        case "update":
+            guard !statement.isNull(at: 7), let names = SQLiteTextList.decode(try statement.text(at: 7)) else {
+                throw corrupt(token, "does not say which attributes were updated")
+            }
+            kind = .update(updatedAttributes: names)
+        case "delete":
+            guard !statement.isNull(at: 8) else { throw corrupt(token, "has a deletion without a tombstone") }
+            do {
+                let json = Data(try statement.text(at: 8).utf8)
+                kind = .delete(tombstone: try JSONDecoder().decode([String: Value].self, from: json))
+            } catch let error as DecodingError {
+                throw corrupt(token, "has a tombstone that is not in the form of one", error)
+            }
+        default: throw corrupt(token, "has a change of a kind that there is not")
+        }
+        return HistoryChange(entity: try statement.text(at: 4), id: try statement.uuid(at: 5), kind: kind)
+    }
+
+    private func corrupt(_ token: Int64, _ what: String, _ cause: (any Error)? = nil) -> HabitStoreError {
+        HabitStoreError(
+            .corrupt,
+            "the history's transaction \(token) \(what); run `habitstore check`",
+            at: .init(path: connection.path),
+            underlying: cause
+        )
+    }
+
+    // MARK: Writing
+
+    func append(_ transaction: HistoryTransaction) throws {
+        let token = transaction.token.rawValue
+        try connection.withStatement(Self.insertTransaction) { statement in
+            try statement.bind(token, at: 1)
+            try statement.bind(transaction.timestamp.timeIntervalSinceReferenceDate, at: 2)
+            if let author = transaction.author { try statement.bind(author, at: 3) }
+            try statement.run()
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try connection.withStatement(Self.insertChange) { statement in
+            try statement.bind(token, at: 1)
+            for (sequence, change) in transaction.changes.enumerated() {
+                try statement.bind(Int64(sequence), at: 2)
+                try statement.bind(change.entity, at: 3)
+                try statement.bind(change.id, at: 4)
+                try bind(change.kind, to: statement, encoder)
+                try statement.run()
+            }
+        }
+    }
+
+    private func bind(_ kind: HistoryChange.Kind, to statement: SQLiteStatement, _ encoder: JSONEncoder) throws {
+        var attributes: String?
+        var tombstone: String?
+        let word: String
+        switch kind {
+        case .insert: word = "insert"
+        case .update(let names):
+            word = "update"
+            attributes = SQLiteTextList.encode(names)
+        case .delete(let values):
+            word = "delete"
+            tombstone = String(decoding: try encoder.encode(values), as: UTF8.self)
+        }
+        try statement.bind(word, at: 5)
+        if let attributes { try statement.bind(attributes, at: 6) } else { try statement.bindNull(at: 6) }
+        if let tombstone { try statement.bind(tombstone, at: 7) } else { try statement.bindNull(at: 7) }
+    }
+
+    func prune(through token: Int64) throws {
+        for table in [SQLiteFormat.changeTable, SQLiteFormat.transactionTable] {
+            try connection.withStatement("DELETE FROM \(table) WHERE token <= ?1") { statement in
+                try statement.bind(token, at: 1)
+                try statement.run()
+            }
+        }
+    }
+}

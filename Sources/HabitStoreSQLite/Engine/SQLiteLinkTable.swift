@@ -1,0 +1,37 @@
+import HabitStore
+
+/// The table of one links attribute: who links, and to whom.
+struct SQLiteLinkTable: Sendable {
+    /// The table, quoted.
+    let name: String
+    /// The table and its index, unquoted.
+    let objectNames: [String]
+    let selectTargets: String
+    let selectOwners: String
+    let insert: String
+    let delete: String
+    let deleteAll: String
+
+    init(_ entity: String, _ attribute: String) {
+        let plain = "\(entity)_\(attribute)"
+        name = SQLiteFormat.quoted(plain)
+        objectNames = [plain, plain + "_by_target"]
+        selectTargets = "SELECT target FROM \(name) WHERE owner = ?1 ORDER BY target"
+        selectOwners = "SELECT owner FROM \(name) WHERE target = ?1 ORDER BY owner LIMIT ?2"
+        insert = "INSERT INTO \(name) (owner, target) VALUES (?1, ?2) ON CONFLICT DO NOTHING"
+        delete = "DELETE FROM \(name) WHERE owner = ?1 AND target = ?2"
+        deleteAll = "DELETE FROM \(name) WHERE owner = ?1"
+    }
+
+    /// What makes the table and its index; only a new store needs it.
+    var definitions: [String] {
+        let table = """
+            CREATE TABLE \(name) (
+              owner BLOB NOT NULL,
+              target BLOB NOT NULL,
+              PRIMARY KEY (owner, target)
+            ) STRICT, WITHOUT ROWID
+            """
+        return [table, "CREATE INDEX \(SQLiteFormat.quoted(objectNames[1])) ON \(name) (target, owner)"]
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import HabitStore
+
+/// The row on which a statement stands, as an entity's record; what rows of one walk share.
+///
+/// Nothing in the file is trusted: a value of another kind, size or range is an error with the place.
+final class SQLiteRow: AttributeColumns {
+    let statement: SQLiteStatement
+    let table: SQLiteTable
+    private let connection: SQLiteConnection
+    private var encoder: SQLiteEncoder?
+
+    init(_ statement: SQLiteStatement, _ table: SQLiteTable, _ connection: SQLiteConnection) {
+        self.statement = statement
+        self.table = table
+        self.connection = connection
+    }
+
+    /// The row as models and filters read it, valid until the statement steps on.
+    var reader: AttributeReader { AttributeReader(self, layout: table.description.layout) }
+
+    /// Whether the column holds NULL. Links have none, and are never asked.
+    @inline(__always)
+    func isNull(_ field: Int) -> Bool { statement.isNull(at: Int32(truncatingIfNeeded: field)) }
+
+    func identifier() throws -> UUID { try uuid(0) }
+
+    @inline(__always)
+    func bool(_ field: Int) throws -> Bool {
+        let column = Int32(truncatingIfNeeded: field)
+        guard statement.type(at: column) == .integer else { throw corrupt(field, "no truth value") }
+        switch statement.int64(at: column) {
+        case 0: return false
+        case 1: return true
+        default: throw corrupt(field, "a number that is no truth value")
+        }
+    }
+
+    @inline(__always)
+    func int(_ field: Int) throws -> Int64 {
+        let column = Int32(truncatingIfNeeded: field)
+        guard statement.type(at: column) == .integer else { throw corrupt(field, "no whole number") }
+        return statement.int64(at: column)
+    }
+
+    @inline(__always)
+    func double(_ field: Int) throws -> Double {
+        let column = Int32(truncatingIfNeeded: field)
+        guard statement.type(at: column) == .real else { throw corrupt(field, "no number") }
+        let number = statement.double(at: column)
+        guard number.isFinite else { throw corrupt(field, "an infinite number") }
+        return number == 0 ? 0 : number
+    }
+
+    @inline(__always)
+    func uuid(_ field: Int) throws -> UUID {
+        do {
+            return try statement.uuid(at: Int32(truncatingIfNeeded: field))
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            throw corrupt(field, "no identifier of 16 bytes")
+        }
+    }
+
+    /// Text as it is stored, in whatever form.
+    @inline(__always)
+    func storedText(_ field: Int) throws -> String {
+        do {
+            return try statement.text(at: Int32(truncatingIfNeeded: field))
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            throw corrupt(field, "no text in UTF-8")
+        }
+    }
+
+    @inline(__always)
+    func text(_ field: Int) throws -> String { try storedText(field).normalizedToNFC() }
+
+    func data(_ field: Int) throws -> Data {
+        do {
+            return Data(try statement.blob(at: Int32(truncatingIfNeeded: field)))
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            throw corrupt(field, "no blob")
+        }
+    }
+
+    /// A list of texts as it is stored.
+    func storedTexts(_ field: Int) throws -> [String] {
+        guard let texts = SQLiteTextList.decode(try storedText(field)) else {
+            throw corrupt(field, "no JSON array of texts")
+        }
+        return texts
+    }
+
+    func texts(_ field: Int) throws -> [String] { try storedTexts(field).map { $0.normalizedToNFC() } }
+
+    /// Links are in a table of their own; they are read when they are asked for.
+    func links(_ field: Int) throws -> [UUID] {
+        guard let links = table.links[field] else { throw corrupt(field, "no links") }
+        let owner = try identifier()
+        return try connection.withStatement(links.selectTargets) { statement in
+            try statement.bind(owner, at: 1)
+            var targets: [UUID] = []
+            while try statement.step() {
+                do {
+                    targets.append(try statement.uuid(at: 0))
+                } catch let error as HabitStoreError where error.code == .corrupt {
+                    throw corrupt(field, "a link that is no identifier of 16 bytes")
+                }
+            }
+            return targets
+        }
+    }
+
+    /// The value at a position, of the attribute's kind.
+    func value(_ field: Int) throws -> Value {
+        let attribute = table.description.attributes[field]
+        guard attribute.kind != .links else { return .links(try links(field)) }
+        if isNull(field) {
+            guard attribute.isOptional else { throw corrupt(field, "NULL") }
+            return .null
+        }
+        switch attribute.kind {
+        case .bool: return .bool(try bool(field))
+        case .int: return .int(try int(field))
+        case .double: return .double(try double(field))
+        case .string: return .string(try text(field))
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: try double(field)))
+        case .uuid: return .uuid(try uuid(field))
+        case .data: return .data(try data(field))
+        case .strings: return .strings(try texts(field))
+        case .links: return .links(try links(field))
+        }
+    }
+
+    func encoded() throws -> EncodedRecord {
+        let encoder = self.encoder ?? SQLiteEncoder(table.description.layout)
+        self.encoder = encoder
+        return try encoder.encode(self)
+    }
+
+    @inline(never)
+    func corrupt(_ field: Int, _ found: String) -> HabitStoreError {
+        let attribute = table.description.attributes[field]
+        // Without a readable identifier the record has no name to be called by.
+        let isIdentified = field > 0 && statement.type(at: 0) == .blob && statement.bytes(at: 0).count == 16
+        return HabitStoreError(
+            .corrupt,
+            "\(table.description.name).\(attribute.name) holds \(found), where a \(attribute.kind.rawValue) belongs; "
+                + "run `habitstore check`",
+            at: .init(
+                path: connection.path,
+                entity: table.description.name,
+                attribute: attribute.name,
+                id: isIdentified ? try? statement.uuid(at: 0) : nil
+            )
+        )
+    }
+}
+
+/// Encodes rows of one entity, in memory that is used again for each.
+private final class SQLiteEncoder {
+    private var writer: AttributeWriter
+
+    init(_ layout: RecordLayout) { writer = AttributeWriter(layout: layout) }
+
+    func encode(_ row: SQLiteRow) throws -> EncodedRecord {
+        writer.begin()
+        for (field, attribute) in row.table.description.attributes.enumerated() {
+            if attribute.kind != .links, row.isNull(field) {
+                guard attribute.isOptional else { throw row.corrupt(field, "NULL") }
+                writer.appendNull()
+                continue
+            }
+            switch attribute.kind {
+            case .bool: writer.append(try row.bool(field))
+            case .int: writer.append(Int(try row.int(field)))
+            case .double: try writer.append(try row.double(field))
+            case .string: writer.append(try row.storedText(field))
+            case .date: try writer.append(Date(timeIntervalSinceReferenceDate: try row.double(field)))
+            case .uuid: writer.append(try row.uuid(field))
+            case .data: writer.append(try row.data(field))
+            case .strings: writer.append(try row.storedTexts(field))
+            case .links: try writer.append(value: .links(try row.links(field)))
+            }
+        }
+        return try writer.finish { EncodedRecord(copying: $0) }
+    }
+}

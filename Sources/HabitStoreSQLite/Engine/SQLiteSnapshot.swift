@@ -1,0 +1,155 @@
+import Foundation
+import HabitStore
+
+/// One read transaction: everything in it is of one moment.
+public class SQLiteSnapshot: EngineSnapshot {
+    let connection: SQLiteConnection
+    let tables: [SQLiteTable]
+    private let isKnownCanonical: Bool
+    private(set) var textForm: Bool?
+
+    /// - Parameter isKnownCanonical: whether an earlier snapshot has found all text to be in NFC.
+    init(_ connection: SQLiteConnection, _ tables: [SQLiteTable], isKnownCanonical: Bool) {
+        self.connection = connection
+        self.tables = tables
+        self.isKnownCanonical = isKnownCanonical
+    }
+
+    // MARK: Bookkeeping
+
+    /// A value of the store's own bookkeeping, or nil.
+    public func metadata(_ key: String) throws -> String? {
+        try connection.withStatement("SELECT value FROM habitstore_metadata WHERE key = ?1") { statement in
+            try statement.bind(key, at: 1)
+            return try statement.step() ? try statement.text(at: 0) : nil
+        }
+    }
+
+    /// Whether all text in the store is in NFC, so that its bytes can be compared. In older stores it need not be.
+    func textIsCanonical() throws -> Bool {
+        if isKnownCanonical { return true }
+        if let textForm { return textForm }
+        let found = try metadata(SQLiteFormat.textFormKey) == SQLiteFormat.textFormNFC
+        textForm = found
+        return found
+    }
+
+    /// What was known of the text's form holds no more.
+    func forgetTextForm() { textForm = nil }
+
+    // MARK: Reading
+
+    /// Lends the record of an identifier to `body`; nil when there is none.
+    public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
+        let table = tables[entity]
+        return try connection.withStatement(table.selectOne) { statement in
+            try statement.bind(id, at: 1)
+            guard try statement.step() else { return nil }
+            var reader = SQLiteRow(statement, table, connection).reader
+            return try body(&reader)
+        }
+    }
+
+    /// Translates a query to SQL, as far as that can be done without changing its meaning.
+    public func plan(_ query: BoundQuery) throws -> SQLitePlan {
+        try SQLitePlanner(tables, textIsCanonical: textIsCanonical(), connection).plan(query)
+    }
+
+    /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
+    public func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws {
+        try connection.withStatement(plan.sql) { statement in
+            try plan.bind(to: statement)
+            var reader = SQLiteRow(statement, plan.table, connection).reader
+            while try statement.step() {
+                guard try body(&reader) else { return }
+                reader.rewind()
+            }
+        }
+    }
+
+    /// The number of records of a plan whose filter is exact.
+    public func count(_ plan: SQLitePlan) throws -> Int {
+        let total = try connection.withStatement(plan.countSQL) { statement in
+            try plan.bindConditions(to: statement)
+            return try statement.step() ? Int(statement.int64(at: 0)) : 0
+        }
+        guard plan.windowIsApplied else { return total }
+        return min(max(0, total - plan.offset), plan.limit ?? Int.max)
+    }
+
+    /// The identifiers of the records whose attribute equals `value` (for links: contains it), ascending.
+    public func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID] {
+        let table = tables[entity]
+        switch (table.description.attributes[attribute].kind, value) {
+        case (.links, .uuid): break
+        case (.links, _): return []
+        case (.strings, _), (_, .strings), (_, .links):
+            return try identifiersByValue(table, attribute, value, limit, everything: true)
+        case (.string, .string) where try !textIsCanonical():
+            return try identifiersByValue(table, attribute, value, limit, everything: false)
+        default: break
+        }
+        return try connection.withStatement(table.selectIdentifiers[attribute]) { statement in
+            try statement.bind(value, at: 1)
+            try statement.bind(limit.map { Int64(max(0, $0)) } ?? -1, at: 2)
+            var identifiers: [UUID] = []
+            let row = SQLiteRow(statement, table, connection)
+            while try statement.step() { identifiers.append(try row.identifier()) }
+            return identifiers
+        }
+    }
+
+    /// Looks at the records themselves, where equal values can have different bytes.
+    ///
+    /// - Parameter everything: otherwise, at the text of the same bytes and at all that is not ASCII, which is where
+    ///   other forms of the same text are. (A NUL ends what `length` counts, and so is looked at too.)
+    private func identifiersByValue(
+        _ table: SQLiteTable,
+        _ attribute: Int,
+        _ value: Value,
+        _ limit: Int?,
+        everything: Bool
+    ) throws -> [UUID] {
+        let column = "t0." + table.columns[attribute]
+        let condition =
+            everything ? "" : " WHERE \(column) = ?1 OR length(\(column)) <> length(CAST(\(column) AS BLOB))"
+        return try connection.withStatement(table.selection + condition + " ORDER BY t0.\"id\"") { statement in
+            if !everything { try statement.bind(value, at: 1) }
+            let row = SQLiteRow(statement, table, connection)
+            var identifiers: [UUID] = []
+            while identifiers.count < limit ?? Int.max, try statement.step() {
+                if try row.value(attribute) == value { identifiers.append(try row.identifier()) }
+            }
+            return identifiers
+        }
+    }
+
+    // MARK: History
+
+    /// The number of the last history transaction; 0 when there has been none.
+    public func lastToken() throws -> Int64 { try SQLiteHistory(connection).lastToken() }
+
+    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+        try SQLiteHistory(connection).walk(after: token, body)
+    }
+}
+
+extension SQLiteStatement {
+    /// Binds a value as a column of its kind keeps it.
+    func bind(_ value: Value, at index: Int32) throws {
+        switch value {
+        case .null: try bindNull(at: index)
+        case .bool(let flag): try bind(Int64(flag ? 1 : 0), at: index)
+        case .int(let number): try bind(number, at: index)
+        case .double(let number): try bind(number, at: index)
+        case .string(let text): try bind(text, at: index)
+        case .date(let date): try bind(date.timeIntervalSinceReferenceDate, at: index)
+        case .uuid(let id): try bind(id, at: index)
+        case .data(let data): try data.withUnsafeBytes { try bind($0, at: index) }
+        case .strings(let texts): try bind(SQLiteTextList.encode(texts), at: index)
+        case .links:
+            throw HabitStoreError(.internalInconsistency, "links are no value of a column")
+        }
+    }
+}

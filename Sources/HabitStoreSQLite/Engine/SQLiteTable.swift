@@ -1,0 +1,125 @@
+import HabitStore
+
+/// One entity as SQLite keeps it: its names, quoted, and the SQL that is the same for every use.
+///
+/// Links attributes are tables of their own and no columns; in rows they hold a place, so that an attribute's position
+/// is its column's index.
+final class SQLiteTable: Sendable {
+    /// The position of the entity in the schema.
+    let entity: Int
+    let description: EntityDescription
+    /// The table.
+    let name: String
+    /// The column of each attribute.
+    let columns: [String]
+    /// The link table of each attribute of that kind.
+    let links: [SQLiteLinkTable?]
+    /// The positions of the links attributes.
+    let linkPositions: [Int]
+    /// The positions of the attributes that are columns.
+    let columnPositions: [Int]
+    /// The tables and indexes, unquoted.
+    let objectNames: [String]
+    /// For each index, by its name, what people are told of it: `Entry(habitID, date)`.
+    let indexes: [String: String]
+
+    /// `SELECT` and `FROM` of rows, the table being called `t0`.
+    let selection: String
+    /// All rows in the order of their identifiers.
+    let selectAll: String
+    /// The row of an identifier.
+    let selectOne: String
+    let insert: String
+    let delete: String
+    /// For each attribute: the identifiers of the records that have a value there.
+    let selectIdentifiers: [String]
+
+    init(entity: Int, _ description: EntityDescription) {
+        self.entity = entity
+        self.description = description
+        let attributes = description.attributes
+        let name = SQLiteFormat.quoted(description.name)
+        let columns = attributes.map { SQLiteFormat.quoted($0.name) }
+        let links = attributes.map { $0.kind == .links ? SQLiteLinkTable(description.name, $0.name) : nil }
+        let columnPositions = attributes.indices.filter { links[$0] == nil }
+        let indexes = SQLiteIndexes(description)
+        self.name = name
+        self.columns = columns
+        self.links = links
+        self.columnPositions = columnPositions
+        self.indexes = indexes.descriptions
+        linkPositions = attributes.indices.filter { links[$0] != nil }
+        objectNames = [description.name] + indexes.names + links.compactMap(\.self).flatMap(\.objectNames)
+        let places = attributes.indices.map { links[$0] == nil ? "t0.\(columns[$0])" : "NULL" }
+        selection = "SELECT \(places.joined(separator: ", ")) FROM \(name) AS t0"
+        selectAll = selection + " ORDER BY t0.\"id\""
+        selectOne = selection + " WHERE t0.\"id\" = ?1"
+        insert =
+            "INSERT INTO \(name) (\(columnPositions.map { columns[$0] }.joined(separator: ", "))) VALUES "
+            + "(\(columnPositions.indices.map { "?\($0 + 1)" }.joined(separator: ", "))) "
+            + "ON CONFLICT (\"id\") DO NOTHING"
+        delete = "DELETE FROM \(name) WHERE \"id\" = ?1"
+        selectIdentifiers = attributes.indices.map { position in
+            links[position]?.selectOwners
+                ?? "SELECT \"id\" FROM \(name) WHERE \(columns[position]) IS ?1 ORDER BY \"id\" LIMIT ?2"
+        }
+    }
+
+    /// `UPDATE` of the columns at these positions: the identifier is parameter 1, the values follow.
+    func update(_ positions: [Int]) -> String {
+        let assignments = positions.enumerated().map { "\(columns[$1]) = ?\($0 + 2)" }
+        return "UPDATE \(name) SET \(assignments.joined(separator: ", ")) WHERE \"id\" = ?1"
+    }
+
+    /// What makes the tables and indexes; only a new store needs it.
+    var definitions: [String] {
+        let parts = columnPositions.map { position in
+            let attribute = description.attributes[position]
+            let rule = position == 0 ? " PRIMARY KEY NOT NULL" : (attribute.isOptional ? "" : " NOT NULL")
+            return "  \(columns[position]) \(attribute.kind.columnType)\(rule)"
+        }
+        let table = "CREATE TABLE \(name) (\n\(parts.joined(separator: ",\n"))\n) STRICT, WITHOUT ROWID"
+        return [table] + SQLiteIndexes(description).definitions + links.compactMap(\.self).flatMap(\.definitions)
+    }
+}
+
+/// The indexes over an entity's columns. Those of links attributes belong to the link tables.
+private struct SQLiteIndexes {
+    private let entity: String
+    private(set) var names: [String] = []
+    private var keys: [[String]] = []
+    private(set) var descriptions: [String: String] = [:]
+
+    init(_ entity: EntityDescription) {
+        self.entity = entity.name
+        let links = Set(entity.attributes.filter { $0.kind == .links }.map(\.name))
+        for index in entity.indexes where links.isDisjoint(with: index.attributes) {
+            let name = "\(entity.name)_by_\(index.attributes.joined(separator: "_"))"
+            let text = "\(entity.name)(\(index.attributes.joined(separator: ", ")))"
+            // Declared twice; a different index of the same name is a contradiction, which is found by its name.
+            if descriptions[name] == text { continue }
+            names.append(name)
+            keys.append(index.attributes + (index.attributes.contains("id") ? [] : ["id"]))
+            descriptions[name] = text
+        }
+    }
+
+    var definitions: [String] {
+        zip(names, keys).map { name, keys in
+            "CREATE INDEX \(SQLiteFormat.quoted(name)) ON \(SQLiteFormat.quoted(entity)) "
+                + "(\(keys.map(SQLiteFormat.quoted).joined(separator: ", ")))"
+        }
+    }
+}
+
+extension AttributeKind {
+    /// The column's type in a STRICT table.
+    var columnType: String {
+        switch self {
+        case .bool, .int: return "INTEGER"
+        case .double, .date: return "REAL"
+        case .string, .strings: return "TEXT"
+        case .uuid, .data, .links: return "BLOB"
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import HabitStore
+
+/// The one write transaction at a time: a snapshot that sees its own changes.
+public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
+    /// The walks that are under way, the innermost last.
+    private var walks: [SQLiteWalk] = []
+
+    /// Hands every candidate of a plan to `body` until it returns false.
+    ///
+    /// What `body` changes cannot move records into the way of the walk: with the first change the rest of it is fixed,
+    /// and each record of the rest is handed out only if it is still there and still fulfils the plan's conditions.
+    public override func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws {
+        try connection.withStatement(plan.sql) { statement in
+            try plan.bind(to: statement)
+            let row = SQLiteRow(statement, plan.table, connection)
+            let walk = SQLiteWalk(row)
+            walks.append(walk)
+            defer { walks.removeLast() }
+            while walk.rest == nil, try statement.step() {
+                var reader = row.reader
+                guard try body(&reader) else { return }
+            }
+            guard let rest = walk.rest else { return }
+            try recheck(plan, rest, body)
+        }
+    }
+
+    private func recheck(_ plan: SQLitePlan, _ rest: [UUID], _ body: (inout AttributeReader) throws -> Bool) throws {
+        for id in rest {
+            let goesOn = try connection.withStatement(plan.recheckSQL) { statement in
+                try plan.bindConditions(to: statement)
+                try statement.bind(id, at: Int32(plan.bindings.count + 1))
+                guard try statement.step() else { return true }
+                var reader = SQLiteRow(statement, plan.table, connection).reader
+                return try body(&reader)
+            }
+            guard goesOn else { return }
+        }
+    }
+
+    private func fixWalks() throws {
+        for walk in walks { try walk.fix() }
+    }
+
+    // MARK: Records
+
+    /// Stores a record under an identifier that has none yet.
+    public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
+        try fixWalks()
+        let table = tables[entity]
+        let isNew = try connection.withStatement(table.insert) { statement in
+            for (index, position) in table.columnPositions.enumerated() {
+                try statement.bind(record, position, table, at: Int32(index + 1))
+            }
+            try statement.run()
+            return connection.changes > 0
+        }
+        guard isNew else { return false }
+        for position in table.linkPositions {
+            guard let links = table.links[position] else { continue }
+            // Links that a damaged store kept of an earlier record must not become this one's.
+            try run(links.deleteAll, id)
+            for target in try record.links(at: position) { try run(links.insert, id, target) }
+        }
+        return true
+    }
+
+    /// Replaces a record; `old` is what is stored.
+    public func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
+        try fixWalks()
+        let table = tables[entity]
+        let changed = try table.columnPositions.filter { try !record.hasSameValue(as: old, at: $0) }
+        if !changed.isEmpty {
+            try connection.withStatement(table.update(changed)) { statement in
+                try statement.bind(id, at: 1)
+                for (index, position) in changed.enumerated() {
+                    try statement.bind(record, position, table, at: Int32(index + 2))
+                }
+                try statement.run()
+            }
+            try requireOneChange(table, id)
+        }
+        for position in table.linkPositions {
+            guard let links = table.links[position] else { continue }
+            let before = Set(try old.links(at: position))
+            let after = Set(try record.links(at: position))
+            for target in before.subtracting(after) { try run(links.delete, id, target) }
+            for target in after.subtracting(before) { try run(links.insert, id, target) }
+        }
+    }
+
+    /// Removes a record; `old` is what is stored.
+    public func delete(entity: Int, id: UUID, record old: RecordView) throws {
+        try fixWalks()
+        let table = tables[entity]
+        try run(table.delete, id)
+        try requireOneChange(table, id)
+        for links in table.links { if let links { try run(links.deleteAll, id) } }
+    }
+
+    /// The layers above have just read the record; if it is not there now, the file contradicts itself.
+    private func requireOneChange(_ table: SQLiteTable, _ id: UUID) throws {
+        guard connection.changes != 1 else { return }
+        throw HabitStoreError(
+            .corrupt,
+            "a \(table.description.name) that was read a moment ago cannot be found again; run `habitstore check`",
+            at: .init(path: connection.path, entity: table.description.name, id: id)
+        )
+    }
+
+    private func run(_ sql: String, _ ids: UUID...) throws {
+        try connection.withStatement(sql) { statement in
+            for (index, id) in ids.enumerated() { try statement.bind(id, at: Int32(index + 1)) }
+            try statement.run()
+        }
+    }
+
+    // MARK: Bookkeeping and history
+
+    /// Sets a value of the store's own bookkeeping, or removes it.
+    public func setMetadata(_ key: String, _ value: String?) throws {
+        forgetTextForm()
+        guard let value else {
+            return try connection.withStatement("DELETE FROM habitstore_metadata WHERE key = ?1") { statement in
+                try statement.bind(key, at: 1)
+                try statement.run()
+            }
+        }
+        let sql =
+            "INSERT INTO habitstore_metadata (key, value) VALUES (?1, ?2) "
+            + "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        try connection.withStatement(sql) { statement in
+            try statement.bind(key, at: 1)
+            try statement.bind(value, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// Appends to the history. Tokens arrive ascending.
+    public func append(_ transaction: HistoryTransaction) throws { try SQLiteHistory(connection).append(transaction) }
+
+    /// Forgets the history up to and including a number.
+    public func pruneHistory(through token: Int64) throws { try SQLiteHistory(connection).prune(through: token) }
+}
+
+/// A walk of a write transaction, which a change of a record can overtake.
+private final class SQLiteWalk {
+    private let row: SQLiteRow
+    /// The identifiers still to come, once they are fixed.
+    private(set) var rest: [UUID]?
+
+    init(_ row: SQLiteRow) { self.row = row }
+
+    /// Reads to the end, before the first change of a record.
+    func fix() throws {
+        guard rest == nil else { return }
+        var identifiers: [UUID] = []
+        while try row.statement.step() { identifiers.append(try row.identifier()) }
+        rest = identifiers
+    }
+}
+
+extension SQLiteStatement {
+    /// Binds one attribute of a record as its column keeps it.
+    fileprivate func bind(_ record: RecordView, _ position: Int, _ table: SQLiteTable, at index: Int32) throws {
+        if record.isNull(at: position) { return try bindNull(at: index) }
+        // Other kinds go through their value; blobs need no copy of their own.
+        if table.description.attributes[position].kind == .data {
+            return try bind(try record.rawBytes(at: position), at: index)
+        }
+        try bind(try record.value(at: position), at: index)
+    }
+}
+
+extension RecordView {
+    fileprivate func links(at position: Int) throws -> [UUID] {
+        guard case .links(let ids) = try value(at: position) else { return [] }
+        return ids
+    }
+
+    fileprivate func hasSameValue(as other: RecordView, at position: Int) throws -> Bool {
+        guard isNull(at: position) == other.isNull(at: position) else { return false }
+        return try rawBytes(at: position).elementsEqual(other.rawBytes(at: position))
+    }
+}

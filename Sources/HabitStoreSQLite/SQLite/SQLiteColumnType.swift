@@ -1,0 +1,8 @@
+/// The storage class of one value, as SQLite numbers them.
+enum SQLiteColumnType: Int32, Sendable {
+    case integer = 1
+    case real = 2
+    case text = 3
+    case blob = 4
+    case null = 5
+}

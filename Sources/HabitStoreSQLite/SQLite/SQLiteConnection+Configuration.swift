@@ -1,0 +1,94 @@
+internal import CSQLite
+import Foundation
+import HabitStore
+
+#if canImport(SQLite3)
+internal import SQLite3
+#endif
+
+extension SQLiteConnection {
+    /// What a file may not make SQLite do. Runs before the file is read for the first time.
+    func harden() throws {
+        try set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, to: true)
+        try set(SQLITE_DBCONFIG_DEFENSIVE, to: true)
+        try set(SQLITE_DBCONFIG_DQS_DDL, to: false)
+        try set(SQLITE_DBCONFIG_DQS_DML, to: false)
+        try set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, to: false)
+        try set(SQLITE_DBCONFIG_ENABLE_FKEY, to: false)
+        #if !canImport(Darwin)
+        // Apple's library has no extensions to load.
+        try set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, to: false)
+        #endif
+        // This replaces the automatic checkpoint, whose place it takes in the library.
+        handle.observeLog()
+        let pointer = handle.pointer
+        sqlite3_limit(pointer, SQLITE_LIMIT_SQL_LENGTH, 1_000_000)
+        sqlite3_limit(pointer, SQLITE_LIMIT_VDBE_OP, 25_000_000)
+        sqlite3_limit(pointer, SQLITE_LIMIT_TRIGGER_DEPTH, 32)
+        sqlite3_limit(pointer, SQLITE_LIMIT_WORKER_THREADS, 0)
+        // VACUUM INTO attaches its target; nothing else is attached here.
+        sqlite3_limit(pointer, SQLITE_LIMIT_ATTACHED, 1)
+    }
+
+    /// The settings that are the same for every connection. Reads the file, where one of them needs its header.
+    func configure() throws {
+        setBusyTimeout(milliseconds: SQLiteDeadline.after(seconds: options.busyLimitSeconds).remainingMilliseconds)
+        // Negative: KiB instead of pages.
+        let cacheKiB = max(0, options.cacheSizeBytes) / 1_024
+        try exec("PRAGMA cell_size_check = ON")
+        try exec("PRAGMA mmap_size = \(max(0, options.mapSizeBytes))")
+        try exec("PRAGMA cache_size = -\(cacheKiB)")
+        #if canImport(Darwin)
+        // fsync on Apple platforms does not reach past the drive's own cache.
+        try exec("PRAGMA fullfsync = ON")
+        try exec("PRAGMA checkpoint_fullfsync = ON")
+        #endif
+    }
+
+    /// Makes every commit durable before it is acknowledged, and checks that it is so.
+    func requireFullSynchronization() throws {
+        try exec("PRAGMA synchronous = FULL")
+        guard try int64("PRAGMA synchronous") == 2 else {
+            throw HabitStoreError(
+                .unsupported,
+                "SQLite did not accept synchronous=FULL, so a commit would not be durable; use another build of it",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+    }
+
+    /// Switches to the write-ahead log, and checks that it is so.
+    func enterLogMode() throws {
+        try requireLogMode(answer: try texts("PRAGMA journal_mode = WAL"))
+        // After a restart of the log, its file is cut back to this.
+        let pageSize = try int64("PRAGMA page_size") ?? 4_096
+        try exec("PRAGMA journal_size_limit = \(pageSize * Int64(max(1, options.checkpointPages)) * 4)")
+    }
+
+    /// Checks that the file is in the log mode, which the writer has put it in.
+    func requireLogMode() throws {
+        try requireLogMode(answer: try texts("PRAGMA journal_mode"))
+    }
+
+    private func requireLogMode(answer: [String]) throws {
+        guard answer == ["wal"] else {
+            throw HabitStoreError(
+                .unsupported,
+                "SQLite cannot keep a write-ahead log here (no shared memory on this file system?); use a local disk",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+    }
+
+    private func set(_ option: Int32, to isOn: Bool) throws {
+        var current: Int32 = -1
+        let result = csqlite_db_config_flag(handle.pointer, option, isOn ? 1 : 0, &current)
+        guard result == SQLITE_OK, current == (isOn ? 1 : 0) else {
+            throw HabitStoreError(
+                .unsupported,
+                "SQLite did not accept the safety option \(option); use another build of it",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import CSQLite
+import Foundation
+import HabitStore
+
+#if canImport(SQLite3)
+internal import SQLite3
+#endif
+
+/// One connection to a database file. Used by one thread at a time: SQLite's own mutex is off.
+///
+/// No connection checkpoints by itself, neither after a commit nor when it is closed; see ``SQLiteSharedFile``.
+final class SQLiteConnection {
+    /// The file's path through all symbolic links.
+    let path: String
+    let options: SQLiteOptions
+    let handle: SQLiteHandle
+    let cache: SQLiteStatementCache
+    /// What the owner of a pool uses to tell connections from before a reopening.
+    var generation = 0
+
+    /// Opens the file, in the mode `.create` makes it first.
+    ///
+    /// - Parameter isImmutable: reads the file without locks and without its log. Hazard: right only for a file that no
+    ///   one changes meanwhile; the caller has to check that.
+    init(path: String, mode: SQLiteOpenMode, options: SQLiteOptions = SQLiteOptions(), isImmutable: Bool = false) throws
+    {
+        try SQLiteLibrary.check()
+        let file = try SQLiteFiles.prepare(path, mode: mode)
+        self.path = file.path
+        self.options = options
+        let access = mode.isWritable && !isImmutable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        let name = isImmutable ? Self.immutableName(of: file.path) : file.path
+        var pointer: OpaquePointer?
+        let result = sqlite3_open_v2(
+            name,
+            &pointer,
+            access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | (isImmutable ? SQLITE_OPEN_URI : 0),
+            nil
+        )
+        guard result == SQLITE_OK, let pointer else {
+            let code = pointer.map { sqlite3_extended_errcode($0) } ?? result
+            let error = SQLiteError.make(code, database: pointer, path: file.path, while: "opening the database")
+            sqlite3_close_v2(pointer)
+            throw error
+        }
+        handle = SQLiteHandle(pointer: pointer, path: file.path)
+        cache = SQLiteStatementCache(capacity: options.cachedStatements)
+        sqlite3_extended_result_codes(pointer, 1)
+        try harden()
+        // Where writing is refused, SQLite opens for reading and tells nobody.
+        if mode.isWritable, sqlite3_db_readonly(pointer, "main") != 0 {
+            throw HabitStoreError(
+                .permissionDenied,
+                "the file can be read and not written; check its owner and mode, or open it read-only",
+                at: HabitStoreError.Location(path: file.path)
+            )
+        }
+        try explainingTruncation { try configure() }
+    }
+
+    /// Closes the connection. Statements that are still held throw `.closed` from then on.
+    func close() {
+        cache.removeAll()
+        handle.close()
+    }
+
+    /// How long SQLite itself waits for a lock.
+    func setBusyTimeout(milliseconds: Int32) {
+        sqlite3_busy_timeout(handle.pointer, milliseconds)
+    }
+
+    /// The rows that the last INSERT, UPDATE or DELETE changed.
+    var changes: Int { Int(sqlite3_changes(handle.pointer)) }
+
+    /// The rowid of the last INSERT into a table that has them.
+    var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
+
+    /// The pages in the log after this connection's last commit or checkpoint.
+    var logPages: Int { handle.logPages }
+
+    /// Runs one or more statements that give no rows.
+    func exec(_ sql: String) throws {
+        try checkOpen()
+        let result = sqlite3_exec(handle.pointer, sql, nil, nil, nil)
+        guard result == SQLITE_OK else {
+            let error = handle.error(result, while: "running a statement")
+            if !isInTransaction { handle.rollbackCause = error.underlying as? SQLiteResult }
+            throw error
+        }
+    }
+
+    /// Prepares a statement that the caller keeps. Prefer ``withStatement(_:_:)``.
+    func prepare(_ sql: String) throws -> SQLiteStatement {
+        try SQLiteStatement(sql, handle: handle, isKept: false)
+    }
+
+    /// Lends the cached statement of this text; afterwards it is reset and unbound, whatever `body` did.
+    func withStatement<T>(_ sql: String, _ body: (SQLiteStatement) throws -> T) throws -> T {
+        let statement = try borrowStatement(sql)
+        defer { giveBack(statement) }
+        return try body(statement)
+    }
+
+    /// Takes the cached statement of this text for a use that no closure encloses; give it back.
+    func borrowStatement(_ sql: String) throws -> SQLiteStatement {
+        try checkOpen()
+        return try cache.borrow(sql) { isKept in
+            try SQLiteStatement(sql, handle: handle, isKept: isKept)
+        }
+    }
+
+    /// Ends what ``borrowStatement(_:)`` began.
+    func giveBack(_ statement: SQLiteStatement) { cache.giveBack(statement) }
+
+    /// The first column of the first row as an integer; nil without a row or for NULL.
+    func int64(_ sql: String) throws -> Int64? {
+        let statement = try prepare(sql)
+        guard try statement.step(), !statement.isNull(at: 0) else { return nil }
+        return statement.int64(at: 0)
+    }
+
+    /// The first column of every row as text.
+    func texts(_ sql: String) throws -> [String] {
+        let statement = try prepare(sql)
+        var texts: [String] = []
+        while try statement.step() { texts.append(try statement.text(at: 0)) }
+        return texts
+    }
+
+    func checkOpen() throws {
+        guard !handle.isClosed else { throw SQLiteStatement.closedError(path: path) }
+    }
+
+    /// The path as a URI, with every byte escaped that has a meaning in one.
+    private static func immutableName(of path: String) -> String {
+        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
+        let digits = Array("0123456789ABCDEF".utf8)
+        var name = Array("file:".utf8)
+        for byte in path.utf8 {
+            if plain.contains(byte) {
+                name.append(byte)
+            } else {
+                name += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: name + Array("?immutable=1".utf8), as: UTF8.self)
+    }
+}

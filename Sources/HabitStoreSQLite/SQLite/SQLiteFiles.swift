@@ -1,0 +1,128 @@
+import Foundation
+import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The questions and changes that concern a store's files and go past SQLite.
+///
+/// Nothing here opens a database file that could be open in SQLite: closing any descriptor of it would drop the locks
+/// that SQLite holds on it for the whole process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+enum SQLiteFiles {
+    /// SQLite's longest path is 512 bytes, of which it needs 8 for the names of the files beside.
+    static let longestPathBytes = 504
+
+    /// What is at the path, or nil when nothing is.
+    static func status(of path: String) throws -> SQLiteFileStatus? {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            let reason = errno
+            if reason == ENOENT || reason == ENOTDIR { return nil }
+            throw SQLiteError.system(reason, path: path, while: "looking at the path")
+        }
+        let kind: SQLiteFileStatus.Kind
+        switch info.st_mode & S_IFMT {
+        case S_IFREG: kind = .regular
+        case S_IFDIR: kind = .directory
+        default: kind = .other
+        }
+        #if canImport(Darwin)
+        let modified = info.st_mtimespec
+        #else
+        let modified = info.st_mtim
+        #endif
+        return SQLiteFileStatus(
+            identity: .init(device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(info.st_ino)),
+            kind: kind,
+            sizeBytes: Int64(info.st_size),
+            nameCount: UInt64(info.st_nlink),
+            modifiedNanoseconds: Int64(modified.tv_sec) &* 1_000_000_000 &+ Int64(modified.tv_nsec)
+        )
+    }
+
+    /// The size of the file, 0 when it is not there.
+    static func sizeBytes(of path: String) throws -> Int64 { try status(of: path)?.sizeBytes ?? 0 }
+
+    /// The one path of a file, through all symbolic links. The file itself need not exist; its folder must.
+    static func canonicalPath(_ path: String) throws -> String {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw HabitStoreError(.notFound, "the path is empty or holds a NUL; name a file")
+        }
+        if let resolved = try resolve(path) { return try checkedLength(resolved) }
+        let url = URL(fileURLWithPath: path)
+        guard let folder = try resolve(url.deletingLastPathComponent().path) else {
+            throw HabitStoreError(
+                .notFound,
+                "the folder of the store does not exist; create it first",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+        return try checkedLength(folder == "/" ? "/" + url.lastPathComponent : folder + "/" + url.lastPathComponent)
+    }
+
+    /// Makes an empty file that only its owner may read, so that the log and its index inherit that.
+    static func create(_ path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw SQLiteError.system(errno, path: path, while: "creating the file")
+        }
+        // The file is new, so no connection can have a lock on it that this would drop.
+        close(descriptor)
+        try synchronizeFolder(of: path)
+    }
+
+    /// Waits until the contents of a file that no connection has open are on the disk.
+    static func synchronize(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw SQLiteError.system(errno, path: path, while: "opening the file to sync it")
+        }
+        defer { close(descriptor) }
+        #if canImport(Darwin)
+        // fsync on Apple platforms does not reach past the drive's own cache.
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+        #endif
+        guard fsync(descriptor) == 0 else {
+            throw SQLiteError.system(errno, path: path, while: "syncing the file")
+        }
+    }
+
+    /// Waits until the names in the folder of a file are on the disk.
+    static func synchronizeFolder(of path: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw SQLiteError.system(errno, path: folder, while: "opening the folder to sync it")
+        }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw SQLiteError.system(errno, path: folder, while: "syncing the folder")
+        }
+    }
+
+    private static func resolve(_ path: String) throws -> String? {
+        guard let resolved = realpath(path, nil) else {
+            let reason = errno
+            if reason == ENOENT || reason == ENOTDIR { return nil }
+            throw SQLiteError.system(reason, path: path, while: "looking at the path")
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func checkedLength(_ path: String) throws -> String {
+        guard path.utf8.count <= longestPathBytes else {
+            throw HabitStoreError(
+                .limitExceeded,
+                "the path has \(path.utf8.count) bytes and SQLite takes at most \(longestPathBytes); use a shorter one",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+        return path
+    }
+}

@@ -1,0 +1,56 @@
+import Dispatch
+import Foundation
+
+/// Lets a stated number of threads pass at one time, in the order in which they came.
+///
+/// A thread that leaves hands its place over to the one that has waited longest, so that nobody starves behind a thread
+/// that comes back at once. `@unchecked`: every stored variable is guarded by `lock`.
+final class SQLiteGate: @unchecked Sendable {
+    private final class Waiter {
+        let semaphore = DispatchSemaphore(value: 0)
+        var isAdmitted = false
+    }
+
+    private let lock = NSLock()
+    private var freePlaces: Int
+    private var waiters: [Waiter] = []
+
+    /// A gate with that many places, at least one.
+    init(places: Int) { freePlaces = max(1, places) }
+
+    /// How many threads wait for a place.
+    var waitingCount: Int { lock.withLock { waiters.count } }
+
+    /// Takes a place; false when there was none until the deadline.
+    func enter(until deadline: SQLiteDeadline) -> Bool {
+        lock.lock()
+        if freePlaces > 0 {
+            freePlaces -= 1
+            lock.unlock()
+            return true
+        }
+        let waiter = Waiter()
+        waiters.append(waiter)
+        lock.unlock()
+        if waiter.semaphore.wait(timeout: deadline.dispatchTime) == .success { return true }
+        lock.lock()
+        defer { lock.unlock() }
+        // Between the end of the wait and the lock, the place may have been handed over after all.
+        if waiter.isAdmitted { return true }
+        waiters.removeAll { $0 === waiter }
+        return false
+    }
+
+    /// Gives a place back.
+    func leave() {
+        lock.lock()
+        defer { lock.unlock() }
+        guard !waiters.isEmpty else {
+            freePlaces += 1
+            return
+        }
+        let next = waiters.removeFirst()
+        next.isAdmitted = true
+        next.semaphore.signal()
+    }
+}

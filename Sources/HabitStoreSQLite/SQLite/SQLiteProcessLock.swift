@@ -1,0 +1,89 @@
+import Foundation
+import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The advisory lock between processes on a file beside the store, so that one process at a time writes or checkpoints.
+///
+/// SQLite's own locks would do, but for a defect up to 3.51.2: two connections that restart the log at the same instant
+/// can damage it (https://www.sqlite.org/wal.html#walresetbug). The lock file is left behind on purpose: deleting it
+/// would let two processes lock two files of one name. Not thread-safe; its owner lets one thread at a time at it.
+final class SQLiteProcessLock {
+    private static let shortestPauseMicroseconds: UInt32 = 250
+    private static let longestPauseMicroseconds: UInt32 = 4_000
+
+    let path: String
+    private var descriptor: Int32 = -1
+
+    /// The lock of the store at a canonical path.
+    init(storePath: String) { path = storePath + "-lock" }
+
+    deinit { closeDescriptor() }
+
+    /// Takes the lock, and waits for it until the deadline; then throws `.busy`.
+    func acquire(until deadline: SQLiteDeadline) throws {
+        var pause = Self.shortestPauseMicroseconds
+        while try !tryAcquire() {
+            guard !deadline.hasPassed else {
+                throw HabitStoreError(
+                    .busy,
+                    "another process holds the write lock of the store longer than the stated wait; try again later",
+                    at: HabitStoreError.Location(path: path)
+                )
+            }
+            // There is no flock with a time limit, and no signal to spend on one in a library.
+            usleep(pause)
+            pause = min(pause * 2, Self.longestPauseMicroseconds)
+        }
+    }
+
+    /// Takes the lock if nobody has it.
+    func tryAcquire() throws -> Bool {
+        if descriptor < 0 { try openDescriptor() }
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let reason = errno
+            if reason == EINTR { continue }
+            if reason == EWOULDBLOCK { return false }
+            throw SQLiteError.system(reason, path: path, while: "locking the lock file")
+        }
+        // A lock on a file that was deleted or replaced meanwhile keeps nobody out.
+        if try isCurrent() { return true }
+        closeDescriptor()
+        return false
+    }
+
+    /// Gives the lock back.
+    func release() {
+        guard descriptor >= 0 else { return }
+        flock(descriptor, LOCK_UN)
+    }
+
+    private func openDescriptor() throws {
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw SQLiteError.system(errno, path: path, while: "opening the lock file")
+        }
+    }
+
+    private func closeDescriptor() {
+        guard descriptor >= 0 else { return }
+        close(descriptor)
+        descriptor = -1
+    }
+
+    private func isCurrent() throws -> Bool {
+        var mine = stat()
+        guard fstat(descriptor, &mine) == 0 else {
+            throw SQLiteError.system(errno, path: path, while: "looking at the lock file")
+        }
+        guard let named = try SQLiteFiles.status(of: path) else { return false }
+        return named.identity.inode == UInt64(mine.st_ino)
+            && named.identity.device == UInt64(truncatingIfNeeded: mine.st_dev)
+    }
+}

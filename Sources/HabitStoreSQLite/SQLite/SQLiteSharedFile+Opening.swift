@@ -1,0 +1,96 @@
+internal import CSQLite
+import HabitStore
+
+#if canImport(SQLite3)
+internal import SQLite3
+#endif
+
+extension SQLiteSharedFile {
+    /// Puts a connection that holds the write lock into the state in which it may commit, and checks that it is so.
+    static func prepareWriter(_ connection: SQLiteConnection) throws {
+        try connection.enterLogMode()
+        try connection.requireFullSynchronization()
+    }
+
+    /// Copies a log that was found at open into the database.
+    ///
+    /// After a crash it can hold a commit that is in memory and not on the disk: a failed sync leaves such pages
+    /// behind, marked as written. The copy is synced, so that what the store shows is what a power cut leaves. It need
+    /// not be complete, and where it fails the store can still be read: the reason is kept in `lastCheckpointFailure`.
+    func adoptLog(_ connection: SQLiteConnection) throws {
+        guard try SQLiteFiles.sizeBytes(of: path + "-wal") > 0 else { return }
+        do {
+            _ = try connection.checkpoint(.passive)
+        } catch let error as HabitStoreError {
+            setCheckpointFailure(error)
+        }
+    }
+
+    /// Opens a reader beside the writer.
+    func openReader(generation: Int) throws -> SQLiteConnection {
+        let reader = try SQLiteConnection(
+            path: path,
+            mode: .readOnly,
+            options: options,
+            isImmutable: frozenStatus != nil
+        )
+        if isWritable { try reader.requireLogMode() }
+        reader.generation = generation
+        return reader
+    }
+
+    /// Opens a file that is only read, in whatever journal mode it is.
+    ///
+    /// The log mode needs a file of shared memory, which cannot be made in a folder that cannot be written. Without a
+    /// log the database file alone is the whole truth, and can be read without locks.
+    static func openForReading(
+        path: String,
+        options: SQLiteOptions,
+        validate: ((SQLiteConnection) throws -> Void)?
+    ) throws -> (connection: SQLiteConnection, frozenStatus: SQLiteFileStatus?) {
+        do {
+            let connection = try SQLiteConnection(path: path, mode: .readOnly, options: options)
+            try connection.inspect(validate)
+            return (connection, nil)
+        } catch let error as HabitStoreError {
+            guard let result = error.underlying as? SQLiteResult, isRefusalOfSharedMemory(result) else { throw error }
+            return try openFrozen(path: path, options: options, cause: error, validate: validate)
+        }
+    }
+
+    private static func openFrozen(
+        path: String,
+        options: SQLiteOptions,
+        cause: HabitStoreError,
+        validate: ((SQLiteConnection) throws -> Void)?
+    ) throws -> (connection: SQLiteConnection, frozenStatus: SQLiteFileStatus?) {
+        // Taken before the file is opened, so that a change while it is being opened shows at the end of the first
+        // read.
+        guard let status = try SQLiteFiles.status(of: path) else { throw cause }
+        guard try SQLiteFiles.sizeBytes(of: path + "-wal") == 0 else {
+            throw HabitStoreError(
+                .permissionDenied,
+                "the write-ahead log (-wal) of the store cannot be read here: the folder or the log does not allow it; "
+                    + "copy the three files (the store, -wal, -shm) to a folder that can be written and open the copy",
+                at: HabitStoreError.Location(path: path),
+                underlying: cause.underlying
+            )
+        }
+        let connection = try SQLiteConnection(path: path, mode: .readOnly, options: options, isImmutable: true)
+        try connection.inspect(validate)
+        return (connection, status)
+    }
+
+    private static func isRefusalOfSharedMemory(_ result: SQLiteResult) -> Bool {
+        switch result.primary {
+        case SQLITE_CANTOPEN, SQLITE_PERM: return true
+        case SQLITE_READONLY:
+            // A rollback journal that needs to be played back (3), or a file that was moved (4), is another matter.
+            return result.code >> 8 != 3 && result.code >> 8 != 4
+        case SQLITE_IOERR:
+            // SHMOPEN, SHMSIZE, SHMLOCK, SHMMAP.
+            return (18...21).contains(result.code >> 8)
+        default: return false
+        }
+    }
+}

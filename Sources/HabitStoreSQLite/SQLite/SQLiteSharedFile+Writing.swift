@@ -1,0 +1,124 @@
+import Foundation
+import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+extension SQLiteSharedFile {
+    /// From that many times the stated log length on, a checkpoint waits a little for readers that are in its way.
+    private static let urgentLogFactor = 8
+    private static let urgentWaitMilliseconds: Int32 = 100
+
+    /// Runs `body` in a write transaction: committed and durable when it returns, without effect when it throws.
+    ///
+    /// `.outcomeUnknown` is the one error after which the transaction may have happened; read again to know.
+    func withWrite<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+        let deadline = SQLiteDeadline.after(seconds: options.busyLimitSeconds)
+        return try withWriteLock(until: deadline) { connection in
+            connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
+            try connection.beginWrite()
+            let value: T
+            do {
+                value = try body(connection)
+                guard connection.isInTransaction else { throw connection.prematureEndError() }
+            } catch {
+                rollBack(connection)
+                throw error
+            }
+            try commit(connection)
+            checkpointIfDue(connection)
+            return value
+        }
+    }
+
+    /// Runs `body` as the only writer and checkpointer there is, in this process and among all.
+    func withWriteLock<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
+        guard !isHeldByThisThread else {
+            throw HabitStoreError(
+                .internalInconsistency,
+                "a write transaction was begun inside another one of the same store; use the outer one",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+        guard writerGate.enter(until: deadline) else {
+            throw HabitStoreError(
+                .busy,
+                "another thread holds the write lock of the store longer than the stated wait; try again later",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+        setWriterThread(pthread_self())
+        defer {
+            setWriterThread(nil)
+            writerGate.leave()
+        }
+        try processLock.acquire(until: deadline)
+        defer { processLock.release() }
+        let connection = try settledWriter()
+        guard !connection.hasMoved else {
+            throw HabitStoreError(
+                .notFound,
+                "the file was moved, deleted or replaced while it was open; close the store and open it again",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+        return try body(connection)
+    }
+
+    /// Copies the whole log into the database and empties it; false when readers of it are in the way.
+    func checkpoint() throws -> Bool {
+        let deadline = SQLiteDeadline.after(seconds: options.busyLimitSeconds)
+        return try withWriteLock(until: deadline) { connection in
+            connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
+            let isComplete = try connection.checkpoint(.truncate)
+            setCheckpointFailure(nil)
+            return isComplete
+        }
+    }
+
+    private func commit(_ connection: SQLiteConnection) throws {
+        do {
+            try connection.commit()
+        } catch let error as HabitStoreError {
+            let isAbsent = connection.isKnownAbsent(after: error.underlying as? SQLiteResult)
+            rollBack(connection)
+            if isAbsent { throw error }
+            markOpenOutcome()
+            throw HabitStoreError(
+                .outcomeUnknown,
+                "the commit failed and may have happened all the same; read again what was to be written",
+                at: HabitStoreError.Location(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    private func rollBack(_ connection: SQLiteConnection) {
+        // A connection that cannot even roll back is replaced before it is used again.
+        if !connection.rollback() { markOpenOutcome() }
+    }
+
+    /// The transaction is durable by now, so a failing checkpoint is no failure of it: the log keeps what was not
+    /// copied, and the next commit tries again. The reason is kept for whoever asks.
+    private func checkpointIfDue(_ connection: SQLiteConnection) {
+        let limit = max(1, options.checkpointPages)
+        guard connection.logPages >= limit else { return }
+        do {
+            _ = try connection.checkpoint(.passive)
+            if connection.logPages >= limit * Self.urgentLogFactor {
+                connection.setBusyTimeout(milliseconds: Self.urgentWaitMilliseconds)
+                _ = try connection.checkpoint(.restart)
+            }
+            setCheckpointFailure(nil)
+        } catch let error as HabitStoreError {
+            setCheckpointFailure(error)
+        } catch {
+            setCheckpointFailure(HabitStoreError(.internalInconsistency, "a checkpoint failed", underlying: error))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// One database file as this process has it open: one writer connection, a bounded pool of readers, and the locks.
+///
+/// What it guarantees, also between processes that all use this code:
+/// - one writer and one checkpointer at any instant: both hold `writerGate` and then `processLock`;
+/// - an acknowledged commit is on the disk (`synchronous=FULL`, read back at open);
+/// - a commit that failed in doubt is settled, one way or the other, before any later transaction begins.
+///
+/// `@unchecked`: `writer` and `processLock` belong to whoever is inside `writerGate`; the other variables are guarded
+/// by `lock`.
+final class SQLiteSharedFile: @unchecked Sendable {
+    let path: String
+    let identity: SQLiteFileStatus.Identity
+    let isWritable: Bool
+    let options: SQLiteOptions
+    let writerGate = SQLiteGate(places: 1)
+    let readerGate: SQLiteGate
+    let processLock: SQLiteProcessLock
+    /// The writer connection; nil in a store that is open for reading, after closing, and while a reopening has failed.
+    var writer: SQLiteConnection?
+    /// The state of a file that is read without locks, which must not change meanwhile; nil for every other file.
+    let frozenStatus: SQLiteFileStatus?
+
+    private let lock = NSLock()
+    private var idleReaders: [SQLiteConnection] = []
+    private var generation = 0
+    private var isInDoubt = false
+    private var writerThread: pthread_t?
+    private var checkpointFailure: HabitStoreError?
+
+    /// Opens the file, which `SQLiteFiles.prepare` has looked at.
+    init(
+        path: String,
+        status: SQLiteFileStatus,
+        mode: SQLiteOpenMode,
+        options: SQLiteOptions,
+        validate: ((SQLiteConnection) throws -> Void)?
+    ) throws {
+        self.path = path
+        self.options = options
+        identity = status.identity
+        isWritable = mode.isWritable
+        readerGate = SQLiteGate(places: options.maximumReaders)
+        processLock = SQLiteProcessLock(storePath: path)
+        guard mode.isWritable else {
+            let first = try Self.openForReading(path: path, options: options, validate: validate)
+            frozenStatus = first.frozenStatus
+            idleReaders = [first.connection]
+            return
+        }
+        frozenStatus = nil
+        guard status.nameCount <= 1 else {
+            throw HabitStoreError(
+                .unsupported,
+                "the file has \(status.nameCount) names (hard links), and its log belongs to one only; write to a copy",
+                at: HabitStoreError.Location(path: path)
+            )
+        }
+        let connection = try SQLiteConnection(path: path, mode: mode, options: options)
+        // Before anything is written: a file of someone else stays as it was found, and gets no lock file.
+        try connection.inspect(validate)
+        try processLock.acquire(until: .after(seconds: options.busyLimitSeconds))
+        defer { processLock.release() }
+        try Self.prepareWriter(connection)
+        writer = connection
+        try adoptLog(connection)
+    }
+
+    /// Why the last checkpoint failed; nil when it did not. Nothing is lost by that, but the log grows.
+    var lastCheckpointFailure: HabitStoreError? { lock.withLock { checkpointFailure } }
+
+    /// Whether the calling thread is inside a write transaction of this file.
+    var isHeldByThisThread: Bool {
+        lock.withLock { writerThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    func setWriterThread(_ thread: pthread_t?) { lock.withLock { writerThread = thread } }
+
+    func setCheckpointFailure(_ error: HabitStoreError?) { lock.withLock { checkpointFailure = error } }
+
+    /// Whether the outcome of a commit is open.
+    var hasOpenOutcome: Bool { lock.withLock { isInDoubt } }
+
+    /// Makes the next transaction close all connections and settle what the last commit left open.
+    func markOpenOutcome() { lock.withLock { isInDoubt = true } }
+
+    func clearOpenOutcome() { lock.withLock { isInDoubt = false } }
+
+    /// Closes the readers that are idle; the others are closed when they come back.
+    func retireReaders() {
+        let retired = lock.withLock {
+            generation += 1
+            defer { idleReaders.removeAll() }
+            return idleReaders
+        }
+        for reader in retired { reader.close() }
+    }
+
+    /// An idle reader, or nil and the generation that a new one belongs to.
+    func takeIdleReader() -> (reader: SQLiteConnection?, generation: Int) {
+        lock.withLock { (idleReaders.popLast(), generation) }
+    }
+
+    /// Keeps a reader for later, or closes it when it is damaged, from before a reopening, or one too many.
+    func keepOrClose(_ reader: SQLiteConnection, isHealthy: Bool) {
+        let isKept = lock.withLock {
+            let isKept = isHealthy && reader.generation == generation && idleReaders.count < options.idleReaders
+            if isKept { idleReaders.append(reader) }
+            return isKept
+        }
+        if !isKept { reader.close() }
+    }
+}

@@ -1,0 +1,51 @@
+/// The prepared statements of one connection by their text, of which the longest unused gives way.
+final class SQLiteStatementCache {
+    private let capacity: Int
+    private var statements: [String: SQLiteStatement] = [:]
+    private var clock: UInt64 = 0
+    /// How often a statement had to be prepared.
+    private(set) var preparations = 0
+
+    init(capacity: Int) { self.capacity = max(1, capacity) }
+
+    /// How many statements are kept.
+    var count: Int { statements.count }
+
+    /// A statement that nobody else is using. While the kept one is in use, as in a query inside a query, it is a new
+    /// one.
+    func borrow(_ sql: String, prepare: (_ isKept: Bool) throws -> SQLiteStatement) throws -> SQLiteStatement {
+        clock += 1
+        if let kept = statements[sql] {
+            if !kept.isBorrowed {
+                kept.isBorrowed = true
+                kept.lastUse = clock
+                return kept
+            }
+            preparations += 1
+            return try prepare(false)
+        }
+        let statement = try prepare(true)
+        preparations += 1
+        statement.isBorrowed = true
+        statement.lastUse = clock
+        if statements.count >= capacity { evictOne() }
+        if statements.count < capacity { statements[sql] = statement }
+        return statement
+    }
+
+    /// Ends the use of a statement: resets it and unbinds its parameters.
+    func giveBack(_ statement: SQLiteStatement) {
+        statement.clear()
+        statement.isBorrowed = false
+    }
+
+    /// Lets go of all statements.
+    func removeAll() { statements.removeAll() }
+
+    private func evictOne() {
+        // A search through all of them costs less than the preparation that made it necessary.
+        let idle = statements.lazy.filter { !$0.value.isBorrowed }
+        guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+        statements[oldest.key] = nil
+    }
+}

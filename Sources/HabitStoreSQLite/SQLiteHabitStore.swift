@@ -1,0 +1,56 @@
+import Foundation
+import HabitStore
+
+/// A store in one SQLite file (with its log, `-wal`, and its lock, `-lock`, beside it).
+///
+/// The file is a plain relational database: the stock `sqlite3` shell opens, queries and checks it. A write is on the
+/// disk when it returns. Threads and processes may share a file; one of them writes at a time.
+public final class SQLiteHabitStore: EngineBackedStore {
+    /// How a store is opened.
+    public struct Options: Sendable {
+        /// Nothing is written, and the file must be there.
+        public var isReadOnly = false
+        /// Whether a store is made where there is no file.
+        public var createsFile = true
+        /// The identity of a new store; nil for a random one.
+        public var identity: UUID?
+        /// The clock that stamps history transactions.
+        public var now: @Sendable () -> Date
+        /// How long a transaction waits for another thread or process before it throws
+        /// ``HabitStoreError/Code/busy``.
+        public var busyLimitSeconds: Double
+
+        /// Makes options; those of a store for reading and writing, unless said otherwise.
+        public init(
+            isReadOnly: Bool = false,
+            createsFile: Bool = true,
+            identity: UUID? = nil,
+            busyLimitSeconds: Double = 5,
+            now: @escaping @Sendable () -> Date = { Date() }
+        ) {
+            self.isReadOnly = isReadOnly
+            self.createsFile = createsFile
+            self.identity = identity
+            self.busyLimitSeconds = busyLimitSeconds
+            self.now = now
+        }
+    }
+
+    /// The engine with the semantics over it.
+    public let core: EngineStore<SQLiteEngine>
+
+    /// Opens the store at a path.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound``, ``HabitStoreError/Code/notAStore`` for a file of another kind,
+    ///   ``HabitStoreError/Code/newerVersion``, ``HabitStoreError/Code/schemaMismatch``,
+    ///   ``HabitStoreError/Code/corrupt``; the file is untouched then.
+    public init(path: String, schema: Schema = HabitSchema.current, options: Options = Options()) throws {
+        core = try EngineStore(
+            SQLiteEngine(path: path, schema: schema, options: options),
+            schema: schema,
+            isReadOnly: options.isReadOnly,
+            identity: options.identity ?? UUID(),
+            now: options.now
+        )
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import HabitStore
+
+@testable import HabitStoreSQLite
+
+/// A new store in a folder of its own, both gone with the test.
+struct SQLiteTestStore {
+    let folder: SQLiteWrapperFolder
+    let path: String
+
+    init() throws {
+        folder = try SQLiteWrapperFolder()
+        path = folder.file()
+    }
+
+    func open(_ options: SQLiteHabitStore.Options = .init()) throws -> SQLiteHabitStore {
+        try SQLiteHabitStore(path: path, options: options)
+    }
+
+    /// Closes a store of this file; the folder is there until then.
+    func close(_ store: SQLiteHabitStore) { store.close() }
+
+    /// Makes the store and fills it, then closes it.
+    func make(_ fill: (any WriteTransaction) throws -> Void = { _ in }) throws {
+        let store = try open()
+        try store.write(fill)
+        store.close()
+    }
+
+    /// Runs SQL on the file by a connection of the test's own, as a shell would. Hazard: only while no store is open.
+    func sql(_ statements: String) throws {
+        let connection = try SQLiteConnection(path: path, mode: .readWrite)
+        try connection.exec(statements)
+        connection.close()
+    }
+
+    /// Makes the text of the store be of unknown form, as in one that an older version has written.
+    func makeOlder(_ statements: String = "") throws {
+        try sql("DELETE FROM habitstore_metadata WHERE key = 'textForm'; \(statements)")
+    }
+}
+
+/// The identifier whose last byte is the number, and whose other bytes are 0.
+func testID(_ number: UInt8) -> UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number)) }

@@ -1,0 +1,81 @@
+#if os(Linux)
+import CSQLite
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Makes writes of SQLite to chosen files fail, through the table of system calls that its unix layer offers for tests
+/// (https://www.sqlite.org/c3ref/vfs.html, xSetSystemCall). Other files of the process are not touched.
+///
+/// `@unchecked`: `faults` is guarded by `lock`; the two functions are set once.
+final class SQLiteWrapperFaultInjector: @unchecked Sendable {
+    /// What happens to a write of at least 512 bytes, which in a log is a page and no header.
+    enum Fault: Sendable {
+        /// The bytes are written, and then an error is reported: a sync that fails looks like that.
+        case errorAfterWriting
+        /// Nothing is written.
+        case error
+        /// Nothing is written, for want of space.
+        case noSpace
+    }
+
+    static let shared = SQLiteWrapperFaultInjector()
+
+    fileprivate typealias Write = @convention(c) (Int32, UnsafeRawPointer?, Int, Int) -> Int
+
+    private let lock = NSLock()
+    private var faults: [String: Fault] = [:]
+    fileprivate var original: Write?
+
+    private init() {
+        guard let layer = sqlite3_vfs_find(nil) else { return }
+        for name in ["pwrite64", "pwrite"] {
+            guard let call = layer.pointee.xGetSystemCall(layer, name) else { continue }
+            original = unsafeBitCast(call, to: Write.self)
+            _ = layer.pointee.xSetSystemCall(layer, name, unsafeBitCast(injectedWrite, to: sqlite3_syscall_ptr.self))
+            return
+        }
+    }
+
+    /// Whether the unix layer could be reached.
+    var isInstalled: Bool { original != nil }
+
+    /// Lets writes to the file fail while `body` runs; a path that ends in `*` stands for all that begin like it.
+    func with<T>(_ fault: Fault, on path: String, _ body: () throws -> T) rethrows -> T {
+        lock.withLock { faults[path] = fault }
+        defer { lock.withLock { faults[path] = nil } }
+        return try body()
+    }
+
+    fileprivate func fault(of descriptor: Int32) -> Fault? {
+        lock.withLock {
+            if faults.isEmpty { return nil }
+            var name = [UInt8](repeating: 0, count: 1_024)
+            let length = name.withUnsafeMutableBytes { buffer -> Int in
+                guard let start = buffer.baseAddress else { return 0 }
+                return readlink("/proc/self/fd/\(descriptor)", start.assumingMemoryBound(to: CChar.self), buffer.count)
+            }
+            let path = String(decoding: name.prefix(max(0, length)), as: UTF8.self)
+            return faults.first { path == $0.key || $0.key.last == "*" && path.hasPrefix($0.key.dropLast()) }?.value
+        }
+    }
+}
+
+private let injectedWrite: SQLiteWrapperFaultInjector.Write = { descriptor, bytes, count, offset in
+    let injector = SQLiteWrapperFaultInjector.shared
+    guard let original = injector.original else {
+        errno = EIO
+        return -1
+    }
+    guard count >= 512, let fault = injector.fault(of: descriptor) else {
+        return original(descriptor, bytes, count, offset)
+    }
+    if fault == .errorAfterWriting { _ = original(descriptor, bytes, count, offset) }
+    errno = fault == .noSpace ? ENOSPC : EIO
+    return -1
+}
+#endif

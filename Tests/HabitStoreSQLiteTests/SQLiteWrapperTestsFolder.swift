@@ -1,0 +1,92 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreSQLite
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A folder of one test's own, removed with it.
+final class SQLiteWrapperFolder {
+    let path: String
+
+    init() throws {
+        let name = FileManager.default.temporaryDirectory.path + "/sqlite-wrapper-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: true)
+        path = try SQLiteFiles.canonicalPath(name)
+    }
+
+    deinit {
+        chmod(path, 0o755)
+        // What stays behind is in the temporary folder, where it harms nobody.
+        _ = try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a file in here.
+    func file(_ name: String = "store.sqlite") -> String { path + "/" + name }
+
+    /// The names of the files in here.
+    func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+
+    /// A new store with one table of integers.
+    func makeStore(_ name: String = "store.sqlite", options: SQLiteOptions = SQLiteOptions()) throws -> SQLiteDatabase {
+        let database = try SQLiteDatabase(path: file(name), mode: .create, options: options)
+        try database.withWrite { try $0.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, n ANY) STRICT") }
+        return database
+    }
+
+    /// Makes a store with that many rows, closed again, and gives its path.
+    func makeClosedStore(rows: Int, _ name: String = "store.sqlite") throws -> String {
+        let database = try makeStore(name)
+        try database.insert(rows: rows)
+        try database.close()
+        return file(name)
+    }
+}
+
+extension SQLiteDatabase {
+    /// Inserts rows of some 200 bytes in one transaction.
+    func insert(rows: Int) throws {
+        try withWrite { connection in
+            let filling = String(repeating: "x", count: 200)
+            for _ in 0..<rows {
+                try connection.withStatement("INSERT INTO t (n) VALUES (?1)") { statement in
+                    try statement.bind(filling, at: 1)
+                    try statement.run()
+                }
+            }
+        }
+    }
+
+    /// The number of rows, in a snapshot of its own.
+    func rowCount() throws -> Int64 {
+        try withRead { try #require(try $0.int64("SELECT count(*) FROM t")) }
+    }
+}
+
+/// Expects an error of the boundary with that code.
+func expectSQLiteWrapperError(
+    _ code: HabitStoreError.Code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
+) throws {
+    _ = try requireSQLiteWrapperError(code, sourceLocation: sourceLocation, body)
+}
+
+/// Expects an error of the boundary with that code, and gives it back for a closer look.
+func requireSQLiteWrapperError(
+    _ code: HabitStoreError.Code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
+) throws -> HabitStoreError {
+    let error = #expect(throws: HabitStoreError.self, sourceLocation: sourceLocation) { try body() }
+    let found = try #require(error, sourceLocation: sourceLocation)
+    #expect(found.code == code, "\(found)", sourceLocation: sourceLocation)
+    return found
+}

@@ -1,0 +1,11 @@
+import Foundation
+
+/// Numbers that several threads note down. `@unchecked`: guarded by `lock`.
+final class SQLiteWrapperLog: @unchecked Sendable {
+    private let lock = NSLock()
+    private var noted: [Int] = []
+
+    var values: [Int] { lock.withLock { noted } }
+
+    func append(_ value: Int) { lock.withLock { noted.append(value) } }
+}
