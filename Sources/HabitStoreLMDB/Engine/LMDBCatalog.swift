@@ -1,0 +1,120 @@
+import HabitStore
+
+/// A store's databases: what belongs where.
+final class LMDBCatalog: Sendable {
+    /// An entity's databases.
+    struct Table: Sendable {
+        let name: String
+        let layout: RecordLayout
+        /// Nil only in a store opened read-only that has no such entity.
+        let records: LMDBDatabase?
+        let indexes: [Index]
+    }
+
+    /// An index's database.
+    struct Index: Sendable {
+        /// Its place in the entity's indexes.
+        let place: Int
+        let layout: LMDBIndexKeyLayout
+        /// For people: `Entry(habitID, date)`.
+        let title: String
+        /// The database's name.
+        let name: String
+        /// Nil only in a store opened read-only that has no such index.
+        let database: LMDBDatabase?
+    }
+
+    let schema: Schema
+    let path: String
+    let tables: [Table]
+    let metadata: LMDBDatabase
+    let history: LMDBDatabase?
+    /// What ``LMDBFormat/indexesKey`` says when all indexes of the schema are complete, and no others.
+    let indexList: [UInt8]
+
+    init(
+        schema: Schema,
+        path: String,
+        metadata: LMDBDatabase,
+        databases: [String: LMDBDatabase],
+        layouts: [[LMDBIndexKeyLayout]]
+    ) {
+        self.schema = schema
+        self.path = path
+        self.metadata = metadata
+        history = databases[LMDBFormat.history]
+        tables = schema.entities.enumerated().map { position, entity in
+            Table(
+                name: entity.name,
+                layout: entity.layout,
+                records: databases[entity.name],
+                indexes: Self.indexes(of: entity).enumerated().map { place, index in
+                    let name = LMDBFormat.indexName(entity.name, index)
+                    return Index(
+                        place: place,
+                        layout: layouts[position][place],
+                        title: "\(entity.name)(\(index.attributes.joined(separator: ", ")))",
+                        name: name,
+                        database: databases[name]
+                    )
+                }
+            )
+        }
+        indexList = Array(tables.flatMap { $0.indexes.map(\.name) }.joined(separator: "\n").utf8)
+    }
+
+    /// An entity's indexes, each once.
+    static func indexes(of entity: EntityDescription) -> [IndexDescription] {
+        var indexes: [IndexDescription] = []
+        for index in entity.indexes where !indexes.contains(index) { indexes.append(index) }
+        return indexes
+    }
+
+    /// The layouts of all indexes' keys, which is where a schema that cannot be kept is found.
+    static func layouts(_ schema: Schema) throws -> [[LMDBIndexKeyLayout]] {
+        try schema.entities.map { entity in
+            try indexes(of: entity).map { try LMDBIndexKeyLayout($0, of: entity) }
+        }
+    }
+
+    /// The databases that a schema needs, apart from the bookkeeping's.
+    ///
+    /// - Throws: `.schemaMismatch` when two would have the same name.
+    static func databaseNames(_ schema: Schema) throws -> [String] {
+        var names = [LMDBFormat.history]
+        for entity in schema.entities {
+            names.append(entity.name)
+            names += indexes(of: entity).map { LMDBFormat.indexName(entity.name, $0) }
+        }
+        guard Set(names + [LMDBFormat.metadata]).count == names.count + 1 else {
+            throw HabitStoreError(
+                .schemaMismatch,
+                "an entity has the name of another database of the store; \(LMDBFormat.metadata) and "
+                    + "\(LMDBFormat.history) are taken, and so is each index's name"
+            )
+        }
+        return names
+    }
+
+    /// An entity's database of records.
+    @inline(__always)
+    func records(_ table: Table) throws -> LMDBDatabase {
+        guard let records = table.records else {
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the store has no entity \(table.name)",
+                at: .init(path: path, entity: table.name)
+            )
+        }
+        return records
+    }
+
+    /// The database of an index that a plan or a writer uses.
+    @inline(__always)
+    func database(_ index: Index) throws -> LMDBDatabase {
+        guard let database = index.database else {
+            throw LMDBError.error(.schemaMismatch, "the store has no index \(index.name)", path: path)
+        }
+        return database
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import HabitStore
+
+extension LMDBEngine {
+    /// Checks the file's structure, every record, every index against the records in both directions, and the history.
+    ///
+    /// Writers go on meanwhile: what is checked is one snapshot.
+    public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        let findings = try structureFindings()
+        // liblmdb must not be led into a damaged structure.
+        if findings.contains(where: { $0.severity == .damage }) { return findings }
+        return try read { snapshot in
+            var check = LMDBCheck(snapshot)
+            try check.run(progress)
+            return findings + check.findings
+        }
+    }
+
+    private func structureFindings() throws -> [StoreFinding] {
+        // Through the registry a closed store would be found, too.
+        try environment.withRead { _ in }
+        var found = try LMDBFileInspector.walk(path: environment.path)
+        // The open reader keeps the pages of the snapshot from being used again, so damage is damage; but a meta page
+        // that is being written may be read in halves. Without writers, or seen twice, it is believed.
+        if found.contains(where: { $0.severity == .damage }) {
+            found =
+                environment.isReadOnly
+                ? try LMDBFileInspector.walk(path: environment.path)
+                : try environment.withWrite { _ in try LMDBFileInspector.walk(path: environment.path) }
+        }
+        return found.map { finding in
+            switch finding.severity {
+            case .damage: StoreFinding(.damage, "fileStructure", finding.description)
+            case .unsupported: StoreFinding(.anomaly, "unknownStructure", finding.description)
+            case .leak: StoreFinding(.anomaly, "leakedPages", finding.description)
+            }
+        }
+    }
+}
+
+/// The checks of one snapshot's contents.
+struct LMDBCheck {
+    /// More findings than this help nobody.
+    static let mostFindings = 1_000
+    private static let progressInterval = 1_000
+
+    private let snapshot: LMDBSnapshot
+    private let expectedKey = LMDBIndexKeyBuffer()
+    private(set) var findings: [StoreFinding] = []
+    private var checked = 0
+
+    init(_ snapshot: LMDBSnapshot) { self.snapshot = snapshot }
+
+    private var transaction: LMDBTransaction { snapshot.transaction }
+
+    mutating func run(_ progress: (Int) throws -> Void) throws {
+        for table in snapshot.catalog.tables where table.records != nil {
+            let expected = try checkRecords(table, progress)
+            for index in table.indexes where snapshot.isComplete(index) {
+                // Every expected key that is there was counted: as many as there are in all means that none is extra.
+                guard try transaction.count(try snapshot.catalog.database(index)) != expected[index.place] else {
+                    continue
+                }
+                try findExtraKeys(index, table)
+            }
+        }
+        try checkHistory()
+        try progress(checked)
+    }
+
+    private mutating func report(
+        _ kind: String,
+        _ message: String,
+        _ table: LMDBCatalog.Table? = nil,
+        _ key: UnsafeRawBufferPointer? = nil
+    ) {
+        guard findings.count < Self.mostFindings else { return }
+        findings.append(
+            StoreFinding(.damage, kind, message, entity: table?.name, id: key.flatMap { UUID(key: $0) })
+        )
+    }
+
+    // MARK: Records
+
+    /// - Returns: for each index, how many of the keys that the records call for are there.
+    private mutating func checkRecords(
+        _ table: LMDBCatalog.Table,
+        _ progress: (Int) throws -> Void
+    ) throws -> [Int] {
+        var present = table.indexes.map { _ in 0 }
+        try transaction.forEach(try snapshot.catalog.records(table)) { record in
+            checked += 1
+            if checked % Self.progressInterval == 0 { try progress(checked) }
+            let row: RecordView
+            do {
+                row = try snapshot.view(table, record.key, record.value)
+                for position in table.layout.kinds.indices { _ = try row.value(at: position) }
+            } catch let error as HabitStoreError {
+                report("recordDamaged", "\(table.name): \(error.message)", table, record.key)
+                return true
+            }
+            for index in table.indexes where snapshot.isComplete(index) {
+                present[index.place] += try presentKeys(index, table, row, record.key)
+            }
+            return true
+        }
+        return present
+    }
+
+    private mutating func presentKeys(
+        _ index: LMDBCatalog.Index,
+        _ table: LMDBCatalog.Table,
+        _ row: RecordView,
+        _ id: UnsafeRawBufferPointer
+    ) throws -> Int {
+        let database = try snapshot.catalog.database(index)
+        var present = 0
+        for key in try keys(index, row, id) {
+            switch try transaction.get(database, key) {
+            case nil: report("indexEntryMissing", "\(index.title) lacks an entry for a record", table, id)
+            case let value?:
+                present += 1
+                if !value.isEmpty { report("indexEntryDamaged", "\(index.title) has an entry with a value", table, id) }
+            }
+        }
+        return present
+    }
+
+    /// The keys that a record calls for.
+    private func keys(
+        _ index: LMDBCatalog.Index,
+        _ row: RecordView,
+        _ id: UnsafeRawBufferPointer
+    ) throws -> Set<[UInt8]> {
+        guard let links = try LMDBLinks(index, row) else {
+            try expectedKey.make(index.layout, row, id: id)
+            return [Array(expectedKey.key)]
+        }
+        var keys: Set<[UInt8]> = []
+        for place in 0..<links.count {
+            try expectedKey.make(index.layout, row, link: links[place], id: id)
+            keys.insert(Array(expectedKey.key))
+        }
+        return keys
+    }
+
+    private mutating func findExtraKeys(_ index: LMDBCatalog.Index, _ table: LMDBCatalog.Table) throws {
+        let records = try snapshot.catalog.records(table)
+        try transaction.forEach(try snapshot.catalog.database(index)) { record in
+            guard record.key.count > LMDBFormat.identifierLength else {
+                report("indexEntryExtra", "\(index.title) has an entry that is none", table)
+                return true
+            }
+            let id = UnsafeRawBufferPointer(rebasing: record.key.suffix(LMDBFormat.identifierLength))
+            guard let value = try transaction.get(records, id) else {
+                report("indexEntryExtra", "\(index.title) has an entry for a record that does not exist", table, id)
+                return true
+            }
+            // A damaged record was reported already, and nothing can be said about its entries.
+            guard let row = try? snapshot.view(table, id, value), let keys = try? keys(index, row, id) else {
+                return true
+            }
+            if !keys.contains(Array(record.key)) {
+                report("indexEntryExtra", "\(index.title) has an entry that its record does not call for", table, id)
+            }
+            return true
+        }
+    }
+
+    // MARK: History
+
+    /// Each transaction has a header and exactly as many changes as it says.
+    private mutating func checkHistory() throws {
+        guard let database = snapshot.catalog.history else { return }
+        let path = snapshot.catalog.path
+        var token: Int64 = 0
+        var missing = 0
+        var next: UInt64 = 0
+        try transaction.forEach(database) { record in
+            do {
+                let key = try LMDBHistoryKey(record.key, path: path)
+                if key.sequence == 0 {
+                    if missing > 0 { report("historyDamaged", "transaction \(token) lacks \(missing) changes") }
+                    missing = 0
+                    token = key.token
+                    next = 1
+                    missing = try LMDBHistoryCoder.header(record.value, path: path).changes
+                } else {
+                    if key.token != token || key.sequence != next || missing == 0 {
+                        report("historyDamaged", "transaction \(key.token) has a change that is not its own")
+                    }
+                    missing = max(0, missing - 1)
+                    next = key.sequence + 1
+                    _ = try LMDBHistoryCoder.change(record.value, path: path)
+                }
+            } catch let error as HabitStoreError {
+                report("historyDamaged", error.message)
+            }
+            return true
+        }
+        if missing > 0 { report("historyDamaged", "transaction \(token) lacks \(missing) changes") }
+    }
+}

@@ -1,0 +1,62 @@
+import HabitStore
+
+/// The engine of ``LMDBHabitStore``: one LMDB environment in one file.
+public final class LMDBEngine: StorageEngine {
+    /// The file, as it was named when the store was opened.
+    public let path: String?
+    let environment: LMDBEnvironment
+    let catalog: LMDBCatalog
+
+    /// Opens a file; see ``LMDBHabitStore``.
+    init(path: String, schema: Schema, options: LMDBHabitStore.Options) throws {
+        self.path = path
+        let layouts = try LMDBCatalog.layouts(schema)
+        let names = try LMDBCatalog.databaseNames(schema)
+        var environmentOptions = LMDBOptions()
+        environmentOptions.isReadOnly = options.isReadOnly
+        environmentOptions.createsIfMissing = options.createsFile
+        environmentOptions.mapSizeBytes = options.mapSizeBytes
+        // Twice over, for the indexes of older schemas that the file still has.
+        environmentOptions.maxDatabases = max(64, (names.count + 1) * 2)
+        environment = try LMDBEnvironment.open(path: path, options: environmentOptions)
+        do {
+            let opening = LMDBOpening(
+                environment: environment,
+                schema: schema,
+                names: names,
+                layouts: layouts,
+                isReadOnly: options.isReadOnly
+            )
+            catalog = try opening.open()
+        } catch {
+            environment.close()
+            throw error
+        }
+    }
+
+    /// Runs `body` over one snapshot. Inside a write of the same thread it sees the state before that write.
+    public func read<R>(_ body: (LMDBSnapshot) throws -> R) throws -> R {
+        try environment.withRead { try body(LMDBSnapshot($0, catalog)) }
+    }
+
+    /// Runs `body` as the only writer, of all processes.
+    public func write<R>(_ body: (LMDBWriter) throws -> R) throws -> R {
+        try environment.withWrite { transaction in
+            let writer = try LMDBWriter(transaction, catalog)
+            guard writer.hasAllIndexes else {
+                throw LMDBError.error(
+                    .schemaMismatch,
+                    "a program with other indexes has opened the store meanwhile; open it again",
+                    path: catalog.path
+                )
+            }
+            return try body(writer)
+        }
+    }
+
+    /// Writes a consistent copy to a path at which there is nothing yet.
+    public func backup(to path: String) throws { try environment.copy(to: path, compact: false) }
+
+    /// Closes the file. Transactions that run are finished first.
+    public func close() { environment.close() }
+}

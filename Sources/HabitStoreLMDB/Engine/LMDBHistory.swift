@@ -1,0 +1,113 @@
+import Foundation
+import HabitStore
+
+/// The history's database: one header and the changes of each transaction. ``LMDBFormat`` has the bytes.
+struct LMDBHistory {
+    private let transaction: LMDBTransaction
+    private let database: LMDBDatabase
+    private let path: String
+
+    /// The keys that are deleted between two looks at the tree.
+    private static let pruningBatch = 1_000
+
+    init(_ transaction: LMDBTransaction, _ catalog: LMDBCatalog) throws {
+        guard let database = catalog.history else {
+            throw LMDBError.error(.schemaMismatch, "the store has no history", path: catalog.path)
+        }
+        self.transaction = transaction
+        self.database = database
+        path = catalog.path
+    }
+
+    // MARK: Reading
+
+    /// The number of the last transaction; 0 when there has been none.
+    func lastToken() throws -> Int64 {
+        guard let last = try transaction.cursor(database).last() else { return 0 }
+        return try LMDBHistoryKey(last.key, path: path).token
+    }
+
+    /// Hands the transactions after a number to `body`, oldest first, until it returns false.
+    func forEach(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+        let cursor = try transaction.cursor(database)
+        guard token < Int64.max else { return }
+        var record = try cursor.seek(LMDBHistoryKey(token: max(0, token) + 1, sequence: 0).bytes)
+        while let header = record {
+            let key = try LMDBHistoryKey(header.key, path: path)
+            guard key.sequence == 0 else { throw damaged("has changes without their transaction") }
+            let (timestamp, author, count) = try LMDBHistoryCoder.header(header.value, path: path)
+            var changes: [HistoryChange] = []
+            changes.reserveCapacity(min(count, Self.pruningBatch))
+            for sequence in 1..<(UInt64(count) + 1) {
+                guard let change = try cursor.next(),
+                    try LMDBHistoryKey(change.key, path: path) == LMDBHistoryKey(token: key.token, sequence: sequence)
+                else { throw damaged("lacks a change of transaction \(key.token)") }
+                changes.append(try LMDBHistoryCoder.change(change.value, path: path))
+            }
+            let found = HistoryTransaction(
+                token: HistoryToken(rawValue: key.token),
+                timestamp: timestamp,
+                author: author,
+                changes: changes
+            )
+            guard try body(found) else { return }
+            record = try cursor.next()
+        }
+    }
+
+    private func damaged(_ message: String) -> HabitStoreError {
+        LMDBError.error(.corrupt, "the history \(message); run `habitstore check`", path: path)
+    }
+
+    // MARK: Writing
+
+    func append(_ appended: HistoryTransaction) throws {
+        let token = appended.token.rawValue
+        guard token > 0, appended.changes.count < Int(UInt32.max) else {
+            throw LMDBError.error(.limitExceeded, "a history transaction has an impossible number or size", path: path)
+        }
+        try transaction.put(
+            database,
+            LMDBHistoryKey(token: token, sequence: 0).bytes,
+            LMDBHistoryCoder.header(appended),
+            mode: .append
+        )
+        var value: [UInt8] = []
+        for (place, change) in appended.changes.enumerated() {
+            try LMDBHistoryCoder.encode(change, into: &value)
+            try LMDBHistoryKey(token: token, sequence: UInt64(place) + 1).withBytes { key in
+                _ = try value.withUnsafeBytes { try transaction.put(database, key, $0, mode: .append) }
+            }
+        }
+    }
+
+    func prune(through token: Int64) throws {
+        guard token >= (try lastToken()) else { return try pruneBeginning(through: token) }
+        try transaction.removeAll(database)
+    }
+
+    /// In batches: a cursor must not be asked where it is behind a deletion.
+    private func pruneBeginning(through token: Int64) throws {
+        while true {
+            var keys: [LMDBHistoryKey] = []
+            try transaction.forEach(database) { record in
+                let key = try LMDBHistoryKey(record.key, path: path)
+                guard key.token <= token, keys.count < Self.pruningBatch else { return false }
+                keys.append(key)
+                return true
+            }
+            if keys.isEmpty { return }
+            for key in keys { _ = try key.withBytes { try transaction.delete(database, $0) } }
+        }
+    }
+}
+
+extension LMDBSnapshot {
+    /// The number of the last history transaction; 0 when there has been none.
+    public func lastToken() throws -> Int64 { try LMDBHistory(transaction, catalog).lastToken() }
+
+    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+        try LMDBHistory(transaction, catalog).forEach(after: token, body)
+    }
+}

@@ -1,0 +1,144 @@
+import HabitStore
+
+/// How the keys of one index are made. `memcmp` orders them as the declared order orders the attributes' values.
+///
+/// ```
+/// for each attribute   00 when it is nil, else 01 and
+///     bool             1 byte, 0 or 1
+///     int              8 bytes, big-endian, the sign bit flipped
+///     double, date     8 bytes, big-endian IEEE 754; negative: all bits flipped, else the sign bit flipped
+///     uuid             16 bytes
+///     string, data     the bytes, 00 written as 00 FF, ended by 00 00; cut short where they exceed the budget, before
+///                      an escape is split, and then ended by 00 01
+///     links            16 bytes, one key for each link, and none without links
+/// then                 the identifier, 16 bytes
+/// ```
+/// LMDB's keys end at 511 bytes. What the fixed parts leave is divided evenly among the variable attributes: that is
+/// the budget. A cut text stands behind the text that equals what is left of it, and among equally cut texts the records
+/// decide.
+struct LMDBIndexKeyLayout: Sendable {
+    /// One attribute of the key.
+    struct Part: Sendable {
+        let position: Int
+        let kind: AttributeKind
+        let isOptional: Bool
+
+        var isVariable: Bool { kind == .string || kind == .data }
+    }
+
+    /// A shorter text in a key would make an index useless.
+    private static let leastBudget = 16
+
+    let parts: [Part]
+    /// How many bytes a text may take, its end not counted.
+    let budget: Int
+    /// The position of the attribute whose links each have a key of their own.
+    let linksPosition: Int?
+
+    /// - Throws: `.unsupported` when an attribute cannot be in a key, or there are too many of them.
+    init(_ index: IndexDescription, of entity: EntityDescription) throws {
+        let parts = try index.attributes.map { try Self.part($0, of: entity) }
+        let links = parts.filter { $0.kind == .links }
+        guard links.count <= 1 else {
+            throw Self.unsupported(entity, index, "holds two attributes of links; declare two indexes")
+        }
+        self.parts = parts
+        linksPosition = links.first?.position
+        let variable = parts.count { $0.isVariable }
+        let fixed = parts.reduce(LMDBFormat.identifierLength) { $0 + Self.fixedLength($1) }
+        let room = LMDBTransaction.maximumKeyLength - fixed
+        budget = variable == 0 ? 0 : room / variable
+        guard room >= 0, variable == 0 || budget >= Self.leastBudget else {
+            throw Self.unsupported(
+                entity,
+                index,
+                "has too many attributes for a key of 511 bytes; declare a shorter one"
+            )
+        }
+    }
+
+    private static func part(_ name: String, of entity: EntityDescription) throws -> Part {
+        guard let position = entity.position(of: name) else {
+            throw HabitStoreError(.schemaMismatch, "an index of \(entity.name) names \(name), which it lacks")
+        }
+        let attribute = entity.attributes[position]
+        guard attribute.kind != .strings else {
+            throw HabitStoreError(
+                .unsupported,
+                "\(entity.name).\(name) is a list of texts and cannot be indexed; take it out of the index",
+                at: .init(entity: entity.name, attribute: name)
+            )
+        }
+        return Part(position: position, kind: attribute.kind, isOptional: attribute.isOptional)
+    }
+
+    private static func fixedLength(_ part: Part) -> Int {
+        switch part.kind {
+        case .bool: 2
+        case .int, .double, .date: 9
+        case .uuid, .links: 17
+        // The presence byte and the end.
+        case .string, .data, .strings: 3
+        }
+    }
+
+    private static func unsupported(
+        _ entity: EntityDescription,
+        _ index: IndexDescription,
+        _ reason: String
+    ) -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "the index \(LMDBFormat.indexName(entity.name, index)) \(reason)",
+            at: .init(entity: entity.name)
+        )
+    }
+}
+
+extension LMDBIndexKeyLayout {
+    /// Where a key's first cut text ends, counted from the key's start; nil when no text in it is cut.
+    ///
+    /// - Parameters:
+    ///   - first: the first attribute to look at.
+    ///   - start: where that attribute begins.
+    /// - Throws: `.corrupt` when the key is none of this layout.
+    func endOfFirstCut(_ key: UnsafeRawBufferPointer, from first: Int, at start: Int) throws -> Int? {
+        var offset = start
+        for part in parts[first...] {
+            guard offset < key.count else { throw Self.malformed }
+            let presence = key[offset]
+            offset += 1
+            guard presence != 0 else { continue }
+            guard presence == 1 else { throw Self.malformed }
+            guard part.isVariable else {
+                offset += Self.fixedLength(part) - 1
+                continue
+            }
+            let end = try Self.endOfText(key, at: offset)
+            offset = end.offset
+            if end.isCut { return offset }
+        }
+        return nil
+    }
+
+    private static func endOfText(_ key: UnsafeRawBufferPointer, at start: Int) throws -> (offset: Int, isCut: Bool) {
+        var offset = start
+        while offset + 1 < key.count {
+            guard key[offset] == 0 else {
+                offset += 1
+                continue
+            }
+            switch key[offset + 1] {
+            case 0: return (offset + 2, false)
+            case 1: return (offset + 2, true)
+            case 0xFF: offset += 2
+            default: throw malformed
+            }
+        }
+        throw malformed
+    }
+
+    private static var malformed: HabitStoreError {
+        HabitStoreError(.corrupt, "an index holds a key that is none; run `habitstore check`")
+    }
+}

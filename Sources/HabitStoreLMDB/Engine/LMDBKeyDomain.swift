@@ -1,0 +1,163 @@
+import Foundation
+import HabitStore
+
+/// The keys of one attribute, behind a prefix that is fixed: turns conditions on the attribute into ranges of keys.
+struct LMDBKeyDomain {
+    /// Ranges of keys, and whether exactly the records that fulfil the condition have them.
+    struct Selection {
+        var ranges: [LMDBKeyRange]
+        var isExact: Bool
+        /// Whether they are single values.
+        var isPoints: Bool
+    }
+
+    /// What precedes the attribute in the key.
+    let prefix: [UInt8]
+    let position: Int
+    let kind: AttributeKind
+    let isOptional: Bool
+    let budget: Int
+    /// Whether a presence byte precedes the value: in indexes, and not in an entity's own keys.
+    let hasPresence: Bool
+    let buffer: LMDBIndexKeyBuffer
+
+    /// More ranges than this are not intersected with others: the condition is left to the filter.
+    private static let mostIntersections = 100_000
+
+    private var values: LMDBKeyRange { LMDBKeyRange(prefix: hasPresence ? prefix + [1] : prefix) }
+    private var nils: [LMDBKeyRange] { hasPresence ? [LMDBKeyRange(prefix: prefix + [0])] : [] }
+
+    /// The key of one value, with its presence byte, and whether the value was cut; nil when it is of another kind.
+    func key(_ value: Value) throws -> (bytes: [UInt8], isCut: Bool)? {
+        if value.isNull { return hasPresence ? (prefix + [0], false) : nil }
+        buffer.begin()
+        guard try buffer.append(value, as: kind, budget: budget) else { return nil }
+        return (prefix + (hasPresence ? [1] : []) + Array(buffer.key), buffer.isCut)
+    }
+
+    /// The keys of the records that can fulfil a condition; nil when the condition is not about this attribute alone.
+    func selection(_ condition: BoundExpression) throws -> Selection? {
+        switch condition {
+        case .literal(.bool(false)): return Selection(ranges: [], isExact: true, isPoints: true)
+        case .attribute(let path, position, .bool, _) where path.isRoot: return try points([.bool(true)])
+        case .not(.attribute(let path, position, .bool, false)) where path.isRoot: return try points([.bool(false)])
+        case .isIn(.attribute(let path, position, _, _), let values) where path.isRoot: return try points(values)
+        case .text(.beginsWith, .attribute(let path, position, .string, _), .literal(.string(let text)))
+        where path.isRoot:
+            return try beginning(with: text)
+        case .compare:
+            if let comparison = condition.rootComparison, comparison.position == position {
+                return try selection(comparison.comparison, comparison.value)
+            }
+            return try reference(condition)
+        case .and(let parts): return try intersection(parts)
+        case .or(let parts): return try union(parts)
+        default: return nil
+        }
+    }
+
+    private func selection(_ comparison: FilterExpression.Comparison, _ value: Value) throws -> Selection? {
+        guard kind != .links, kind != .strings else { return nil }
+        if value.isNull {
+            switch comparison {
+            case .equal: return Selection(ranges: nils, isExact: true, isPoints: true)
+            case .notEqual: return Selection(ranges: [values], isExact: true, isPoints: false)
+            // An order comparison with nil is false.
+            default: return Selection(ranges: [], isExact: true, isPoints: true)
+            }
+        }
+        guard let (key, isCut) = try key(value) else { return nil }
+        var range = values
+        switch comparison {
+        case .equal: return try points([value])
+        case .notEqual: return nil
+        // Behind a cut text's key may stand texts on both sides of it: they are all taken along.
+        case .less: range.upper = isCut ? LMDBTransaction.successor(ofPrefix: key) : key
+        case .lessOrEqual: range.upper = LMDBTransaction.successor(ofPrefix: key)
+        case .greater:
+            guard let successor = isCut ? key : LMDBTransaction.successor(ofPrefix: key) else {
+                return Selection(ranges: [], isExact: true, isPoints: true)
+            }
+            range.lower = successor
+        case .greaterOrEqual: range.lower = key
+        }
+        return Selection(ranges: range.isEmpty ? [] : [range], isExact: !isCut, isPoints: false)
+    }
+
+    private func points(_ values: [Value]) throws -> Selection? {
+        guard kind != .links, kind != .strings else { return nil }
+        var isExact = true
+        var ranges: [LMDBKeyRange] = []
+        for value in values {
+            if value.isNull {
+                ranges += nils
+                continue
+            }
+            guard let (key, isCut) = try key(value) else { return nil }
+            ranges.append(LMDBKeyRange(prefix: key))
+            if isCut { isExact = false }
+        }
+        return Selection(ranges: LMDBKeyRange.union(ranges), isExact: isExact, isPoints: true)
+    }
+
+    /// A text that begins with the Characters of another begins with its bytes, both being in NFC; not the other way
+    /// round, since a combining mark may follow.
+    private func beginning(with text: String) throws -> Selection? {
+        buffer.begin()
+        try buffer.append(prefix: text, budget: budget)
+        let range = LMDBKeyRange(prefix: values.lower + Array(buffer.key))
+        return Selection(ranges: [range], isExact: false, isPoints: false)
+    }
+
+    /// `habit.id == x` needs a reference to x, and that there is such a record.
+    private func reference(_ condition: BoundExpression) throws -> Selection? {
+        guard case .compare(.equal, let left, let right) = condition else { return nil }
+        for pair in [(left, right), (right, left)] {
+            guard case (.attribute(let path, 0, _, _), .literal(.uuid(let id))) = pair, path.variable == 0,
+                path.hops.count == 1, path.hops[0].attribute == position, var found = try points([.uuid(id)])
+            else { continue }
+            found.isExact = false
+            return found
+        }
+        return nil
+    }
+
+    private func intersection(_ parts: [BoundExpression]) throws -> Selection? {
+        var result: Selection?
+        var isExact = true
+        for part in parts where !part.isAlwaysTrue {
+            guard let found = try selection(part) else {
+                isExact = false
+                continue
+            }
+            result = try intersection(result, found) ?? result
+            if !found.isExact || result == nil { isExact = false }
+        }
+        guard var result else { return nil }
+        result.isExact = result.isExact && isExact
+        return result
+    }
+
+    /// Both conditions; nil when there are too many ranges, and the second is left to the filter.
+    func intersection(_ first: Selection?, _ second: Selection) throws -> Selection? {
+        guard let first else { return second }
+        guard first.ranges.count * second.ranges.count <= Self.mostIntersections else { return nil }
+        return Selection(
+            ranges: LMDBKeyRange.intersection(first.ranges, second.ranges),
+            isExact: first.isExact && second.isExact,
+            isPoints: first.isPoints || second.isPoints
+        )
+    }
+
+    private func union(_ parts: [BoundExpression]) throws -> Selection? {
+        var result = Selection(ranges: [], isExact: true, isPoints: true)
+        for part in parts {
+            guard let found = try selection(part) else { return nil }
+            result.ranges += found.ranges
+            result.isExact = result.isExact && found.isExact
+            result.isPoints = result.isPoints && found.isPoints
+        }
+        result.ranges = LMDBKeyRange.union(result.ranges)
+        return result
+    }
+}

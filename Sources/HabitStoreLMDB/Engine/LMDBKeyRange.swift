@@ -1,0 +1,66 @@
+/// Keys from `lower` up to and without `upper`.
+struct LMDBKeyRange: Equatable, Sendable {
+    /// The least key; empty for no bound.
+    var lower: [UInt8]
+    /// Behind the greatest key; nil for no bound.
+    var upper: [UInt8]?
+
+    /// Every key.
+    static let all = LMDBKeyRange(lower: [], upper: nil)
+
+    init(lower: [UInt8], upper: [UInt8]?) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    /// Every key with a prefix.
+    init(prefix: [UInt8]) {
+        lower = prefix
+        upper = LMDBTransaction.successor(ofPrefix: prefix)
+    }
+
+    var isEmpty: Bool {
+        guard let upper else { return false }
+        return !lower.lexicographicallyPrecedes(upper)
+    }
+
+    /// Whether nothing is left out.
+    var isAll: Bool { lower.isEmpty && upper == nil }
+
+    /// The keys that are in both.
+    func intersection(_ other: LMDBKeyRange) -> LMDBKeyRange {
+        let upper: [UInt8]?
+        switch (self.upper, other.upper) {
+        case (nil, let bound), (let bound, nil): upper = bound
+        case (let first?, let second?): upper = first.lexicographicallyPrecedes(second) ? first : second
+        }
+        return LMDBKeyRange(
+            lower: lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower,
+            upper: upper
+        )
+    }
+
+    /// The keys that are in one of both lists, as disjoint ranges in ascending order.
+    static func union(_ ranges: [LMDBKeyRange]) -> [LMDBKeyRange] {
+        var result: [LMDBKeyRange] = []
+        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
+            guard let last = result.last, let end = last.upper else {
+                if result.isEmpty { result.append(range) }
+                continue
+            }
+            // Ranges that only touch stay apart: each may be one value of a list.
+            guard range.lower.lexicographicallyPrecedes(end) else {
+                result.append(range)
+                continue
+            }
+            if let upper = range.upper, !end.lexicographicallyPrecedes(upper) { continue }
+            result[result.count - 1].upper = range.upper
+        }
+        return result
+    }
+
+    /// The keys that are in both lists, as disjoint ranges in ascending order.
+    static func intersection(_ left: [LMDBKeyRange], _ right: [LMDBKeyRange]) -> [LMDBKeyRange] {
+        union(left.flatMap { range in right.map { range.intersection($0) } })
+    }
+}

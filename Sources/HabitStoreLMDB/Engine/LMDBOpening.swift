@@ -1,0 +1,152 @@
+import Foundation
+import HabitStore
+
+/// Finds out what an opened environment is, makes a store of it when it is new, and completes its indexes.
+struct LMDBOpening {
+    let environment: LMDBEnvironment
+    let schema: Schema
+    let names: [String]
+    let layouts: [[LMDBIndexKeyLayout]]
+    let isReadOnly: Bool
+
+    /// How often damage has to be seen to be believed.
+    private static let looks = 3
+
+    private var path: String { environment.path }
+
+    /// - Throws: `.corrupt` for a damaged file; `.notAStore` for an environment of another program, which is left as it
+    ///   is; `.newerVersion` for a later format; `.schemaMismatch` when the store holds another schema.
+    func open() throws -> LMDBCatalog {
+        try requireSoundStructure()
+        let metadata = try openMetadata()
+        let bookkeeping = catalog(metadata, [:])
+        // Before anything is made or built for a schema that the store does not have.
+        try environment.withRead { try LMDBSnapshot($0, bookkeeping).requireSchema(schema, path: path) }
+        let catalog = catalog(metadata, try openDatabases())
+        if !isReadOnly { try completeIndexes(catalog) }
+        return catalog
+    }
+
+    private func catalog(_ metadata: LMDBDatabase, _ databases: [String: LMDBDatabase]) -> LMDBCatalog {
+        LMDBCatalog(schema: schema, path: path, metadata: metadata, databases: databases, layouts: layouts)
+    }
+
+    /// liblmdb believes what it reads and dies of what is wrong, so every page is looked at before it may.
+    private func requireSoundStructure() throws {
+        try lookingAgain {
+            let findings = try LMDBFileInspector.walk(path: path)
+            guard let damage = findings.first(where: { $0.severity == .damage }) else { return }
+            throw LMDBError.error(.corrupt, "the file is damaged (\(damage.description)); restore a copy", path: path)
+        }
+    }
+
+    /// Another process may be writing a meta page while it is read here: damage counts when it is there every time.
+    private func lookingAgain<R>(_ look: () throws -> R) throws -> R {
+        for _ in 1..<Self.looks {
+            do { return try look() } catch let error as HabitStoreError where error.code == .corrupt { continue }
+        }
+        return try look()
+    }
+
+    // MARK: The format
+
+    private func openMetadata() throws -> LMDBDatabase {
+        let entries = try lookingAgain {
+            try LMDBRegistry.shared.withBytes(path: path) { try LMDBFileHeader($0).current.mainTree.entries }
+        }
+        let found: LMDBDatabase?
+        do {
+            found = try environment.openDatabases(names: [LMDBFormat.metadata], create: entries == 0).first
+        } catch let error as HabitStoreError where Self.meansForeign(error) {
+            try LMDBFormat.require(nil, path: path)
+            throw error
+        }
+        guard let found else { throw LMDBError.error(.notFound, "the bookkeeping cannot be opened", path: path) }
+        let (format, isBare) = try environment.withRead { transaction in
+            (try text(transaction, found), entries <= 1 ? try transaction.count(found) == 0 : false)
+        }
+        // What a process leaves that died while it made the store: the bookkeeping's database, empty and alone.
+        if format == nil, isBare, !isReadOnly { return try writeFormat(found) }
+        try LMDBFormat.require(format, path: path)
+        return found
+    }
+
+    private static func meansForeign(_ error: HabitStoreError) -> Bool {
+        [.notFound, .unsupported, .internalInconsistency].contains(error.code)
+    }
+
+    private func text(_ transaction: LMDBTransaction, _ metadata: LMDBDatabase) throws -> String? {
+        try LMDBFormat.formatKey.withKeyBytes { key in
+            try transaction.get(metadata, key).map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    private func writeFormat(_ metadata: LMDBDatabase) throws -> LMDBDatabase {
+        let format = try environment.withWrite { transaction in
+            try transaction.put(
+                metadata,
+                Array(LMDBFormat.formatKey.utf8),
+                Array(LMDBFormat.current.utf8),
+                mode: .noOverwrite
+            )
+            return try text(transaction, metadata)
+        }
+        try LMDBFormat.require(format, path: path)
+        return metadata
+    }
+
+    // MARK: Databases
+
+    private func openDatabases() throws -> [String: LMDBDatabase] {
+        do {
+            return Dictionary(
+                uniqueKeysWithValues: try environment.openDatabases(names: names, create: !isReadOnly).map {
+                    ($0.name, $0)
+                }
+            )
+        } catch let error as HabitStoreError where error.code == .notFound && isReadOnly {
+            var found: [String: LMDBDatabase] = [:]
+            for name in names { found[name] = try openExisting(name) }
+            return found
+        }
+    }
+
+    private func openExisting(_ name: String) throws -> LMDBDatabase? {
+        do {
+            return try environment.openDatabases(names: [name], create: false).first
+        } catch let error as HabitStoreError where error.code == .notFound {
+            return nil
+        }
+    }
+
+    // MARK: Indexes
+
+    /// Builds the indexes that an older schema did not declare, and empties those that this one no longer does: kept
+    /// indexes are exactly the complete ones.
+    private func completeIndexes(_ catalog: LMDBCatalog) throws {
+        let listed = try environment.withRead { transaction in
+            try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0).map(Array.init) }
+        }
+        guard listed != catalog.indexList else { return }
+        let declared = Set(catalog.tables.flatMap { $0.indexes.map(\.name) })
+        let names = listed.map { $0.withUnsafeBytes(LMDBFormat.indexNames) } ?? []
+        let abandoned = try names.subtracting(declared).sorted().compactMap { try openExisting($0) }
+        try environment.withWrite { transaction in
+            let writer = try LMDBWriter(transaction, catalog)
+            for database in abandoned { try transaction.removeAll(database) }
+            for table in catalog.tables {
+                for index in table.indexes where !writer.isComplete(index) { try build(index, table, writer) }
+            }
+            try transaction.put(catalog.metadata, Array(LMDBFormat.indexesKey.utf8), catalog.indexList)
+        }
+    }
+
+    private func build(_ index: LMDBCatalog.Index, _ table: LMDBCatalog.Table, _ writer: LMDBWriter) throws {
+        let transaction = writer.transaction
+        try transaction.removeAll(try writer.catalog.database(index))
+        try transaction.forEach(try writer.catalog.records(table)) { record in
+            try writer.addKeys(index, try writer.view(table, record.key, record.value), record.key)
+            return true
+        }
+    }
+}

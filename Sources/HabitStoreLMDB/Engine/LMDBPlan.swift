@@ -1,0 +1,44 @@
+import HabitStore
+
+/// How a query is gone about: which keys of which database are walked, and what that leaves to do above.
+public struct LMDBPlan: EnginePlan {
+    /// Where the candidates come from.
+    enum Access: Equatable {
+        /// No record can fulfil the filter.
+        case nothing
+        /// The records themselves, by identifier.
+        case records
+        /// The index at this place among the entity's.
+        case index(Int)
+    }
+
+    /// What has to be done so that an index's keys come in the query's order.
+    struct OrderRepair: Equatable {
+        /// The first attribute of the key that the order is about, and where it begins in the key.
+        var firstPart: Int
+        var start: Int
+        /// Identifiers within equal keys come the other way round than the walk.
+        var reversesEqualKeys: Bool
+        /// Records whose key holds a cut text are sorted among those with the same key.
+        var sortsCutTexts: Bool
+
+        var isNeeded: Bool { reversesEqualKeys || sortsCutTexts }
+    }
+
+    let entity: Int
+    let access: Access
+    /// Disjoint and ascending.
+    let ranges: [LMDBKeyRange]
+    let isReverse: Bool
+    let repair: OrderRepair?
+    let order: [BoundQuery.SortKey]
+
+    /// Whether every candidate fulfils the filter.
+    public let filterIsExact: Bool
+    /// Whether candidates come in the query's order.
+    public let orderIsExact: Bool
+    /// The runner stops a walk when it has enough.
+    public var windowIsApplied: Bool { false }
+    /// The access path for people; it begins with `scan` when every record of the entity is looked at.
+    public let accessPath: String
+}

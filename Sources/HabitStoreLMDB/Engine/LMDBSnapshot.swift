@@ -1,0 +1,201 @@
+import Foundation
+import HabitStore
+
+/// A consistent view of one moment of an LMDB file.
+///
+/// Records are read where they lie in the map; each is checked against its checksum and its key when it is read.
+public class LMDBSnapshot: EngineSnapshot {
+    let transaction: LMDBTransaction
+    let catalog: LMDBCatalog
+    let buffer = LMDBIndexKeyBuffer()
+    /// The names of the complete indexes; nil when all are.
+    private let completeIndexes: Set<String>?
+
+    init(_ transaction: LMDBTransaction, _ catalog: LMDBCatalog) throws {
+        self.transaction = transaction
+        self.catalog = catalog
+        completeIndexes = try Self.completeIndexes(transaction, catalog)
+    }
+
+    /// An index that was never built, or that another program's writes passed by, must not be used.
+    private static func completeIndexes(
+        _ transaction: LMDBTransaction,
+        _ catalog: LMDBCatalog
+    ) throws -> Set<String>? {
+        let stored = try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0) }
+        guard let stored else { return [] }
+        return stored.elementsEqual(catalog.indexList) ? nil : LMDBFormat.indexNames(stored)
+    }
+
+    /// Whether every index of the schema is complete, and the file has no others that would have to be kept.
+    var hasAllIndexes: Bool { completeIndexes == nil }
+
+    func isComplete(_ index: LMDBCatalog.Index) -> Bool {
+        index.database != nil && completeIndexes?.contains(index.name) ?? true
+    }
+
+    // MARK: Bookkeeping
+
+    /// A value of the store's own bookkeeping, or nil.
+    public func metadata(_ key: String) throws -> String? {
+        guard let bytes = try key.withKeyBytes({ try transaction.get(catalog.metadata, $0) }) else { return nil }
+        guard let text = String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else {
+            throw LMDBError.error(.corrupt, "the store's bookkeeping holds a value that is no text", path: catalog.path)
+        }
+        return text
+    }
+
+    // MARK: Records
+
+    /// Lends the record of an identifier to `body`; nil when there is none.
+    public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
+        let found = try withUnsafeBytes(of: id.uuid) { try self.row(catalog.tables[entity], $0) }
+        guard var reader = found?.reader else { return nil }
+        return try body(&reader)
+    }
+
+    /// The record of a key; nil when there is none.
+    func row(_ table: LMDBCatalog.Table, _ key: UnsafeRawBufferPointer) throws -> RecordView? {
+        guard let value = try transaction.get(catalog.records(table), key) else { return nil }
+        return try view(table, key, value)
+    }
+
+    /// A record, once its checksum and its identifier were found to be right.
+    @inline(__always)
+    func view(
+        _ table: LMDBCatalog.Table,
+        _ key: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer
+    ) throws -> RecordView {
+        let view: RecordView
+        do {
+            view = try RecordView(validating: value, layout: table.layout)
+        } catch let error as HabitStoreError {
+            throw damaged(error.code, error.message, table, key)
+        }
+        // The identifier is the first attribute, so its slot lies within what was just checked.
+        let offset = table.layout.offsets[0]
+        guard key.count == LMDBFormat.identifierLength,
+            key.loadUnaligned(as: UInt64.self) == value.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+            key.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+                == value.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
+        else { throw damaged(.corrupt, "a record is stored under another identifier than its own", table, key) }
+        return view
+    }
+
+    private func damaged(
+        _ code: HabitStoreError.Code,
+        _ message: String,
+        _ table: LMDBCatalog.Table,
+        _ key: UnsafeRawBufferPointer
+    ) -> HabitStoreError {
+        HabitStoreError(code, message, at: .init(path: catalog.path, entity: table.name, id: UUID(key: key)))
+    }
+
+    // MARK: Queries
+
+    /// How the engine would answer a query.
+    public func plan(_ query: BoundQuery) throws -> LMDBPlan {
+        let indexes = catalog.tables[query.entity].indexes.filter(isComplete)
+        return try LMDBPlanner(query, catalog, indexes: indexes, buffer: buffer).plan()
+    }
+
+    /// The number of records of a plan whose filter is exact, without decoding any.
+    public func count(_ plan: LMDBPlan) throws -> Int {
+        let table = catalog.tables[plan.entity]
+        let database: LMDBDatabase
+        switch plan.access {
+        case .nothing: return 0
+        case .records: database = try catalog.records(table)
+        case .index(let place): database = try catalog.database(table.indexes[place])
+        }
+        if plan.ranges == [.all] { return try transaction.count(database) }
+        var count = 0
+        try LMDBRangeWalk(transaction.cursor(database)).forEach(plan.ranges, reverse: false) { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    /// The identifiers of the records whose attribute equals `value` (for links: contains it), ascending.
+    public func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID] {
+        let table = catalog.tables[entity]
+        let usable = table.indexes.filter { $0.layout.parts[0].position == attribute && isComplete($0) }
+        guard let index = usable.first(where: { $0.layout.parts.count == 1 }) ?? usable.first,
+            let key = try key(of: value, in: index)
+        else { return try scanForIdentifiers(entity, attribute, value, limit) }
+        var found: [UUID] = []
+        let isSorted = index.layout.parts.count == 1
+        let walk = LMDBRangeWalk(try transaction.cursor(catalog.database(index)))
+        try walk.forEach([LMDBKeyRange(prefix: key.bytes)], reverse: false) { record in
+            guard let id = UUID(keyEnd: record.key) else { throw malformedKey(index) }
+            if key.isCut, try !matches(entity, id, attribute, value) { return true }
+            found.append(id)
+            return !isSorted || limit.map { found.count < $0 } ?? true
+        }
+        if !isSorted { found.sort { $0.isBefore($1) } }
+        return limit.map { Array(found.prefix($0)) } ?? found
+    }
+
+    /// The beginning of the keys with a value in an index's first attribute; nil when no key has one.
+    private func key(of value: Value, in index: LMDBCatalog.Index) throws -> (bytes: [UInt8], isCut: Bool)? {
+        let part = index.layout.parts[0]
+        if part.kind == .links, value.isNull { return nil }
+        let domain = LMDBKeyDomain(
+            prefix: [],
+            position: part.position,
+            kind: part.kind,
+            isOptional: part.isOptional,
+            budget: index.layout.budget,
+            hasPresence: true,
+            buffer: buffer
+        )
+        return try domain.key(value)
+    }
+
+    private func matches(_ entity: Int, _ id: UUID, _ attribute: Int, _ value: Value) throws -> Bool {
+        try withRow(entity: entity, id: id) { try $0.value(at: attribute) == value } ?? false
+    }
+
+    private func scanForIdentifiers(_ entity: Int, _ attribute: Int, _ value: Value, _ limit: Int?) throws -> [UUID] {
+        var found: [UUID] = []
+        try walk(try plan(BoundQuery(entity: entity))) { row in
+            let stored = try row.value(at: attribute)
+            if case .links(let links) = stored, case .uuid(let target) = value {
+                if links.contains(target) { found.append(try row.identifier()) }
+            } else if stored == value {
+                found.append(try row.identifier())
+            }
+            return limit.map { found.count < $0 } ?? true
+        }
+        return limit.map { Array(found.prefix($0)) } ?? found
+    }
+
+    func malformedKey(_ index: LMDBCatalog.Index) -> HabitStoreError {
+        LMDBError.error(.corrupt, "the index \(index.title) holds a key that is none", path: catalog.path)
+    }
+}
+
+extension String {
+    /// Lends the text's bytes as a key.
+    func withKeyBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+        var text = self
+        return try text.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension UUID {
+    /// The identifier that is a key; nil when the key has another length.
+    init?(key: UnsafeRawBufferPointer) {
+        guard key.count == LMDBFormat.identifierLength else { return nil }
+        self.init(uuid: key.loadUnaligned(as: uuid_t.self))
+    }
+
+    /// The identifier that ends an index key; nil when the key is too short.
+    @inline(__always)
+    init?(keyEnd key: UnsafeRawBufferPointer) {
+        guard key.count > LMDBFormat.identifierLength else { return nil }
+        self.init(uuid: key.loadUnaligned(fromByteOffset: key.count - LMDBFormat.identifierLength, as: uuid_t.self))
+    }
+}

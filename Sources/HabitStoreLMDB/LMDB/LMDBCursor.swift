@@ -1,0 +1,91 @@
+import CLMDB
+import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A place in a database, moved record by record in key order.
+///
+/// What it returns points into the map: see ``LMDBRecord``. It ends with its transaction; a use after that is an error.
+final class LMDBCursor {
+    private let transaction: LMDBTransaction
+    private let handle: OpaquePointer
+
+    init(transaction: LMDBTransaction, handle: OpaquePointer) {
+        self.transaction = transaction
+        self.handle = handle
+    }
+
+    deinit { transaction.close(cursor: handle) }
+
+    /// Moves to the record with the least key.
+    func first() throws -> LMDBRecord? { try move(MDB_FIRST) }
+
+    /// Moves to the record with the greatest key.
+    func last() throws -> LMDBRecord? { try move(MDB_LAST) }
+
+    /// Moves on; the first record, on a cursor that was not moved yet.
+    @inline(__always)
+    func next() throws -> LMDBRecord? { try move(MDB_NEXT) }
+
+    /// Moves back; the last record, on a cursor that was not moved yet.
+    @inline(__always)
+    func previous() throws -> LMDBRecord? { try move(MDB_PREV) }
+
+    /// The record it stands on; nil when it stands on none.
+    func current() throws -> LMDBRecord? {
+        guard transaction.isActive else { throw LMDBTransaction.ended(transaction.core.path) }
+        var key = MDB_val()
+        var value = MDB_val()
+        let returnCode = mdb_cursor_get(handle, &key, &value, MDB_GET_CURRENT)
+        // LMDB says EINVAL for a cursor that was not moved yet.
+        if returnCode == EINVAL || returnCode == MDB_NOTFOUND { return nil }
+        guard returnCode == 0 else { throw transaction.error(returnCode, during: "reading a record") }
+        return record(key, value)
+    }
+
+    /// Moves to the first record whose key is `key` or greater.
+    @inline(__always)
+    func seek(_ key: UnsafeRawBufferPointer) throws -> LMDBRecord? {
+        try move(MDB_SET_RANGE, key: try transaction.checkedKey(key))
+    }
+
+    /// Moves to the record with exactly this key.
+    @inline(__always)
+    func seekExact(_ key: UnsafeRawBufferPointer) throws -> LMDBRecord? {
+        try move(MDB_SET_KEY, key: try transaction.checkedKey(key))
+    }
+
+    /// Moves to the first record whose key is `key` or greater.
+    func seek(_ key: [UInt8]) throws -> LMDBRecord? { try key.withUnsafeBytes { try seek($0) } }
+
+    /// Moves to the record with exactly this key.
+    func seekExact(_ key: [UInt8]) throws -> LMDBRecord? { try key.withUnsafeBytes { try seekExact($0) } }
+
+    @inline(__always)
+    private func move(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
+        // The transaction closed this cursor when it ended: LMDB's handle must not be touched after that.
+        guard transaction.isActive else { throw LMDBTransaction.ended(transaction.core.path) }
+        var key = key
+        var value = MDB_val()
+        let returnCode = mdb_cursor_get(handle, &key, &value, operation)
+        guard returnCode == 0 else {
+            if returnCode == MDB_NOTFOUND { return nil }
+            throw transaction.error(returnCode, during: "reading a record")
+        }
+        return record(key, value)
+    }
+
+    @inline(__always)
+    private func record(_ key: MDB_val, _ value: MDB_val) -> LMDBRecord {
+        LMDBRecord(
+            key: UnsafeRawBufferPointer(start: key.mv_data, count: key.mv_size),
+            value: UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size)
+        )
+    }
+}

@@ -1,0 +1,104 @@
+import CLMDB
+import Foundation
+import HabitStore
+
+extension LMDBEnvironmentCore {
+    func openDatabases(names: [String], create: Bool, for owner: LMDBEnvironment) throws -> [LMDBDatabase] {
+        do {
+            return try openExistingDatabases(names: names, for: owner)
+        } catch let error as HabitStoreError where error.code == .notFound && create && !owner.isReadOnly {
+            return try createDatabases(names: names, for: owner)
+        }
+    }
+
+    /// Without a write transaction, so that opening a store does not wait for a writer.
+    private func openExistingDatabases(names: [String], for owner: LMDBEnvironment) throws -> [LMDBDatabase] {
+        gate.lock()
+        defer { gate.unlock() }
+        try checkOpen(owner)
+        let newNames = try namesToOpen(names)
+        if !newNames.isEmpty {
+            var failure: (any Error)?
+            // LMDB wants that no other transaction of the process runs that opens databases too.
+            let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
+                do {
+                    if needsReopen || environment == nil { try openEnvironment() }
+                    try openDatabaseHandles(names: databaseNames + newNames)
+                    databaseNames += newNames
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+            guard hasRun else { throw busy("databases have to be opened") }
+        }
+        return databases(named: names)
+    }
+
+    private func createDatabases(names: [String], for owner: LMDBEnvironment) throws -> [LMDBDatabase] {
+        let transaction = try beginWrite(for: owner)
+        do {
+            let handle = try transaction.activeHandle()
+            for name in names { _ = try openDatabase(name, in: handle, flags: UInt32(MDB_CREATE)) }
+        } catch {
+            abortWrite(transaction, for: owner)
+            throw error
+        }
+        try commitWrite(transaction, for: owner)
+        return try openExistingDatabases(names: names, for: owner)
+    }
+
+    /// The names that have no handle yet, each once; the gate is locked.
+    private func namesToOpen(_ names: [String]) throws -> [String] {
+        var new: [String] = []
+        for name in names where !databaseNames.contains(name) && !new.contains(name) { new.append(name) }
+        guard databaseNames.count + new.count <= options.maxDatabases else {
+            throw LMDBError.error(MDB_DBS_FULL, during: "opening databases", path: path)
+        }
+        return new
+    }
+
+    private func databases(named names: [String]) -> [LMDBDatabase] {
+        names.compactMap { name in
+            databaseNames.firstIndex(of: name).map { LMDBDatabase(index: $0, name: name) }
+        }
+    }
+
+    /// Fills the table of handles, in one read transaction; nobody is inside.
+    func openDatabaseHandles(names: [String]) throws {
+        guard !names.isEmpty, let environment else { return }
+        var begun: OpaquePointer?
+        let returnCode = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
+        guard returnCode == 0, let begun else {
+            throw LMDBError.error(returnCode, during: "opening databases", path: path)
+        }
+        var handles: [MDB_dbi] = []
+        do {
+            for name in names { handles.append(try openDatabase(name, in: begun, flags: 0)) }
+        } catch {
+            mdb_txn_abort(begun)
+            throw error
+        }
+        // Committing is what keeps the handles; it writes nothing.
+        let committed = mdb_txn_commit(begun)
+        guard committed == 0 else { throw LMDBError.error(committed, during: "opening databases", path: path) }
+        for (index, handle) in handles.enumerated() { databaseHandles[index] = handle }
+    }
+
+    private func openDatabase(_ name: String, in transaction: OpaquePointer, flags: UInt32) throws -> MDB_dbi {
+        var handle: MDB_dbi = 0
+        let returnCode = mdb_dbi_open(transaction, name, flags, &handle)
+        if returnCode == MDB_NOTFOUND {
+            throw LMDBError.error(.notFound, "the file has no database \"\(name)\"", path: path)
+        }
+        guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "opening a database", path: path) }
+        var found: UInt32 = 0
+        let flagsCode = mdb_dbi_flags(transaction, handle, &found)
+        guard flagsCode == 0 else { throw LMDBError.error(flagsCode, during: "opening a database", path: path) }
+        guard found == 0 else {
+            let message = "the database \"\(name)\" has sorted duplicates or another key order"
+            throw LMDBError.error(.unsupported, message, path: path)
+        }
+        return handle
+    }
+}

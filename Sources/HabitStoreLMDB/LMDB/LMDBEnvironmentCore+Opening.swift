@@ -1,0 +1,156 @@
+import CLMDB
+import Foundation
+import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+extension LMDBEnvironmentCore {
+    /// How often an opening is tried again that another process's opening or closing disturbed.
+    private static let maximumOpenAttempts = 5
+
+    /// Opens the environment; nobody is inside. Used for the first opening and after a failed commit.
+    func openEnvironment() throws {
+        closeEnvironment()
+        guard case .file(let found) = try LMDBFileIdentity.lookup(path: path), found == identity else {
+            throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
+        }
+        try LMDBFileInspector.inspectUnopened(path: path)
+        var returnCode: Int32 = 0
+        for attempt in 0..<Self.maximumOpenAttempts {
+            returnCode = try openOnce()
+            guard returnCode == EINTR || returnCode == EAGAIN else { break }
+            LMDBPlatform.sleep(milliseconds: 1 << attempt)
+        }
+        guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "opening the file", path: path) }
+        do {
+            try finishOpening()
+        } catch {
+            closeEnvironment()
+            throw error
+        }
+    }
+
+    private func openOnce() throws -> Int32 {
+        var created: OpaquePointer?
+        var returnCode = mdb_env_create(&created)
+        guard returnCode == 0, let created else { return returnCode }
+        // Without MDB_NOTLS each environment takes a thread key, and the 1,024th opening fails.
+        var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
+        if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
+        returnCode = mdb_env_set_mapsize(created, mapSizeBytes)
+        if returnCode == 0 { returnCode = mdb_env_set_maxdbs(created, MDB_dbi(options.maxDatabases)) }
+        if returnCode == 0 { returnCode = mdb_env_set_maxreaders(created, UInt32(clamping: options.maxReaders)) }
+        if returnCode == 0 { returnCode = mdb_env_open(created, path, flags, 0o600) }
+        guard returnCode == 0 else {
+            mdb_env_close(created)
+            return returnCode
+        }
+        environment = created
+        return 0
+    }
+
+    private func finishOpening() throws {
+        guard let environment else { throw LMDBError.error(.closed, "the store was closed", path: path) }
+        try checkOpenedFile(environment)
+        guard mdb_env_get_maxkeysize(environment) >= LMDBTransaction.maximumKeyLength else {
+            throw LMDBError.error(
+                .unsupported,
+                "this build of liblmdb keeps keys of fewer than \(LMDBTransaction.maximumKeyLength) bytes",
+                path: path
+            )
+        }
+        mapSizeBytes = try statistics().mapSizeBytes
+        needsReopen = false
+        checkReaders()
+        try openDatabaseHandles(names: databaseNames)
+    }
+
+    /// The descriptor that LMDB opened has to be the file that was registered and inspected.
+    private func checkOpenedFile(_ environment: OpaquePointer) throws {
+        var descriptor: mdb_filehandle_t = -1
+        var status = stat()
+        guard mdb_env_get_fd(environment, &descriptor) == 0, fstat(descriptor, &status) == 0 else {
+            throw LMDBError.error(errno, during: "opening the file", path: path)
+        }
+        guard LMDBFileIdentity(status) == identity else {
+            throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
+        }
+        // LMDB opens the data file without this flag; a child that lives on would keep the file open.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// Closes the environment; nobody is inside.
+    func closeEnvironment() {
+        guard let environment else { return }
+        for reader in pooledReaders { mdb_txn_abort(reader) }
+        pooledReaders.removeAll()
+        mdb_env_close(environment)
+        self.environment = nil
+    }
+
+    /// Frees the reader slots of processes that died.
+    func checkReaders() {
+        guard let environment else { return }
+        var dead: Int32 = 0
+        // An error here costs space and nothing else, and the next check comes.
+        _ = mdb_reader_check(environment, &dead)
+        writesSinceReaderCheck = 0
+    }
+
+    /// Opens the environment anew after a failed commit; the gate is locked.
+    func reopenIfNeeded() throws {
+        guard needsReopen || environment == nil else { return }
+        var failure: (any Error)?
+        let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
+            // Another thread may have done it meanwhile.
+            guard needsReopen || environment == nil else { return }
+            do { try openEnvironment() } catch { failure = error }
+        }
+        if let failure { throw failure }
+        guard hasRun else { throw busy("an earlier commit failed and the file has to be reopened") }
+    }
+
+    /// Turns an environment that was opened only to read into one that also writes.
+    func makeWritable() throws {
+        gate.lock()
+        defer { gate.unlock() }
+        guard options.isReadOnly else { return }
+        var failure: (any Error)?
+        let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
+            guard options.isReadOnly else { return }
+            options.isReadOnly = false
+            do {
+                try openEnvironment()
+            } catch {
+                // Reading goes on: the environment is opened again, read-only, by the next transaction.
+                options.isReadOnly = true
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        guard hasRun else { throw busy("this process has the file open read-only and it has to be reopened") }
+    }
+
+    /// Figures of the environment; the caller is inside, or has it for itself.
+    func statistics() throws -> LMDBStatistics {
+        guard let environment else { throw LMDBError.error(.closed, "the store was closed", path: path) }
+        var information = MDB_envinfo()
+        var tree = MDB_stat()
+        var returnCode = mdb_env_info(environment, &information)
+        if returnCode == 0 { returnCode = mdb_env_stat(environment, &tree) }
+        guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "reading figures", path: path) }
+        return LMDBStatistics(
+            pageSizeBytes: Int(tree.ms_psize),
+            mapSizeBytes: information.me_mapsize,
+            usedBytes: (information.me_last_pgno + 1) * Int(tree.ms_psize),
+            lastTransaction: UInt64(information.me_last_txnid),
+            maxReaders: Int(information.me_maxreaders)
+        )
+    }
+}

@@ -1,0 +1,119 @@
+import CLMDB
+import Foundation
+import HabitStore
+
+extension LMDBEnvironmentCore {
+    func beginWrite(for owner: LMDBEnvironment) throws -> LMDBTransaction {
+        let thread = LMDBPlatform.currentThread
+        gate.lock()
+        defer { gate.unlock() }
+        try checkOpen(owner)
+        guard !owner.isReadOnly else {
+            throw LMDBError.error(.permissionDenied, "the store was opened read-only", path: path)
+        }
+        try takeTurn(thread)
+        do {
+            try checkOpen(owner)
+            let handle = try startWriter(thread)
+            owner.activeTransactions += 1
+            return LMDBTransaction(core: self, handle: handle, isWritable: true, databaseCount: databaseNames.count)
+        } catch {
+            writerThread = nil
+            isWriterInside = false
+            wake()
+            throw error
+        }
+    }
+
+    func abortWrite(_ transaction: LMDBTransaction, for owner: LMDBEnvironment) {
+        if let handle = transaction.takeHandle() { mdb_txn_abort(handle) }
+        endWrite(for: owner)
+    }
+
+    func commitWrite(_ transaction: LMDBTransaction, for owner: LMDBEnvironment) throws {
+        // A body that swallowed an error must not commit the half that LMDB did.
+        if let failure = transaction.failure {
+            abortWrite(transaction, for: owner)
+            throw failure
+        }
+        guard let handle = transaction.takeHandle() else {
+            endWrite(for: owner)
+            throw LMDBTransaction.ended(path)
+        }
+        // LMDB frees the transaction and its lock, whatever it returns.
+        let returnCode = mdb_txn_commit(handle)
+        let failure = returnCode == 0 ? nil : commitError(returnCode)
+        endWrite(for: owner, returnCode: returnCode)
+        if let failure { throw failure }
+    }
+
+    /// Waits until no other thread of the process writes; the gate is locked.
+    private func takeTurn(_ thread: UInt) throws {
+        guard writerThread != thread else {
+            throw LMDBError.error(
+                .unsupported,
+                "a write transaction inside another one on the same thread would wait for itself",
+                path: path
+            )
+        }
+        if writerThread != nil {
+            let deadline = Date(timeIntervalSinceNow: options.writerWaitSeconds)
+            while writerThread != nil {
+                guard wait(until: deadline) || writerThread == nil else { throw busy("another write goes on") }
+            }
+        }
+        writerThread = thread
+    }
+
+    /// Begins LMDB's transaction; this thread has the turn and the gate is locked.
+    private func startWriter(_ thread: UInt) throws -> OpaquePointer {
+        for _ in 0..<Self.maximumBeginAttempts {
+            try waitForExclusiveThread(thread)
+            try reopenIfNeeded()
+            try growIfNeeded()
+            // Growing may have had to let the gate go: look again before going inside.
+            guard exclusiveThread == nil || isInside(thread), !needsReopen, let environment else { continue }
+            isWriterInside = true
+            var handle: OpaquePointer?
+            // The gate is open meanwhile: this waits for the writers of other processes, readers must not.
+            gate.unlock()
+            let returnCode = mdb_txn_begin(environment, nil, 0, &handle)
+            gate.lock()
+            if returnCode == 0, let handle { return handle }
+            isWriterInside = false
+            wake()
+            try recover(from: returnCode, during: "beginning to write")
+        }
+        throw busy("the file changed its size again and again")
+    }
+
+    private func endWrite(for owner: LMDBEnvironment, returnCode: Int32 = 0) {
+        gate.lock()
+        if returnCode == MDB_MAP_FULL {
+            isGrowthWanted = true
+        } else if returnCode != 0 {
+            needsReopen = true
+        }
+        writesSinceReaderCheck += 1
+        if writesSinceReaderCheck >= options.writesPerReaderCheck { checkReaders() }
+        writerThread = nil
+        isWriterInside = false
+        wake()
+        let isLetGo = leave(owner)
+        gate.unlock()
+        if isLetGo { LMDBRegistry.shared.release(self) }
+    }
+
+    /// LMDB's own codes come from before the first write to the file, so nothing has changed. An `errno` came from
+    /// writing or syncing: whether the commit is in the file has to be read.
+    private func commitError(_ returnCode: Int32) -> HabitStoreError {
+        let cause = LMDBError.error(returnCode, during: "committing", path: path)
+        guard returnCode > 0 else { return cause }
+        return HabitStoreError(
+            .outcomeUnknown,
+            "the commit failed and may or may not be in the file; read it again before deciding (\(cause.message))",
+            at: .init(path: path),
+            underlying: cause
+        )
+    }
+}

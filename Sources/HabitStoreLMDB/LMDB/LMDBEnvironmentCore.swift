@@ -1,0 +1,142 @@
+import CLMDB
+import Foundation
+import HabitStore
+
+/// The one environment that a process has on a file; shared by every ``LMDBEnvironment`` on it.
+///
+/// `gate` guards every stored variable. Three kinds of thread meet at it:
+/// - readers, counted while their transaction is open;
+/// - the writer: `writerThread` has the turn, and `isWriterInside` says that LMDB is in use by it;
+/// - a thread that needs the environment for itself, to map it anew or to reopen it. It sets `exclusiveThread`, which
+///   keeps new transactions out, waits until nobody is inside, and works with the gate locked.
+///
+/// What is unsafe, and why it holds: `environment` is changed only by the exclusive thread, when nobody is inside; who is
+/// inside may therefore use it without the gate.
+final class LMDBEnvironmentCore: @unchecked Sendable {
+    let path: String
+    let identity: LMDBFileIdentity
+    let gate = NSCondition()
+    /// LMDB's handles of the named databases. Written with the gate locked; read by transactions up to the count that
+    /// they were given, which is stable while they are inside.
+    let databaseHandles: UnsafeMutablePointer<MDB_dbi>
+
+    var options: LMDBOptions
+    var environment: OpaquePointer?
+    var databaseNames: [String] = []
+    var activeReaders: [UInt] = []
+    var pooledReaders: [OpaquePointer] = []
+    var writerThread: UInt?
+    var isWriterInside = false
+    var exclusiveThread: UInt?
+    var waitingThreads = 0
+    /// A commit failed: nothing may begin before the environment was closed and opened again.
+    var needsReopen = false
+    var isGrowthWanted = false
+    var growthDeferredUntil = Date.distantPast
+    var mapSizeBytes: Int
+    var writesSinceReaderCheck = 0
+
+    /// How often a begin is tried again after the environment was mapped anew or reopened for it.
+    static let maximumBeginAttempts = 5
+
+    init(path: String, identity: LMDBFileIdentity, options: LMDBOptions) {
+        self.path = path
+        self.identity = identity
+        self.options = options
+        self.options.maxDatabases = max(1, options.maxDatabases)
+        mapSizeBytes = options.roundedMapSizeBytes
+        databaseHandles = .allocate(capacity: self.options.maxDatabases)
+        databaseHandles.initialize(repeating: 0, count: self.options.maxDatabases)
+    }
+
+    deinit {
+        closeEnvironment()
+        databaseHandles.deallocate()
+    }
+
+    // MARK: Waiting at the gate
+
+    /// Waits with the gate locked; false when the deadline has passed.
+    func wait(until deadline: Date) -> Bool {
+        waitingThreads += 1
+        defer { waitingThreads -= 1 }
+        return gate.wait(until: deadline)
+    }
+
+    /// Wakes who waits; the gate is locked.
+    @inline(__always)
+    func wake() { if waitingThreads > 0 { gate.broadcast() } }
+
+    /// Whether the thread has a transaction open here; the gate is locked.
+    @inline(__always)
+    func isInside(_ thread: UInt) -> Bool {
+        activeReaders.contains(thread) || (isWriterInside && writerThread == thread)
+    }
+
+    /// Keeps a new transaction out while another thread has, or waits for, the environment for itself.
+    func waitForExclusiveThread(_ thread: UInt) throws {
+        guard exclusiveThread != nil, !isInside(thread) else { return }
+        // Who holds it waits at most `resizeWaitSeconds` and then works briefly: twice that is more than it takes.
+        let deadline = Date(timeIntervalSinceNow: max(1, options.resizeWaitSeconds * 2))
+        while exclusiveThread != nil {
+            guard wait(until: deadline) || exclusiveThread == nil else { throw busy("the file is being mapped anew") }
+        }
+    }
+
+    /// Runs `body` with nobody inside, the gate locked before, during and after.
+    ///
+    /// - Returns: false when the wait was in vain; `body` was not run then.
+    func exclusively(waitingSeconds: Double, _ body: () throws -> Void) rethrows -> Bool {
+        let thread = LMDBPlatform.currentThread
+        guard !isInside(thread) else { return false }
+        let deadline = Date(timeIntervalSinceNow: waitingSeconds)
+        while exclusiveThread != nil {
+            guard wait(until: deadline) || exclusiveThread == nil else { return false }
+        }
+        exclusiveThread = thread
+        defer {
+            exclusiveThread = nil
+            wake()
+        }
+        while !activeReaders.isEmpty || isWriterInside {
+            guard wait(until: deadline) || (activeReaders.isEmpty && !isWriterInside) else { return false }
+        }
+        try body()
+        return true
+    }
+
+    func busy(_ reason: String) -> HabitStoreError {
+        LMDBError.error(.busy, "\(reason), and transactions that run stand in the way; try again", path: path)
+    }
+
+    // MARK: Handles
+
+    /// Refuses a handle that was closed; the gate is locked.
+    @inline(__always)
+    func checkOpen(_ owner: LMDBEnvironment) throws {
+        guard !owner.isClosed else { throw LMDBError.error(.closed, "the store was closed", path: path) }
+    }
+
+    func close(_ owner: LMDBEnvironment) {
+        gate.lock()
+        let isLetGo = !owner.isClosed && owner.activeTransactions == 0
+        owner.isClosed = true
+        gate.unlock()
+        if isLetGo { LMDBRegistry.shared.release(self) }
+    }
+
+    /// One transaction of the handle has ended; the gate is locked.
+    ///
+    /// - Returns: true when the caller has to release the file, after unlocking the gate.
+    func leave(_ owner: LMDBEnvironment) -> Bool {
+        owner.activeTransactions -= 1
+        return owner.isClosed && owner.activeTransactions == 0
+    }
+
+    /// Remembers that the reserve has to grow before the next write.
+    func requestGrowth() {
+        gate.lock()
+        isGrowthWanted = true
+        gate.unlock()
+    }
+}

@@ -1,0 +1,52 @@
+/// The layout of LMDB 0.9's data file on 64-bit little-endian systems, from `mdb.c`.
+///
+/// ```
+/// page     0 pgno u64   8 pad u16  10 flags u16  12 lower u16  14 upper u16   16 offsets of the nodes, u16 each
+/// overflow 0 pgno u64   8 pad u16  10 flags u16  12 pages u32                 16 the value, over all its pages
+/// node     0 size low u16  2 size high u16  4 flags u16  6 key length u16     8 key, then data
+///          (branch: the first three are the child's page number, 48 bits)
+/// meta    16 magic u32  20 version u32  24 address u64  32 map size u64  40 free tree  88 main tree
+///        136 last page u64  144 transaction u64
+/// tree     0 pad u32 (free tree: page size)  4 flags u16  6 depth u16  8 branch pages u64  16 leaf pages u64
+///         24 overflow pages u64  32 entries u64  40 root u64
+/// ```
+enum LMDBFileFormat {
+    static let magic: UInt32 = 0xBEEF_C0DE
+    static let version: UInt32 = 1
+    static let pageHeaderLength = 16
+    static let nodeHeaderLength = 8
+    static let treeLength = 48
+    static let metaLength = 152
+    static let metaPageCount: UInt64 = 2
+    static let pageSizes = 512...32_768
+    /// The most levels that liblmdb's cursor can stand on.
+    static let maximumDepth: UInt16 = 32
+    /// The root of a tree that is empty.
+    static let noPage = UInt64.max
+    /// No system maps more than 47 bits of address.
+    static let maximumFileBytes: UInt64 = 1 << 47
+
+    enum PageFlag {
+        static let branch: UInt16 = 0x01
+        static let leaf: UInt16 = 0x02
+        static let overflow: UInt16 = 0x04
+        static let meta: UInt16 = 0x08
+    }
+
+    enum NodeFlag {
+        static let overflow: UInt16 = 0x01
+        static let tree: UInt16 = 0x02
+        static let duplicates: UInt16 = 0x04
+    }
+
+    enum TreeFlag {
+        static let integerKeys: UInt16 = 0x08
+        /// Of the environment, kept in the free tree's flags: fixed map and no subdirectory.
+        static let environment: UInt16 = 0x4001
+    }
+
+    /// Whether files of this system have the layout above.
+    static var isNative: Bool {
+        MemoryLayout<UInt>.size == 8 && UInt16(littleEndian: 1) == 1
+    }
+}

@@ -1,0 +1,98 @@
+import HabitStore
+
+/// The start of a file, read and found possible: both meta pages, and the one that counts.
+struct LMDBFileHeader: Equatable, Sendable {
+    let metas: [LMDBMeta]
+    /// The newer one: liblmdb's choice.
+    let current: LMDBMeta
+    let fileLength: UInt64
+
+    var pageSize: Int { current.pageSize }
+
+    /// How many pages the file holds in full.
+    var wholePages: UInt64 { fileLength / UInt64(pageSize) }
+
+    /// Reads both meta pages, before the length: a writer makes the file longer first.
+    init(_ source: LMDBPageSource) throws {
+        guard LMDBFileFormat.isNative else {
+            throw LMDBError.error(
+                .unsupported,
+                "LMDB files are read on 64-bit little-endian systems",
+                path: source.path
+            )
+        }
+        let first = try Self.meta(source, index: 0, offset: 0)
+        guard first.hasMagic else { throw try Self.withoutFirstMagic(source) }
+        try Self.checkVersion(first, source)
+        guard first.hasPossiblePageSize else { throw Self.damaged(first, "has an impossible page size", source) }
+        let second = try Self.meta(source, index: 1, offset: UInt64(first.pageSize))
+        fileLength = try source.length()
+        guard fileLength >= UInt64(first.pageSize) * LMDBFileFormat.metaPageCount else {
+            throw LMDBError.error(.corrupt, "the file is truncated within its first two pages", path: source.path)
+        }
+        guard second.hasMagic else { throw Self.damaged(second, "has lost its magic number", source) }
+        try Self.checkVersion(second, source)
+        metas = [first, second]
+        for meta in metas {
+            if let reason = meta.contradiction { throw Self.damaged(meta, reason, source) }
+        }
+        guard first.pageSize == second.pageSize else {
+            throw Self.damaged(second, "has another page size than the first", source)
+        }
+        current = first.transaction < second.transaction ? second : first
+        if let reason = current.treeContradiction { throw Self.damaged(current, reason, source) }
+        try checkAgreement(source)
+    }
+
+    private func checkAgreement(_ source: LMDBPageSource) throws {
+        let older = current == metas[0] ? metas[1] : metas[0]
+        // Each commit writes one of the two, in turn.
+        let isNew = current.transaction == 0 && older.transaction == 0
+        guard isNew || older.transaction + 1 == current.transaction else {
+            throw LMDBError.error(.corrupt, "the meta pages are not of consecutive transactions", path: source.path)
+        }
+        guard older.lastPage <= current.lastPage else {
+            throw LMDBError.error(.corrupt, "the newer meta page has fewer pages than the older", path: source.path)
+        }
+        guard current.mainTree.flags == 0 else {
+            // A flag that only one of the two has was flipped.
+            let code: HabitStoreError.Code = current.mainTree.flags == older.mainTree.flags ? .unsupported : .corrupt
+            throw LMDBError.error(
+                code,
+                "the main database has sorted duplicates or another key order",
+                path: source.path
+            )
+        }
+    }
+
+    private static func meta(_ source: LMDBPageSource, index: UInt64, offset: UInt64) throws -> LMDBMeta {
+        let bytes = try source.bytes(at: offset, length: LMDBFileFormat.metaLength)
+        return bytes.withUnsafeBytes { LMDBMeta(LMDBBytes(buffer: $0), index: index) }
+    }
+
+    private static func checkVersion(_ meta: LMDBMeta, _ source: LMDBPageSource) throws {
+        guard meta.version != LMDBFileFormat.version else { return }
+        guard meta.version > LMDBFileFormat.version else { throw damaged(meta, "has an impossible version", source) }
+        let message = "the file is of LMDB data version \(meta.version); this program reads \(LMDBFileFormat.version)"
+        throw LMDBError.error(.newerVersion, message, path: source.path)
+    }
+
+    /// No LMDB file, or one whose first page is gone: the second page tells, at whatever page size.
+    private static func withoutFirstMagic(_ source: LMDBPageSource) throws -> HabitStoreError {
+        let fileLength = try source.length()
+        guard fileLength > 0 else { return LMDBError.error(.notAStore, "the file is empty", path: source.path) }
+        var pageSize = LMDBFileFormat.pageSizes.lowerBound
+        while pageSize <= LMDBFileFormat.pageSizes.upperBound {
+            let second = try meta(source, index: 1, offset: UInt64(pageSize))
+            if second.hasMagic {
+                return LMDBError.error(.corrupt, "the first meta page has lost its magic number", path: source.path)
+            }
+            pageSize *= 2
+        }
+        return LMDBError.error(.notAStore, "the file is not LMDB's", path: source.path)
+    }
+
+    private static func damaged(_ meta: LMDBMeta, _ reason: String, _ source: LMDBPageSource) -> HabitStoreError {
+        LMDBError.error(.corrupt, "meta page \(meta.index) \(reason); restore a copy", path: source.path)
+    }
+}

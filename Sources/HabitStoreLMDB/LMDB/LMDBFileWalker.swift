@@ -1,0 +1,96 @@
+import HabitStore
+
+/// Walks every page that a file's newest snapshot reaches, and writes down what is wrong.
+final class LMDBFileWalker {
+    /// What is known about a page.
+    enum PageState: UInt8 {
+        case unseen
+        case used
+        case free
+    }
+
+    /// More findings than this help nobody.
+    static let maximumFindings = 100
+
+    let source: LMDBPageSource
+    let header: LMDBFileHeader
+    private(set) var findings: [LMDBFinding] = []
+    private var states: [PageState]
+    private var hiddenFindings = 0
+
+    init(source: LMDBPageSource, header: LMDBFileHeader) throws {
+        self.source = source
+        self.header = header
+        // The inspector has held the last page against the file's length, so this is no more than the file warrants.
+        guard let count = Int(exactly: header.current.lastPage + 1), header.current.lastPage < header.fileLength else {
+            throw LMDBError.error(.corrupt, "the file is truncated", path: source.path)
+        }
+        states = [PageState](repeating: .unseen, count: count)
+        for index in 0..<min(count, Int(LMDBFileFormat.metaPageCount)) { states[index] = .used }
+    }
+
+    var lastPage: UInt64 { header.current.lastPage }
+
+    func report(_ severity: LMDBFinding.Severity, page: UInt64?, _ message: String) {
+        guard findings.count < Self.maximumFindings else {
+            hiddenFindings += 1
+            return
+        }
+        findings.append(LMDBFinding(severity: severity, page: page, message: message))
+    }
+
+    /// Notes that a page is in use or free; false, with a finding, when it is outside or was seen before.
+    func claim(_ page: UInt64, as state: PageState, from origin: UInt64?) -> Bool {
+        guard page >= LMDBFileFormat.metaPageCount, page <= lastPage else {
+            report(.damage, page: origin, "points to page \(page), which is outside of the file")
+            return false
+        }
+        let index = Int(page)
+        switch (states[index], state) {
+        case (.unseen, _):
+            states[index] = state
+            return true
+        case (.used, .used): report(.damage, page: page, "is reached twice")
+        case (.free, .free): report(.damage, page: page, "is listed as free twice")
+        default: report(.damage, page: page, "is in use and listed as free")
+        }
+        return false
+    }
+
+    /// The whole file.
+    func walkFile() throws -> [LMDBFinding] {
+        let meta = header.current
+        try LMDBTreeWalker(file: self, tree: meta.freeTree, kind: .freeList).walk()
+        let main = LMDBTreeWalker(file: self, tree: meta.mainTree, kind: .main)
+        try main.walk()
+        for (page, tree) in main.namedTrees {
+            if tree.flags != 0 {
+                report(.unsupported, page: page, "holds a database with sorted duplicates or another key order")
+            } else if let reason = tree.contradiction(lastPage: lastPage) {
+                report(.damage, page: page, "holds a database that \(reason)")
+            } else {
+                try LMDBTreeWalker(file: self, tree: tree, kind: .named).walk()
+            }
+        }
+        reportLeaks()
+        if hiddenFindings > 0 {
+            let message = "\(hiddenFindings) more findings are not listed"
+            findings.append(LMDBFinding(severity: .damage, page: nil, message: message))
+        }
+        return findings
+    }
+
+    /// Whether every page beyond the file's end is on the free list.
+    func isTailFree() throws -> Bool {
+        try LMDBTreeWalker(file: self, tree: header.current.freeTree, kind: .freeList).walk()
+        guard findings.isEmpty, let first = Int(exactly: header.wholePages), first <= states.count else { return false }
+        return states[first...].allSatisfy { $0 == .free }
+    }
+
+    /// Only for a file that is otherwise understood: behind damage, pages are unreachable and not leaked.
+    private func reportLeaks() {
+        guard findings.isEmpty, let first = states.firstIndex(of: .unseen) else { return }
+        let count = states.reduce(into: 0) { if $1 == .unseen { $0 += 1 } }
+        report(.leak, page: UInt64(first), "and \(count - 1) more are neither in use nor free")
+    }
+}

@@ -1,0 +1,62 @@
+/// One of the two pages that a snapshot starts from.
+struct LMDBMeta: Equatable, Sendable {
+    let index: UInt64
+    let pageNumber: UInt64
+    let pageFlags: UInt16
+    let magic: UInt32
+    let version: UInt32
+    let mapSize: UInt64
+    let freeTree: LMDBTreeRecord
+    let mainTree: LMDBTreeRecord
+    let lastPage: UInt64
+    let transaction: UInt64
+
+    /// The size of a page, as this meta page has it.
+    var pageSize: Int { Int(freeTree.pad) }
+
+    init(_ bytes: LMDBBytes, index: UInt64) {
+        self.index = index
+        pageNumber = bytes.u64(0)
+        pageFlags = bytes.u16(10)
+        magic = bytes.u32(16)
+        version = bytes.u32(20)
+        mapSize = bytes.u64(32)
+        freeTree = LMDBTreeRecord(bytes, at: 40)
+        mainTree = LMDBTreeRecord(bytes, at: 88)
+        lastPage = bytes.u64(136)
+        transaction = bytes.u64(144)
+    }
+
+    var hasMagic: Bool { magic == LMDBFileFormat.magic }
+
+    var hasPossiblePageSize: Bool {
+        LMDBFileFormat.pageSizes.contains(pageSize) && pageSize & (pageSize - 1) == 0
+    }
+
+    /// What is impossible in the page, or nil. Says nothing about its trees.
+    var contradiction: String? {
+        guard pageNumber == index, pageFlags == LMDBFileFormat.PageFlag.meta else { return "is no meta page" }
+        guard hasPossiblePageSize else { return "has an impossible page size" }
+        let known = LMDBFileFormat.TreeFlag.environment | LMDBFileFormat.TreeFlag.integerKeys
+        guard freeTree.flags & ~known == 0, freeTree.flags & LMDBFileFormat.TreeFlag.integerKeys != 0 else {
+            return "has impossible flags"
+        }
+        let limit = LMDBFileFormat.maximumFileBytes
+        guard lastPage >= 1, lastPage < limit / UInt64(pageSize), mapSize <= limit else {
+            return "has an impossible size"
+        }
+        // Transaction N writes page N % 2; a new file has 0 in both.
+        guard transaction == 0 || transaction & 1 == index else { return "has an impossible transaction number" }
+        return nil
+    }
+
+    /// What is impossible in the page's trees, or nil.
+    ///
+    /// For the newer page only: after a failed write of a meta page liblmdb restores its number and its last page, and
+    /// leaves the trees of the transaction that failed.
+    var treeContradiction: String? {
+        if let reason = freeTree.contradiction(lastPage: lastPage) { return "has a free list that \(reason)" }
+        if let reason = mainTree.contradiction(lastPage: lastPage) { return "has a main database that \(reason)" }
+        return nil
+    }
+}

@@ -1,0 +1,42 @@
+import CLMDB
+import HabitStore
+
+extension LMDBTransaction {
+    /// The value of a key, or nil. It points into the map: see ``LMDBRecord``.
+    @inline(__always)
+    func get(_ database: LMDBDatabase, _ key: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
+        let handle = try activeHandle()
+        var rawKey = try checkedKey(key)
+        var value = MDB_val()
+        let returnCode = mdb_get(handle, try rawDatabase(database), &rawKey, &value)
+        guard returnCode == 0 else {
+            if returnCode == MDB_NOTFOUND { return nil }
+            throw error(returnCode, during: "reading a value")
+        }
+        return UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size)
+    }
+
+    /// The value of a key, or nil. It points into the map: see ``LMDBRecord``.
+    func get(_ database: LMDBDatabase, _ key: [UInt8]) throws -> UnsafeRawBufferPointer? {
+        try key.withUnsafeBytes { try get(database, $0) }
+    }
+
+    /// How many records a database holds; LMDB keeps the count, so it costs the same for any number.
+    func count(_ database: LMDBDatabase) throws -> Int {
+        let handle = try activeHandle()
+        var statistics = MDB_stat()
+        let returnCode = mdb_stat(handle, try rawDatabase(database), &statistics)
+        guard returnCode == 0 else { throw error(returnCode, during: "counting records") }
+        return Int(statistics.ms_entries)
+    }
+
+    /// A cursor, before the first record. It ends with the transaction, or when it is let go.
+    func cursor(_ database: LMDBDatabase) throws -> LMDBCursor {
+        let handle = try activeHandle()
+        var cursor: OpaquePointer?
+        let returnCode = mdb_cursor_open(handle, try rawDatabase(database), &cursor)
+        guard returnCode == 0, let cursor else { throw error(returnCode, during: "opening a cursor") }
+        register(cursor: cursor)
+        return LMDBCursor(transaction: self, handle: cursor)
+    }
+}

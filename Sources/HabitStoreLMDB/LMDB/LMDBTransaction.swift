@@ -1,0 +1,117 @@
+import CLMDB
+import HabitStore
+
+/// A transaction, made by ``LMDBEnvironment/withRead(_:)`` and ``LMDBEnvironment/withWrite(_:)`` only.
+///
+/// It belongs to the thread that runs the closure, and ends with it: a use after that is an error, not a crash.
+final class LMDBTransaction {
+    /// LMDB's limit as every common build has it; checked against the library when a file is opened.
+    static let maximumKeyLength = 511
+    /// LMDB keeps a value's length in 32 bits.
+    static let maximumValueLength = Int(clamping: UInt64(UInt32.max))
+
+    let core: LMDBEnvironmentCore
+    let isWritable: Bool
+    /// LMDB's transaction; nil when it has ended.
+    private(set) var handle: OpaquePointer?
+    /// The first error that makes a commit impossible.
+    private(set) var failure: HabitStoreError?
+    private let databaseHandles: UnsafeMutablePointer<MDB_dbi>
+    private let databaseCount: Int
+    private var cursors: [OpaquePointer] = []
+
+    init(core: LMDBEnvironmentCore, handle: OpaquePointer, isWritable: Bool, databaseCount: Int) {
+        self.core = core
+        self.handle = handle
+        self.isWritable = isWritable
+        self.databaseHandles = core.databaseHandles
+        self.databaseCount = databaseCount
+    }
+
+    /// Whether the closure still runs.
+    var isActive: Bool { handle != nil }
+
+    /// The number of the snapshot that is read, or that a commit would make.
+    func identifier() throws -> UInt64 { UInt64(mdb_txn_id(try activeHandle())) }
+
+    @inline(__always)
+    func activeHandle() throws -> OpaquePointer {
+        guard let handle else { throw Self.ended(core.path) }
+        return handle
+    }
+
+    /// The handle, if this transaction may still change something.
+    @inline(__always)
+    func writableHandle() throws -> OpaquePointer {
+        let handle = try activeHandle()
+        guard isWritable else {
+            throw LMDBError.error(.permissionDenied, "a read transaction cannot write", path: core.path)
+        }
+        if let failure { throw failure }
+        return handle
+    }
+
+    @inline(__always)
+    func rawDatabase(_ database: LMDBDatabase) throws -> MDB_dbi {
+        guard database.index < databaseCount else {
+            throw LMDBError.error(
+                .internalInconsistency,
+                "the database was opened after this transaction began, or in another file",
+                path: core.path
+            )
+        }
+        return databaseHandles[database.index]
+    }
+
+    /// The key as LMDB takes it, once its length is known to be one that LMDB keeps.
+    @inline(__always)
+    func checkedKey(_ key: UnsafeRawBufferPointer) throws -> MDB_val {
+        guard key.count > 0, key.count <= Self.maximumKeyLength else { throw keyError(length: key.count) }
+        return MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+    }
+
+    private func keyError(length: Int) -> HabitStoreError {
+        guard length > 0 else { return LMDBError.error(.invalidValue, "a key cannot be empty", path: core.path) }
+        let message = "a key of \(length) bytes is longer than the \(Self.maximumKeyLength) that can be kept"
+        return LMDBError.error(.limitExceeded, message, path: core.path)
+    }
+
+    /// The error of an operation that failed. In a write transaction it also forbids the commit: LMDB may have changed
+    /// half of what was asked.
+    func error(_ returnCode: Int32, during action: String) -> HabitStoreError {
+        if let failure { return failure }
+        let error = LMDBError.error(returnCode, during: action, path: core.path)
+        guard isWritable else { return error }
+        failure = error
+        if returnCode == MDB_MAP_FULL { core.requestGrowth() }
+        return error
+    }
+
+    /// Forbids the commit for a reason that LMDB does not know of.
+    func poison(_ error: HabitStoreError) {
+        if failure == nil { failure = error }
+    }
+
+    func register(cursor: OpaquePointer) { cursors.append(cursor) }
+
+    /// Closes a cursor that is let go before its transaction ends.
+    func close(cursor: OpaquePointer) {
+        guard handle != nil, let place = cursors.lastIndex(of: cursor) else { return }
+        cursors.remove(at: place)
+        mdb_cursor_close(cursor)
+    }
+
+    /// Takes the handle out, to be committed, reset or aborted. Cursors end here: after LMDB's end of a write transaction
+    /// they are freed memory.
+    func takeHandle() -> OpaquePointer? {
+        guard let taken = handle else { return nil }
+        for cursor in cursors { mdb_cursor_close(cursor) }
+        cursors.removeAll()
+        handle = nil
+        return taken
+    }
+
+    static func ended(_ path: String) -> HabitStoreError {
+        LMDBError.error(.transactionEnded, "the transaction has ended; use it inside its closure only", path: path)
+    }
+}

@@ -1,0 +1,267 @@
+import HabitStore
+
+/// Walks one tree of a file; see ``LMDBFileWalker``.
+final class LMDBTreeWalker {
+    enum Kind {
+        case freeList
+        case main
+        case named
+    }
+
+    /// The databases that the main database's records describe, with the page they stand on.
+    private(set) var namedTrees: [(page: UInt64, tree: LMDBTreeRecord)] = []
+
+    let file: LMDBFileWalker
+    private let tree: LMDBTreeRecord
+    private let kind: Kind
+    private var branchPages: UInt64 = 0
+    private var leafPages: UInt64 = 0
+    private var overflowPages: UInt64 = 0
+    private var entries: UInt64 = 0
+    /// The key before the one that is looked at, over the whole tree.
+    private var previousKey: [UInt8] = []
+    /// What the branch above says the next leaf's keys cannot be below.
+    private var lowerBound: [UInt8]?
+    /// Scratch: where each node of a page begins and ends.
+    private var extents: [UInt32] = []
+
+    init(file: LMDBFileWalker, tree: LMDBTreeRecord, kind: Kind) {
+        self.file = file
+        self.tree = tree
+        self.kind = kind
+    }
+
+    func walk() throws {
+        guard !tree.isEmpty else { return }
+        let before = file.findings.count
+        try visit(tree.root, level: 1, from: nil)
+        // Behind damage the counts are wrong of themselves.
+        guard file.findings.count == before else { return }
+        let isAsCounted =
+            branchPages == tree.branchPages && leafPages == tree.leafPages && overflowPages == tree.overflowPages
+            && entries == tree.entries
+        if !isAsCounted { damage(tree.root, "is the root of a tree whose counts of pages or records are wrong") }
+    }
+
+    private var pageSize: Int { file.header.pageSize }
+
+    private func damage(_ page: UInt64, _ message: String) { file.report(.damage, page: page, message) }
+
+    private func visit(_ page: UInt64, level: UInt16, from origin: UInt64?) throws {
+        guard file.claim(page, as: .used, from: origin) else { return }
+        let isLeaf = level == tree.depth
+        try withUnsafeTemporaryAllocation(byteCount: pageSize, alignment: 8) { buffer in
+            let count = try file.source.read(at: page * UInt64(pageSize), into: buffer)
+            let bytes = LMDBBytes(buffer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            let header = LMDBPageHeader(bytes)
+            let reason = header.contradiction(
+                pageNumber: page,
+                isLeaf: isLeaf,
+                isFreeTree: kind == .freeList,
+                pageSize: pageSize
+            )
+            if let reason { return damage(page, reason) }
+            extents.removeAll(keepingCapacity: true)
+            if isLeaf {
+                leafPages += 1
+                try visitLeaf(page, bytes, header)
+            } else {
+                branchPages += 1
+                guard checkBranchNodes(page, bytes, header) else { return }
+                for index in 0..<header.nodeCount {
+                    let (key, child) = branchNode(bytes, index)
+                    if index > 0, !enterChild(page, key) { return }
+                    try visit(child, level: level + 1, from: page)
+                }
+            }
+        }
+    }
+
+    // MARK: Branches
+
+    /// The first key of a branch stands for "below all others" and is never compared.
+    private func checkBranchNodes(_ page: UInt64, _ bytes: LMDBBytes, _ header: LMDBPageHeader) -> Bool {
+        for index in 0..<header.nodeCount {
+            let offset = nodeOffset(bytes, index)
+            let end = offset + LMDBFileFormat.nodeHeaderLength + Int(bytes.u16(offset + 6))
+            guard isNode(from: offset, to: end, header) else {
+                damage(page, "has a record that reaches outside of it")
+                return false
+            }
+            let length = Int(bytes.u16(offset + 6))
+            guard index == 0 || isPossibleKey(length: length) else {
+                damage(page, "has a key of impossible length")
+                return false
+            }
+        }
+        return checkOverlap(page)
+    }
+
+    private func branchNode(_ bytes: LMDBBytes, _ index: Int) -> (key: UnsafeRawBufferPointer, child: UInt64) {
+        let offset = nodeOffset(bytes, index)
+        let child =
+            UInt64(bytes.u16(offset)) | UInt64(bytes.u16(offset + 2)) << 16 | UInt64(bytes.u16(offset + 4)) << 32
+        let key = bytes.slice(offset + LMDBFileFormat.nodeHeaderLength, Int(bytes.u16(offset + 6)))
+        return (key, child)
+    }
+
+    /// What came before has to be below the branch's key, what follows must not be.
+    private func enterChild(_ page: UInt64, _ key: UnsafeRawBufferPointer) -> Bool {
+        guard previousKey.withUnsafeBytes({ isBefore($0, key) }) else {
+            damage(page, "has a key that is not greater than what comes before it")
+            return false
+        }
+        lowerBound = Array(key)
+        return true
+    }
+
+    // MARK: Leaves
+
+    private func visitLeaf(_ page: UInt64, _ bytes: LMDBBytes, _ header: LMDBPageHeader) throws {
+        for index in 0..<header.nodeCount {
+            let offset = nodeOffset(bytes, index)
+            let keyLength = Int(bytes.u16(offset + 6))
+            let flags = bytes.u16(offset + 4)
+            let valueLength = Int(bytes.u16(offset)) | Int(bytes.u16(offset + 2)) << 16
+            let isOverflow = flags & LMDBFileFormat.NodeFlag.overflow != 0
+            let valueOffset = offset + LMDBFileFormat.nodeHeaderLength + keyLength
+            let end = valueOffset + (isOverflow ? 8 : valueLength)
+            guard isNode(from: offset, to: end, header), isPossibleKey(length: keyLength) else {
+                return damage(page, "has a record that reaches outside of it or has an impossible key")
+            }
+            guard checkOrder(page, bytes.slice(offset + LMDBFileFormat.nodeHeaderLength, keyLength)) else { return }
+            entries += 1
+            guard checkFlags(page, flags) else { return }
+            if isOverflow {
+                let run = bytes.u64(valueOffset)
+                guard try visitOverflow(run, valueLength: valueLength, from: page) else { return }
+                if kind == .freeList { try visitFreeRecord(page, overflow: run, length: valueLength) }
+            } else if kind == .freeList {
+                checkFreeRecord(page, LMDBBytes(buffer: bytes.slice(valueOffset, valueLength)))
+            } else if flags & LMDBFileFormat.NodeFlag.tree != 0 {
+                guard valueLength == LMDBFileFormat.treeLength else {
+                    return damage(page, "describes a database in an impossible length")
+                }
+                namedTrees.append((page, LMDBTreeRecord(bytes, at: valueOffset)))
+            }
+        }
+        _ = checkOverlap(page)
+    }
+
+    private func checkFlags(_ page: UInt64, _ flags: UInt16) -> Bool {
+        switch flags {
+        case 0, LMDBFileFormat.NodeFlag.overflow:
+            return true
+        case LMDBFileFormat.NodeFlag.tree where kind == .main:
+            return true
+        default:
+            damage(page, "has a record of a kind that cannot be there")
+            return false
+        }
+    }
+
+    private func checkOrder(_ page: UInt64, _ key: UnsafeRawBufferPointer) -> Bool {
+        if let bound = lowerBound {
+            lowerBound = nil
+            guard bound.withUnsafeBytes({ !isBefore(key, $0) }) else {
+                damage(page, "has a key below the one that leads to it")
+                return false
+            }
+        }
+        // No key is empty, so the first one is greater than the empty start.
+        guard previousKey.withUnsafeBytes({ isBefore($0, key) }) else {
+            damage(page, "has a key that is not greater than the one before it")
+            return false
+        }
+        previousKey.replaceSubrange(0..<previousKey.count, with: key)
+        if kind == .freeList, UInt64(littleEndian: key.loadUnaligned(as: UInt64.self)) > file.header.current.transaction
+        {
+            damage(page, "lists pages freed by a transaction that has not happened")
+            return false
+        }
+        return true
+    }
+
+    // MARK: Overflow pages and the free list
+
+    private func visitOverflow(_ first: UInt64, valueLength: Int, from page: UInt64) throws -> Bool {
+        guard file.claim(first, as: .used, from: page) else { return false }
+        let bytes = try file.source.bytes(at: first * UInt64(pageSize), length: LMDBFileFormat.pageHeaderLength)
+        let (number, flags, pages) = bytes.withUnsafeBytes { buffer in
+            let bytes = LMDBBytes(buffer: buffer)
+            return (bytes.u64(0), bytes.u16(10), UInt64(bytes.u32(12)))
+        }
+        guard number == first, flags == LMDBFileFormat.PageFlag.overflow else {
+            damage(first, "is no overflow page, though a record says so")
+            return false
+        }
+        // A value that shrank within one transaction keeps its pages, so there may be more than it needs.
+        let needed = UInt64((LMDBFileFormat.pageHeaderLength - 1 + valueLength) / pageSize + 1)
+        guard pages >= needed, pages <= file.lastPage, first + pages <= file.header.wholePages else {
+            damage(first, "begins a value that does not fit its pages or the file")
+            return false
+        }
+        for page in first + 1..<first + pages where !file.claim(page, as: .used, from: first) { return false }
+        overflowPages += pages
+        return true
+    }
+
+    private func visitFreeRecord(_ page: UInt64, overflow: UInt64, length: Int) throws {
+        let offset = overflow * UInt64(pageSize) + UInt64(LMDBFileFormat.pageHeaderLength)
+        let record = try file.source.bytes(at: offset, length: length)
+        record.withUnsafeBytes { checkFreeRecord(page, LMDBBytes(buffer: $0)) }
+    }
+
+    /// A count, and so many page numbers, the greatest first. There may be room behind them.
+    private func checkFreeRecord(_ page: UInt64, _ record: LMDBBytes) {
+        let count = record.u64(0)
+        guard record.count >= 8, record.count % 8 == 0, count <= UInt64(record.count / 8 - 1) else {
+            return damage(page, "has a list of free pages that is longer than its record")
+        }
+        var previous = UInt64.max
+        for index in 0..<Int(count) {
+            let free = record.u64(8 + index * 8)
+            guard free < previous else { return damage(page, "has a list of free pages that is out of order") }
+            guard file.claim(free, as: .free, from: page) else { return }
+            previous = free
+        }
+    }
+
+    // MARK: Nodes
+
+    private func nodeOffset(_ bytes: LMDBBytes, _ index: Int) -> Int {
+        Int(bytes.u16(LMDBFileFormat.pageHeaderLength + index * 2))
+    }
+
+    private func isNode(from offset: Int, to end: Int, _ header: LMDBPageHeader) -> Bool {
+        guard offset >= header.upper, offset & 1 == 0, end <= pageSize else { return false }
+        guard offset + LMDBFileFormat.nodeHeaderLength <= end else { return false }
+        extents.append(UInt32(offset) << 16 | UInt32(end))
+        return true
+    }
+
+    private func isPossibleKey(length: Int) -> Bool {
+        kind == .freeList ? length == 8 : length >= 1 && length <= LMDBTransaction.maximumKeyLength
+    }
+
+    private func checkOverlap(_ page: UInt64) -> Bool {
+        extents.sort()
+        var previousEnd: UInt32 = 0
+        for extent in extents {
+            guard extent >> 16 >= previousEnd else {
+                damage(page, "has records that overlap")
+                return false
+            }
+            previousEnd = extent & 0xFFFF
+        }
+        return true
+    }
+
+    private func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard kind == .freeList else { return LMDBKeyOrder.isBefore(left, right) }
+        // Transaction numbers, in the machine's order; there is none before the first.
+        guard right.count == 8 else { return false }
+        guard left.count == 8 else { return true }
+        return left.loadUnaligned(as: UInt64.self) < right.loadUnaligned(as: UInt64.self)
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreLMDB
+
+@Suite("LMDB's check")
+struct LMDBCheckTests {
+    private let folder: LMDBWrapperTestFolder
+    private let path: String
+    private let habit = Habit(name: "Run", tagIDs: [])
+
+    init() throws {
+        folder = try LMDBWrapperTestFolder()
+        path = folder.path()
+        let store = try LMDBHabitStore(path: path)
+        try store.save(habit)
+        try store.insert(
+            (0..<30).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: habit.id) }
+        )
+        #expect(try store.check { _ in }.isEmpty)
+        store.close()
+    }
+
+    /// Changes the file past the engine.
+    private func tamper(
+        _ name: String,
+        _ body: (LMDBTransaction, LMDBDatabase, [(key: [UInt8], value: [UInt8])]) throws -> Void
+    ) throws {
+        let environment = try LMDBEnvironment.open(path: path, options: LMDBWrapperTestSample.options())
+        defer { environment.close() }
+        let database = try #require(try environment.openDatabases(names: [name], create: false).first)
+        try environment.withWrite { transaction in
+            var contents: [(key: [UInt8], value: [UInt8])] = []
+            try transaction.forEach(database) { record in
+                contents.append((Array(record.key), Array(record.value)))
+                return true
+            }
+            try body(transaction, database, contents)
+        }
+    }
+
+    private func findings(isReadOnly: Bool = false) throws -> [StoreFinding] {
+        let store = try LMDBHabitStore(path: path, options: .init(isReadOnly: isReadOnly))
+        defer { store.close() }
+        return try store.check { _ in }
+    }
+
+    private func expectKinds(_ kinds: [String]) throws {
+        for isReadOnly in [true, false] {
+            let found = try findings(isReadOnly: isReadOnly)
+            #expect(found.map(\.kind) == kinds)
+            #expect(found.allSatisfy { $0.severity == .damage })
+        }
+    }
+
+    @Test func anIndexEntryThatIsMissingIsFound() throws {
+        try tamper("Entry.date") { transaction, database, contents in
+            _ = try transaction.delete(database, contents[3].key)
+        }
+        try expectKinds(["indexEntryMissing"])
+        #expect(try findings()[0].entity == "Entry" && findings()[0].id != nil)
+    }
+
+    @Test func anIndexEntryThatNoRecordCallsForIsFound() throws {
+        try tamper("Entry.date") { transaction, database, contents in
+            var key = contents[3].key
+            key[4] ^= 1
+            try transaction.put(database, key, [])
+            key[key.count - 1] ^= 1
+            try transaction.put(database, key, [])
+            try transaction.put(database, [9], [])
+        }
+        try expectKinds(["indexEntryExtra", "indexEntryExtra", "indexEntryExtra"])
+    }
+
+    @Test func anIndexEntryInTheWrongPlaceIsMissingAndExtra() throws {
+        try tamper("Habit.name") { transaction, database, contents in
+            _ = try transaction.delete(database, contents[0].key)
+            var key = contents[0].key
+            key[1] ^= 1
+            try transaction.put(database, key, [])
+        }
+        try expectKinds(["indexEntryMissing", "indexEntryExtra"])
+    }
+
+    @Test func anIndexEntryWithAValueIsFound() throws {
+        try tamper("Habit.name") { transaction, database, contents in
+            try transaction.put(database, contents[0].key, [1])
+        }
+        try expectKinds(["indexEntryDamaged"])
+    }
+
+    @Test func aRecordThatChangedOrMovedIsFoundAndNotServed() throws {
+        try tamper("Habit") { transaction, database, contents in
+            var value = contents[0].value
+            value[40] ^= 4
+            try transaction.put(database, contents[0].key, value)
+        }
+        try expectKinds(["recordDamaged"])
+        let store = try LMDBHabitStore(path: path)
+        for read in [{ _ = try store.all(Habit.self) }, { _ = try store.model(Habit.self, id: self.habit.id) }] {
+            let error = #expect(throws: HabitStoreError.self) { try read() }
+            #expect(error?.code == .corrupt && error?.location.id == habit.id && error?.location.entity == "Habit")
+        }
+        store.close()
+        try tamper("Habit") { transaction, database, contents in
+            var value = contents[0].value
+            value[40] ^= 4
+            var key = contents[0].key
+            _ = try transaction.delete(database, key)
+            key[0] ^= 1
+            try transaction.put(database, key, value)
+        }
+        #expect(try findings().contains { $0.kind == "recordDamaged" })
+        let moved = try LMDBHabitStore(path: path)
+        let error = #expect(throws: HabitStoreError.self) { try moved.all(Habit.self) }
+        #expect(error?.code == .corrupt)
+        // The index still leads to where the record was.
+        let byName = FetchDescriptor<Habit>(filter: try FilterExpression(text: "name == \"Run\""))
+        #expect(throws: HabitStoreError.self) { try moved.fetch(byName) }
+    }
+
+    @Test func aHistoryThatContradictsItselfIsFoundAndNotServed() throws {
+        try tamper("history") { transaction, database, contents in
+            _ = try transaction.delete(database, contents[5].key)
+        }
+        #expect(try findings().map(\.kind).allSatisfy { $0 == "historyDamaged" })
+        #expect(try findings().isEmpty == false)
+        let store = try LMDBHabitStore(path: path)
+        let error = #expect(throws: HabitStoreError.self) { try store.fetchHistory(after: .zero) }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test func progressIsToldAndCanEndTheCheck() throws {
+        let store = try LMDBHabitStore(path: path)
+        var told: [Int] = []
+        _ = try store.check { told.append($0) }
+        #expect(told.contains(31))
+        #expect(throws: CancellationError.self) { try store.check { _ in throw CancellationError() } }
+        store.close()
+        let error = #expect(throws: HabitStoreError.self) { try store.check { _ in } }
+        #expect(error?.code == .closed)
+    }
+
+    @Test func aCheckBesideAWriterFindsNothing() async throws {
+        let store = try LMDBHabitStore(path: path)
+        let habit = habit
+        async let writing: Void = {
+            for round in 0..<150 {
+                try await store.write(author: nil) { transaction in
+                    for _ in 0..<20 { try transaction.insert(Entry(habitID: habit.id)) }
+                    if round % 3 == 2 { try transaction.pruneHistory(through: transaction.currentToken()) }
+                    let old = try transaction.fetchIdentifiers(FetchDescriptor<Entry>(fetchLimit: 15))
+                    for id in old { try transaction.delete(Entry.self, id: id) }
+                }
+            }
+        }()
+        for _ in 0..<20 { #expect(try store.core.engine.check { _ in }.isEmpty) }
+        try await writing
+        #expect(try store.check { _ in }.isEmpty)
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreLMDB
+
+@Suite("LMDB's engine")
+struct LMDBEngineTests {
+    private let folder: LMDBWrapperTestFolder
+
+    init() throws { folder = try LMDBWrapperTestFolder() }
+
+    private func code(_ body: () throws -> Void) -> HabitStoreError.Code? {
+        do {
+            try body()
+            return nil
+        } catch { return (error as? HabitStoreError)?.code }
+    }
+
+    @Test func aReadOnlyStoreIsReadAndNeverChanged() throws {
+        #expect(code { _ = try LMDBHabitStore(path: folder.path(), options: .init(isReadOnly: true)) } == .notFound)
+        #expect(code { _ = try LMDBHabitStore(path: folder.path(), options: .init(createsFile: false)) } == .notFound)
+        let writing = try LMDBHabitStore(path: folder.path())
+        let habit = Habit(name: "a")
+        try writing.save(habit)
+        writing.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        let store = try LMDBHabitStore(path: folder.path(), options: .init(isReadOnly: true))
+        #expect(try store.all(Habit.self) == [habit])
+        #expect(code { try store.save(Habit(name: "b")) } == .permissionDenied)
+        #expect(try store.check { _ in }.isEmpty)
+        try store.backup(to: folder.path("copy"))
+        store.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before)
+        #expect(try LMDBHabitStore(path: folder.path("copy")).all(Habit.self) == [habit])
+    }
+
+    @Test func closingTwiceIsAllowedAndEverythingAfterwardsSaysClosed() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        store.close()
+        store.close()
+        #expect(code { _ = try store.all(Habit.self) } == .closed)
+        #expect(code { try store.save(Habit(name: "a")) } == .closed)
+        #expect(code { try store.backup(to: folder.path("copy")) } == .closed)
+        #expect(code { _ = try store.check { _ in } } == .closed)
+    }
+
+    @Test func aReadInsideAWriteSeesTheStateBefore() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        try store.write { transaction in
+            try transaction.insert(HabitTag(name: "new"))
+            #expect(try store.all(HabitTag.self).isEmpty)
+            #expect(try transaction.all(HabitTag.self).map(\.name) == ["new"])
+            #expect(code { try store.save(HabitTag(name: "inner")) } == .unsupported)
+        }
+        #expect(try store.all(HabitTag.self).map(\.name) == ["new"])
+    }
+
+    @Test func aRecordUnderAnotherIdentifierIsRefusedBeforeItIsStored() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        let layout = HabitTag.entity.layout
+        let record = try EncodedRecord([.uuid(UUID()), .string("a")], layout: layout)
+        let found = code {
+            try store.core.engine.write { writer in
+                _ = try record.withView(layout) { try writer.insert(entity: 2, id: UUID(), record: $0) }
+            }
+        }
+        #expect(found == .internalInconsistency)
+        #expect(try store.all(HabitTag.self).isEmpty)
+    }
+
+    @Test func aPrunedHistoryIsGoneUpToTheTokenAndNoFurther() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        for round in 0..<30 { try store.insert((0..<100).map { HabitTag(name: "\(round)-\($0)") }) }
+        try store.pruneHistory(through: HistoryToken(rawValue: 20))
+        #expect(try store.fetchHistory(after: HistoryToken(rawValue: 20)).map(\.token.rawValue) == Array(21...30))
+        #expect(code { _ = try store.fetchHistory(after: HistoryToken(rawValue: 19)) } == .historyExpired)
+        #expect(try store.fetchHistory(after: HistoryToken(rawValue: 27)).first?.changes.count == 100)
+        try store.pruneHistory(through: HistoryToken(rawValue: 30))
+        #expect(try store.currentToken().rawValue == 30)
+        try store.save(HabitTag(name: "next"))
+        #expect(try store.fetchHistory(after: HistoryToken(rawValue: 30)).map(\.token.rawValue) == [31])
+        #expect(try store.check { _ in }.isEmpty)
+    }
+
+    @Test func aCountThatAnIndexGivesDecodesNothing() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        try store.insert((0..<10).map { Habit(name: "same", streak: $0) })
+        let environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBOptions(isReadOnly: false))
+        let database = try #require(try environment.openDatabases(names: ["Habit"], create: false).first)
+        try environment.withWrite { transaction in
+            var first: [UInt8] = []
+            try transaction.forEach(database) { record in
+                first = Array(record.key)
+                return false
+            }
+            try transaction.put(database, first, [1, 2, 3])
+        }
+        environment.close()
+        let same = FetchDescriptor<Habit>(filter: try FilterExpression(text: "name == \"same\""))
+        #expect(try store.fetchCount(same) == 10)
+        #expect(try store.fetchCount(FetchDescriptor<Habit>()) == 10)
+        #expect(code { _ = try store.fetch(same) } == .corrupt)
+    }
+
+    @Test func aWalkDoesNotMeetWhatIsWrittenDuringIt() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        try store.insert((0..<40).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: nil) })
+        var seen = 0
+        try store.write { transaction in
+            try transaction.enumerate(FetchDescriptor<Entry>(sortBy: [SortDescriptor(\.date)])) { entry in
+                seen += 1
+                var entry = entry
+                entry.date += 1_000_000
+                try transaction.save(entry)
+                try transaction.insert(Entry(date: entry.date, habitID: nil))
+                return seen < 1_000
+            }
+        }
+        #expect(seen == 40)
+        #expect(try store.fetchCount(FetchDescriptor<Entry>()) == 80)
+        #expect(try store.check { _ in }.isEmpty)
+    }
+}

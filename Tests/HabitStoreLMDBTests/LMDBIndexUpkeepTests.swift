@@ -1,0 +1,77 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreLMDB
+
+/// The same file, opened by versions of a program that declare other indexes.
+@Suite("LMDB indexes that a schema adds and drops")
+struct LMDBIndexUpkeepTests {
+    private typealias Ranked = LMDBItem<LMDBItemRanks>
+    private typealias Titled = LMDBItem<LMDBItemTitles>
+    private let folder: LMDBWrapperTestFolder
+
+    init() throws { folder = try LMDBWrapperTestFolder() }
+
+    private func open(_ schema: Schema, isReadOnly: Bool = false) throws -> LMDBHabitStore {
+        try LMDBHabitStore(path: folder.path(), schema: schema, options: .init(isReadOnly: isReadOnly))
+    }
+
+    private func filter(_ text: String) throws -> FilterExpression { try FilterExpression(text: text) }
+
+    @Test func anIndexThatIsNewIsBuiltFromTheRecords() throws {
+        let old = try open(Ranked.schema)
+        try old.insert((0..<50).map { Ranked(title: "t\($0 % 5)", rank: $0) })
+        old.close()
+        let new = try open(Titled.schema)
+        let descriptor = FetchDescriptor<Titled>(filter: try filter("title == \"t3\""))
+        #expect(try new.explain(descriptor).accessPath == "index Item(title)")
+        #expect(try new.fetchCount(descriptor) == 10)
+        #expect(try new.check { _ in }.isEmpty)
+    }
+
+    @Test func anIndexThatWasDroppedIsNotBelievedWhenItComesBack() throws {
+        var store = try open(Ranked.schema)
+        let kept = Ranked(title: "a", rank: 1)
+        try store.save(kept)
+        store.close()
+        store = try open(Titled.schema)
+        try store.save(Titled(id: kept.id, title: "a", rank: 2))
+        store.close()
+        store = try open(Ranked.schema)
+        #expect(try store.fetchCount(FetchDescriptor<Ranked>(filter: try filter("rank == 1"))) == 0)
+        #expect(try store.fetchCount(FetchDescriptor<Ranked>(filter: try filter("rank == 2"))) == 1)
+        #expect(try store.check { _ in }.isEmpty)
+    }
+
+    @Test func aReadOnlyStoreScansWhereAnIndexIsMissing() throws {
+        let writing = try open(Ranked.schema)
+        try writing.save(Ranked(title: "a", rank: 1))
+        writing.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        let reading = try open(Titled.schema, isReadOnly: true)
+        let descriptor = FetchDescriptor<Titled>(filter: try filter("title == \"a\""))
+        #expect(try reading.explain(descriptor).accessPath == "scan Item")
+        #expect(try reading.fetch(descriptor).map(\.rank) == [1])
+        let found = try reading.core.engine.read {
+            try $0.identifiers(entity: 0, attribute: 1, equalTo: .string("a"), limit: nil)
+        }
+        #expect(found.count == 1)
+        #expect(try reading.check { _ in }.isEmpty)
+        reading.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before, "the file was changed")
+    }
+
+    @Test func aWriterThatWouldPassAnIndexByIsRefused() throws {
+        let old = try open(Ranked.schema)
+        try old.save(Ranked(title: "a", rank: 1))
+        let new = try open(Titled.schema)
+        try new.save(Titled(title: "b", rank: 2))
+        #expect(throws: HabitStoreError.self) { try old.save(Ranked(title: "c", rank: 3)) }
+        // It still reads, without the index that is no longer kept.
+        let descriptor = FetchDescriptor<Ranked>(filter: try filter("rank == 2"))
+        #expect(try old.explain(descriptor).accessPath == "scan Item")
+        #expect(try old.fetchCount(descriptor) == 1)
+        #expect(try new.check { _ in }.isEmpty)
+    }
+}
