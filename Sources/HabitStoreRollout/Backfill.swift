@@ -1,0 +1,298 @@
+import Foundation
+import HabitStore
+
+/// Brings one store to another's records and history: from the beginning, from where an earlier run stopped, or from
+/// the token that it has reached.
+///
+/// Records are carried as they are, oddities included; identifiers and history tokens stay. The source may be written
+/// meanwhile: what changes behind the copy is applied again from the source's history at the end. Until then the
+/// destination's role is ``StoreRole/backfilling`` and nobody is served from it. A run that was killed goes on where
+/// its last chunk ended. Run again on equal stores it does nothing; a destination that is ahead, or holds other data,
+/// is refused and left as it is.
+public struct Backfill {
+    /// How far a run has come.
+    public struct Progress: Sendable {
+        /// Records copied so far.
+        public var done: Int
+        /// How many there are, as of the run's beginning.
+        public var total: Int
+    }
+
+    /// What a run did.
+    public struct Outcome: Sendable, Equatable, Codable {
+        /// The kinds of runs.
+        public enum Kind: String, Sendable, Codable {
+            /// The destination was already at the source's token.
+            case alreadyCurrent
+            /// The destination had the source's data up to an earlier token, and was caught up from the history.
+            case caughtUp
+            /// The records were copied.
+            case copied
+        }
+
+        /// What kind of run it was.
+        public var kind: Kind
+        /// Records written to the destination.
+        public var records: Int
+        /// History transactions written to the destination.
+        public var transactions: Int
+        /// The token that both stores have reached.
+        public var token: HistoryToken
+    }
+
+    /// Where a copy stands, kept in the destination with each chunk.
+    struct State: Codable, Equatable {
+        var lineage: UUID
+        /// The source's token when the copy began: what happened later may lie behind the copy.
+        var startToken: HistoryToken
+        var entity: Int
+        var lastID: UUID?
+        var records: Int
+    }
+
+    /// Records in one transaction of the destination.
+    public static let defaultChunk = 5_000
+
+    private let source: any ReplicableStore
+    private let destination: any ReplicableStore
+    private let chunk: Int
+    private let role: StoreRole
+
+    /// Prepares a copy.
+    ///
+    /// - Parameters:
+    ///   - chunk: how many records are written in one transaction.
+    ///   - role: what the destination may be used for when the copy is finished.
+    public init(
+        from source: any ReplicableStore,
+        to destination: any ReplicableStore,
+        chunk: Int = Backfill.defaultChunk,
+        role: StoreRole = .standby
+    ) {
+        self.source = source
+        self.destination = destination
+        self.chunk = max(1, chunk)
+        self.role = role
+    }
+
+    /// Copies.
+    ///
+    /// - Parameter progress: is told after each chunk; a throw stops the run, and a later one goes on from there.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` when the destination holds other data or newer ones.
+    public func run(progress: (Progress) throws -> Void = { _ in }) throws -> Outcome {
+        let (from, state, destinationInformation, isEmpty) = try inspect()
+        guard from.role != .backfilling else {
+            throw HabitStoreError(.unsupported, "the source is itself an unfinished copy; finish that first")
+        }
+        if let state {
+            guard state.lineage == from.lineage else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "the destination holds an unfinished copy of another store; delete it or choose another destination"
+                )
+            }
+            // What changed since the copy began can no longer be read from the history: begin again.
+            return try copy(state.startToken >= from.historyFloor ? state : try begin(from), progress)
+        }
+        if isEmpty, destinationInformation.lineage != from.lineage { return try copy(try begin(from), progress) }
+        guard destinationInformation.lineage == from.lineage else {
+            throw HabitStoreError(
+                .unsupported,
+                "the destination holds data of another origin, which a copy would overwrite; choose an empty one"
+            )
+        }
+        guard destinationInformation.token <= from.token else {
+            throw HabitStoreError(
+                .unsupported,
+                "the destination is at token \(destinationInformation.token), newer than the source's \(from.token); "
+                    + "nothing newer is overwritten"
+            )
+        }
+        if destinationInformation.token == from.token {
+            return Outcome(kind: .alreadyCurrent, records: 0, transactions: 0, token: from.token)
+        }
+        guard destinationInformation.token >= from.historyFloor else { return try copy(try begin(from), progress) }
+        return try catchUp(since: destinationInformation.token)
+    }
+
+    private func inspect() throws -> (StoreInformation, State?, StoreInformation, isEmpty: Bool) {
+        let from = try source.replicaRead { try $0.information() }
+        return try destination.replicaRead { replica in
+            let state = try replica.backfillState().map { try decode($0) }
+            let information = try replica.information()
+            let records = try destination.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
+            return (from, state, information, records == 0 && information.token == .zero)
+        }
+    }
+
+    // MARK: Copying
+
+    /// Empties the destination, should it hold anything, and marks it as unfinished.
+    private func begin(_ from: StoreInformation) throws -> State {
+        let state = State(lineage: from.lineage, startToken: from.token, entity: 0, lastID: nil, records: 0)
+        try destination.replicate { replica in
+            try replica.setRole(.backfilling, epoch: from.epoch)
+            try replica.setBackfillState(try encode(state))
+        }
+        for entity in destination.schema.entities.indices {
+            var isEmpty = false
+            while !isEmpty {
+                try destination.replicate { replica in
+                    var ids: [UUID] = []
+                    try replica.enumerate(entity: entity, after: nil) { id, _ in
+                        ids.append(id)
+                        return ids.count < chunk
+                    }
+                    for id in ids { try replica.remove(entity: entity, id: id) }
+                    isEmpty = ids.count < chunk
+                }
+            }
+        }
+        return state
+    }
+
+    private func copy(_ start: State, _ progress: (Progress) throws -> Void) throws -> Outcome {
+        var state = start
+        let total = try source.replicaRead { replica in
+            try source.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
+        }
+        while state.entity < source.schema.entities.count {
+            let records = try nextChunk(state)
+            if let last = records.last {
+                state.lastID = last.id
+                state.records += records.count
+            }
+            if records.count < chunk {
+                state.entity += 1
+                state.lastID = nil
+            }
+            let entity = records.count < chunk ? state.entity - 1 : state.entity
+            try destination.replicate { replica in
+                for (id, record) in records { try replica.put(entity: entity, id: id, record) }
+                try replica.setBackfillState(try encode(state))
+            }
+            try progress(Progress(done: min(state.records, total), total: total))
+        }
+        return try finish(state)
+    }
+
+    private func nextChunk(_ state: State) throws -> [(id: UUID, record: EncodedRecord)] {
+        try source.replicaRead { replica in
+            var records: [(id: UUID, record: EncodedRecord)] = []
+            try replica.enumerate(entity: state.entity, after: state.lastID) { id, record in
+                records.append((id, record))
+                return records.count < chunk
+            }
+            return records
+        }
+    }
+
+    /// Applies what changed since the copy began, takes over the history, and opens the destination, all in one
+    /// transaction.
+    private func finish(_ state: State) throws -> Outcome {
+        try source.replicaRead { from in
+            let information = try from.information()
+            guard state.startToken >= information.historyFloor else {
+                throw HabitStoreError(
+                    .historyExpired,
+                    "the source's history was pruned while it was copied; run the copy again"
+                )
+            }
+            return try destination.replicate { replica in
+                let applied = try apply(from, to: replica, since: state.startToken)
+                try replica.adopt(lineage: information.lineage, floor: information.historyFloor)
+                let transactions = try append(from, to: replica, since: information.historyFloor)
+                try replica.setRole(role, epoch: information.epoch)
+                try replica.setBackfillState(nil)
+                return Outcome(
+                    kind: .copied,
+                    records: state.records + applied,
+                    transactions: transactions,
+                    token: information.token
+                )
+            }
+        }
+    }
+
+    // MARK: Catching up
+
+    private func catchUp(since token: HistoryToken) throws -> Outcome {
+        try source.replicaRead { from in
+            let information = try from.information()
+            return try destination.replicate { replica in
+                guard try replica.information().token == token else {
+                    throw HabitStoreError(.busy, "the destination was written meanwhile; run the copy again")
+                }
+                let records = try apply(from, to: replica, since: token)
+                let transactions = try append(from, to: replica, since: token)
+                return Outcome(
+                    kind: .caughtUp,
+                    records: records,
+                    transactions: transactions,
+                    token: information.token
+                )
+            }
+        }
+    }
+
+    /// Gives every record that changed since a token its state at the source's moment.
+    private func apply(
+        _ from: any ReplicaSnapshot,
+        to replica: any ReplicaTransaction,
+        since token: HistoryToken
+    ) throws -> Int {
+        struct Key: Hashable {
+            let entity: String
+            let id: UUID
+        }
+        var seen: Set<Key> = []
+        try from.enumerateHistory(after: token) { transaction in
+            for change in transaction.changes {
+                guard seen.insert(Key(entity: change.entity, id: change.id)).inserted else { continue }
+                let entity = try source.schema.position(ofEntity: change.entity)
+                if let record = try from.record(entity: entity, id: change.id) {
+                    try replica.put(entity: entity, id: change.id, record)
+                } else {
+                    try replica.remove(entity: entity, id: change.id)
+                }
+            }
+            return true
+        }
+        return seen.count
+    }
+
+    private func append(
+        _ from: any ReplicaSnapshot,
+        to replica: any ReplicaTransaction,
+        since token: HistoryToken
+    ) throws -> Int {
+        var count = 0
+        try from.enumerateHistory(after: token) { transaction in
+            try replica.append(transaction)
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    // MARK: State
+
+    private func encode(_ state: State) throws -> String {
+        let encoder = JSONEncoder()
+        // Sorted, so that copying the same store twice writes the same bytes.
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(state), as: UTF8.self)
+    }
+
+    private func decode(_ text: String) throws -> State {
+        do {
+            return try JSONDecoder().decode(State.self, from: Data(text.utf8))
+        } catch {
+            throw HabitStoreError(
+                .corrupt,
+                "the state of the unfinished copy in the destination cannot be read; delete the destination",
+                underlying: error
+            )
+        }
+    }
+}

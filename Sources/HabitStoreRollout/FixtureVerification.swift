@@ -1,0 +1,206 @@
+import Foundation
+import HabitStore
+import ShadowVerifier
+
+/// Verifies every store in a folder of fixtures.
+///
+/// A fixture `NAME.sqlite` or `NAME.lmdb` with `NAME.expected.json` beside it is copied aside, backfilled into a fresh
+/// store of the other engine, and both are compared with one another and with the expected results. A
+/// `NAME.pair.json` names two stores and the differences that must be found between them, neither more nor fewer.
+/// The folder itself is only read.
+public struct FixtureVerification {
+    /// What came of one fixture.
+    public struct Result: Sendable, Codable {
+        /// The fixture's name.
+        public var name: String
+        /// What it is, for people.
+        public var description: String
+        /// Whether everything is as it must be.
+        public var passed: Bool
+        /// What is not, in sentences without the user's values.
+        public var problems: [String]
+        /// The comparison.
+        public var report: VerificationReport
+    }
+
+    private let directory: URL
+    private let queries: [QueryFile.Query]
+    private let showsValues: Bool
+
+    /// Prepares the verification of a folder.
+    ///
+    /// - Parameter queriesPath: the file of queries; nil takes `queries.json` in the folder.
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such folder, or no file of queries in it.
+    public init(directory: String, queriesPath: String? = nil, showsValues: Bool = false) throws {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory) else {
+            throw HabitStoreError(.notFound, "there is no folder of fixtures here", at: .init(path: directory))
+        }
+        guard isDirectory.boolValue else {
+            throw HabitStoreError(
+                .notAStore,
+                "this is a file; a folder of fixtures is expected",
+                at: .init(path: directory)
+            )
+        }
+        self.directory = URL(fileURLWithPath: directory, isDirectory: true)
+        queries = try QueryFile.load(path: queriesPath ?? self.directory.appendingPathComponent("queries.json").path)
+            .queries
+        self.showsValues = showsValues
+    }
+
+    /// The names of the fixtures, in the order in which they are verified.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is none, and when a store has no expectations beside it.
+    public func names() throws -> [String] {
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+        let described = files.compactMap { file in
+            [".expected.json", ".pair.json"].first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
+        }
+        let pairs = try files.filter { $0.hasSuffix(".pair.json") }.flatMap { file in
+            let pair = try PairExpectation.load(path: directory.appendingPathComponent(file).path)
+            return [pair.a, pair.b]
+        }
+        for file in files where ["sqlite", "lmdb"].contains((file as NSString).pathExtension) {
+            let name = (file as NSString).deletingPathExtension
+            guard described.contains(name) || pairs.contains(file) else {
+                throw HabitStoreError(
+                    .notFound,
+                    "the fixture has no \(name).expected.json beside it, so nothing says what is right",
+                    at: .init(path: directory.appendingPathComponent(file).path)
+                )
+            }
+        }
+        guard !described.isEmpty else {
+            throw HabitStoreError(.notFound, "there are no fixtures in this folder", at: .init(path: directory.path))
+        }
+        return described
+    }
+
+    /// Verifies one fixture.
+    ///
+    /// - Parameter progress: is told what is being done, and how far it is.
+    public func verify(_ name: String, progress: (String, Int, Int) throws -> Void = { _, _, _ in }) throws -> Result {
+        let aside = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: aside, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: aside) }
+        let pairPath = directory.appendingPathComponent("\(name).pair.json").path
+        if FileManager.default.fileExists(atPath: pairPath) {
+            return try verifyPair(name, try PairExpectation.load(path: pairPath), aside, progress)
+        }
+        return try verifyStore(name, aside, progress)
+    }
+
+    private func verifyStore(
+        _ name: String,
+        _ aside: URL,
+        _ progress: (String, Int, Int) throws -> Void
+    ) throws -> Result {
+        let expectations = try Expectations.load(
+            path: directory.appendingPathComponent("\(name).expected.json").path
+        )
+        guard
+            let engine = EngineName.allCases.first(where: { engine in
+                FileManager.default.fileExists(
+                    atPath: directory.appendingPathComponent("\(name).\(engine.rawValue)").path
+                )
+            })
+        else {
+            throw HabitStoreError(.notFound, "there are expected results but no store", at: .init(path: name))
+        }
+        let source = try copy("\(name).\(engine.rawValue)", to: aside).open(.readWrite)
+        defer { source.close() }
+        let copyPath = aside.appendingPathComponent("copy.\(engine.other.rawValue)").path
+        let target = try StoreAddress(engine.other, path: copyPath).open(.create)
+        defer { target.close() }
+        _ = try Backfill(from: source, to: target).run { try progress("copying", $0.done, $0.total) }
+        let report = try verifier(name, source, engine, target, engine.other, expectations).run {
+            try progress($0.level, $0.done, $0.total)
+        }
+        var problems = report.differences.map(\.message)
+        if let reason = report.reason { problems.append(reason) }
+        return Result(
+            name: name,
+            description: expectations.description,
+            passed: report.verdict == .match,
+            problems: problems,
+            report: report
+        )
+    }
+
+    private func verifyPair(
+        _ name: String,
+        _ pair: PairExpectation,
+        _ aside: URL,
+        _ progress: (String, Int, Int) throws -> Void
+    ) throws -> Result {
+        let addresses = (try copy(pair.a, to: aside), try copy(pair.b, to: aside))
+        let left = try addresses.0.open(.readWrite)
+        defer { left.close() }
+        let right = try addresses.1.open(.readWrite)
+        defer { right.close() }
+        let report = try verifier(name, left, addresses.0.engine, right, addresses.1.engine, nil).run {
+            try progress($0.level, $0.done, $0.total)
+        }
+        let found = Set(report.differences.map { PairExpectation.Difference($0) })
+        let expected = Set(pair.differences)
+        var problems = expected.subtracting(found).map { "not found: \($0.words)" }.sorted()
+        problems += found.subtracting(expected).map { "found but not written down: \($0.words)" }.sorted()
+        if let reason = report.reason { problems.append(reason) }
+        return Result(
+            name: name,
+            description: pair.description,
+            passed: problems.isEmpty,
+            problems: problems,
+            report: report
+        )
+    }
+
+    private func verifier(
+        _ name: String,
+        _ left: any UserStoreBackend,
+        _ leftEngine: EngineName,
+        _ right: any UserStoreBackend,
+        _ rightEngine: EngineName,
+        _ expectations: Expectations?
+    ) -> ShadowVerifier {
+        var options = VerificationOptions()
+        options.queries = queries
+        options.expectations = expectations
+        options.showsValues = showsValues
+        return ShadowVerifier(
+            .init(name: "\(name) (\(leftEngine.rawValue))", store: left),
+            .init(name: "\(name) (\(rightEngine.rawValue))", store: right),
+            options: options
+        )
+    }
+
+    /// Copies a store's files, its write-ahead log included.
+    private func copy(_ file: String, to aside: URL) throws -> StoreAddress {
+        for suffix in ["", "-wal"] {
+            let source = directory.appendingPathComponent(file + suffix)
+            guard suffix.isEmpty || FileManager.default.fileExists(atPath: source.path) else { continue }
+            do {
+                let target = aside.appendingPathComponent(file + suffix)
+                try FileManager.default.copyItem(at: source, to: target)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: target.path)
+            } catch {
+                throw HabitStoreError(
+                    .inputOutput,
+                    "the fixture cannot be copied aside",
+                    at: .init(path: source.path),
+                    underlying: error
+                )
+            }
+        }
+        return try StoreAddress(parsing: aside.appendingPathComponent(file).path)
+    }
+}
+
+extension PairExpectation.Difference {
+    /// The difference in words, without the user's values.
+    fileprivate var words: String {
+        if let query { return "query \"\(query)\"" }
+        return [kind?.rawValue, entity, attribute, id?.uuidString].compactMap { $0 }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+
+/// Where a store is and which engine it needs: `sqlite:PATH`, `lmdb:PATH`, or a path whose kind is recognised.
+public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
+    /// What a command may do to a store that it opens.
+    public enum Access: Sendable {
+        /// Nothing is written, and there must be a store.
+        case readOnly
+        /// There must be a store.
+        case readWrite
+        /// A store is made where there is none.
+        case create
+    }
+
+    /// The engine.
+    public let engine: EngineName
+    /// The file.
+    public let path: String
+
+    /// Names a store.
+    public init(_ engine: EngineName, path: String) {
+        self.engine = engine
+        self.path = path
+    }
+
+    /// `sqlite:PATH` or `lmdb:PATH`.
+    public var description: String { "\(engine.rawValue):\(path)" }
+
+    /// Reads an address.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a path without a prefix at which there is nothing, and
+    ///   ``HabitStoreError/Code/notAStore`` for one that holds neither kind.
+    public init(parsing text: String) throws {
+        for engine in EngineName.allCases where text.hasPrefix(engine.rawValue + ":") {
+            self.init(engine, path: String(text.dropFirst(engine.rawValue.count + 1)))
+            return
+        }
+        self.init(try Self.recognise(text), path: text)
+    }
+
+    /// Opens the store.
+    ///
+    /// - Throws: a typed error for everything that can be wrong with the file.
+    public func open(_ access: Access, schema: Schema = HabitSchema.current) throws -> any UserStoreBackend {
+        switch engine {
+        case .sqlite:
+            var options = SQLiteHabitStore.Options()
+            options.isReadOnly = access == .readOnly
+            options.createsFile = access == .create
+            return try SQLiteHabitStore(path: path, schema: schema, options: options)
+        case .lmdb:
+            var options = LMDBHabitStore.Options()
+            options.isReadOnly = access == .readOnly
+            options.createsFile = access == .create
+            return try LMDBHabitStore(path: path, schema: schema, options: options)
+        }
+    }
+
+    /// SQLite's header says so at the file's beginning; LMDB's magic number stands at byte 16 of its first page
+    /// (`MDB_MAGIC` behind the page header, in the byte order of the machine).
+    private static func recognise(_ path: String) throws -> EngineName {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw HabitStoreError(.notFound, "there is no store here", at: .init(path: path))
+        }
+        guard !isDirectory.boolValue else {
+            throw HabitStoreError(.notAStore, "this is a folder; name the store's file in it", at: .init(path: path))
+        }
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw HabitStoreError(.permissionDenied, "the file cannot be read", at: .init(path: path))
+        }
+        defer { try? file.close() }
+        let head: Data
+        do {
+            head = try file.read(upToCount: 32) ?? Data()
+        } catch {
+            throw HabitStoreError(.inputOutput, "the file cannot be read", at: .init(path: path), underlying: error)
+        }
+        if head.starts(with: Data("SQLite format 3\0".utf8)) { return .sqlite }
+        let magic = head.dropFirst(16).prefix(4)
+        if magic.count == 4, magic.withUnsafeBytes({ $0.loadUnaligned(as: UInt32.self) }) == 0xBEEF_C0DE {
+            return .lmdb
+        }
+        throw HabitStoreError(
+            .notAStore,
+            head.isEmpty ? "the file is empty" : "the file is neither a SQLite nor an LMDB store",
+            at: .init(path: path)
+        )
+    }
+}
+
+/// What the rollout needs of a store.
+public typealias UserStoreBackend = MaintainableStore & ReplicableStore

@@ -1,0 +1,107 @@
+import Foundation
+import HabitStore
+
+/// The folder of a user's stores under the root. No user id can name a folder outside of it, or another user's.
+///
+/// A name is the id in lower-case hexadecimal digits of its UTF-8 bytes, `u-616c696365` for `alice`: nothing in it means
+/// anything to a file system, and names differ whenever ids do, on file systems that ignore case or Unicode form too.
+/// An id of more than 100 bytes is named by its first 64 bytes in this form and 128 bits of XXH64 over all of it, so
+/// that the name fits into the 255 bytes that file systems give; the file `user` in the folder holds the id itself, and
+/// a folder whose `user` is another one is refused.
+public struct UserDirectory: Sendable, Hashable {
+    /// How long an id may be, in UTF-8 bytes.
+    public static let maximumBytes = 65_536
+    private static let plainBytes = 100
+    private static let prefixBytes = 64
+
+    /// The user's id.
+    public let user: String
+    /// The folder.
+    public let path: String
+
+    /// The folder of a user; it is not made yet.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an empty id or one that is too long.
+    public init(root: String, user: String) throws {
+        guard !user.isEmpty else {
+            throw HabitStoreError(.invalidValue, "the user id is empty; name a user with --user")
+        }
+        let bytes = Array(user.utf8)
+        guard bytes.count <= Self.maximumBytes else {
+            throw HabitStoreError(
+                .invalidValue,
+                "the user id has \(bytes.count) bytes; \(Self.maximumBytes) are the most"
+            )
+        }
+        let name =
+            bytes.count <= Self.plainBytes
+            ? "u-" + Self.hexadecimal(bytes)
+            : "h-" + Self.hexadecimal(bytes.prefix(Self.prefixBytes)) + "-" + Self.hexadecimal(Self.digest(bytes))
+        self.user = user
+        path =
+            URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").appendingPathComponent(name)
+            .path
+    }
+
+    /// The store of an engine.
+    func address(_ engine: EngineName) -> StoreAddress {
+        StoreAddress(engine, path: path + "/" + engine.fileName)
+    }
+
+    /// Makes the folder, for its owner only.
+    func make() throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw HabitStoreError(
+                .permissionDenied,
+                "the user's folder cannot be made; check the root's permissions and space",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    /// Writes down whose folder it is, or makes sure of it.
+    func claim() throws {
+        let file = URL(fileURLWithPath: path).appendingPathComponent("user")
+        if let owner = FileManager.default.contents(atPath: file.path) {
+            guard owner == Data(user.utf8) else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "this folder belongs to another user whose id has the same digest",
+                    at: .init(path: path)
+                )
+            }
+            return
+        }
+        do {
+            try Data(user.utf8).write(to: file, options: .atomic)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        } catch {
+            throw HabitStoreError(
+                .permissionDenied,
+                "the user's folder cannot be written; check the root's permissions and space",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    private static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.withUnsafeBytes { bytes in
+            [0, 1].flatMap { seed in
+                withUnsafeBytes(of: XXHash64.hash(bytes, seed: seed).bigEndian) { Array($0) }
+            }
+        }
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef")
+        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    }
+}

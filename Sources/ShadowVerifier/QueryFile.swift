@@ -1,0 +1,152 @@
+import Foundation
+import HabitStore
+
+/// A file of named queries that the verifier runs on both stores.
+///
+/// ```json
+/// {"queries": [{"name": "heroes", "entity": "Habit", "filter": "streak >= 7", "sort": ["-streak", "name"], "limit": 10}]}
+/// ```
+public struct QueryFile: Sendable, Codable, Equatable {
+    /// One query.
+    public struct Query: Sendable, Codable, Equatable {
+        /// Its name in reports.
+        public var name: String
+        /// The entity.
+        public var entity: String
+        /// The filter in its text form; none for all records.
+        public var filter: String?
+        /// The attributes to sort by, with `-` before those that descend.
+        public var sort: [String]?
+        /// How many records at most.
+        public var limit: Int?
+        /// How many are passed over first.
+        public var offset: Int?
+
+        /// Makes a query.
+        public init(
+            name: String,
+            entity: String,
+            filter: String? = nil,
+            sort: [String]? = nil,
+            limit: Int? = nil,
+            offset: Int? = nil
+        ) {
+            self.name = name
+            self.entity = entity
+            self.filter = filter
+            self.sort = sort
+            self.limit = limit
+            self.offset = offset
+        }
+
+        /// The query with its filter parsed.
+        ///
+        /// - Throws: ``HabitStoreError/Code/invalidQuery`` with the query's name and the column.
+        public func recordQuery() throws -> RecordQuery {
+            do {
+                return RecordQuery(
+                    entity: entity,
+                    filter: try FilterExpression(text: filter ?? ""),
+                    sort: (sort ?? []).map { key in
+                        key.hasPrefix("-") ? .init(String(key.dropFirst()), ascending: false) : .init(key)
+                    },
+                    limit: limit,
+                    offset: offset ?? 0
+                )
+            } catch let error as HabitStoreError {
+                throw named(error)
+            }
+        }
+
+        /// - Throws: ``HabitStoreError/Code/unknownEntity``, ``HabitStoreError/Code/unknownAttribute`` or
+        ///   ``HabitStoreError/Code/invalidQuery`` when the query asks for something that no store of the schema has.
+        func validate(for schema: Schema) throws {
+            let query = try recordQuery()
+            do {
+                _ = try query.bound(to: schema)
+            } catch let error as HabitStoreError {
+                throw named(error)
+            }
+        }
+
+        private func named(_ error: HabitStoreError) -> HabitStoreError {
+            HabitStoreError(
+                error.code,
+                "query \"\(name)\": \(error.message)",
+                at: error.location,
+                detail: error.detail,
+                underlying: error.underlying
+            )
+        }
+    }
+
+    /// The queries, in the order in which they are run.
+    public var queries: [Query]
+
+    /// Makes a file of queries.
+    public init(queries: [Query]) { self.queries = queries }
+
+    /// Reads a file of queries.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound``, ``HabitStoreError/Code/inputOutput`` or
+    ///   ``HabitStoreError/Code/invalidQuery`` with what is wrong and where.
+    public static func load(path: String) throws -> QueryFile {
+        let file: QueryFile = try JSONFile.load(path: path, what: "a file of queries")
+        var names: Set<String> = []
+        for query in file.queries {
+            guard names.insert(query.name).inserted else {
+                throw HabitStoreError(.invalidQuery, "two queries are named \"\(query.name)\"", at: .init(path: path))
+            }
+            do {
+                _ = try query.recordQuery()
+            } catch let error as HabitStoreError {
+                var location = error.location
+                location.path = path
+                throw HabitStoreError(error.code, error.message, at: location)
+            }
+        }
+        return file
+    }
+}
+
+/// Reads the JSON files that come with a verification.
+enum JSONFile {
+    static func load<T: Decodable>(path: String, what: String) throws -> T {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw HabitStoreError(.notFound, "there is no file here; \(what) is expected", at: .init(path: path))
+        }
+        guard !isDirectory.boolValue else {
+            throw HabitStoreError(.notAStore, "this is a folder; \(what) is expected", at: .init(path: path))
+        }
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw HabitStoreError(.inputOutput, "it cannot be read", at: .init(path: path), underlying: error)
+        }
+        do {
+            return try JSONDecoder().decode(T.self, from: data)
+        } catch {
+            throw HabitStoreError(
+                .invalidQuery,
+                "this is not \(what): \(reason(error))",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        let context: DecodingError.Context
+        switch error {
+        case .keyNotFound(_, let found), .typeMismatch(_, let found), .valueNotFound(_, let found),
+            .dataCorrupted(let found):
+            context = found
+        @unknown default: return "\(error)"
+        }
+        let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+        return path.isEmpty ? context.debugDescription : "at \(path.drop { $0 == "." }): \(context.debugDescription)"
+    }
+}

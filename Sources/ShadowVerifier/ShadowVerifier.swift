@@ -1,0 +1,108 @@
+import Foundation
+import HabitStore
+
+/// Compares two stores: counts, relationships, contents, and the results of queries.
+///
+/// Both are read from one snapshot each, at the same token of their common history; stores without a common history
+/// are compared as they are. An oddity of the data that both share is an anomaly and no difference.
+public struct ShadowVerifier {
+    /// A store and the name under which the report speaks of it.
+    public struct Side {
+        let name: String
+        let store: any MaintainableStore
+
+        /// Names a store.
+        public init(name: String, store: any MaintainableStore) {
+            self.name = name
+            self.store = store
+        }
+    }
+
+    private let a: Side
+    private let b: Side
+    private let options: VerificationOptions
+
+    /// Prepares a comparison.
+    public init(_ a: Side, _ b: Side, options: VerificationOptions = VerificationOptions()) {
+        self.a = a
+        self.b = b
+        self.options = options
+    }
+
+    /// How far a comparison has come.
+    public struct Progress: Sendable {
+        /// What is being compared.
+        public var level: String
+        /// Records or queries compared so far, in all levels.
+        public var done: Int
+        /// How many there will be; a close estimate.
+        public var total: Int
+    }
+
+    /// Compares.
+    ///
+    /// - Parameter progress: is told now and then how far it is; a throw ends the comparison.
+    /// - Throws: what reading the stores throws; a difference is no error.
+    public func run(progress: (Progress) throws -> Void = { _ in }) throws -> VerificationReport {
+        guard a.store.schema.entities.map(\.name) == b.store.schema.entities.map(\.name) else {
+            throw HabitStoreError(.schemaMismatch, "the two stores have different schemas and cannot be compared")
+        }
+        // A query that asks for something which no store has would fail alike in both, and pass for equal.
+        for query in options.queries { try query.validate(for: a.store.schema) }
+        var attempt = 1
+        while true {
+            let report = try a.store.read { transactionA in
+                try b.store.read { transactionB in
+                    try compare(transactionA, transactionB, isLastTry: attempt >= options.tokenTries, progress)
+                }
+            }
+            if let report { return report }
+            attempt += 1
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+    }
+
+    /// - Returns: nil when the tokens differ and another try may help.
+    private func compare(
+        _ transactionA: any ReadTransaction,
+        _ transactionB: any ReadTransaction,
+        isLastTry: Bool,
+        _ progress: (Progress) throws -> Void
+    ) throws -> VerificationReport? {
+        let sides = (try side(a, transactionA), try side(b, transactionB))
+        var report = VerificationReport(verdict: .match, a: sides.0, b: sides.1)
+        let (left, right) = (sides.0.information, sides.1.information)
+        if left.lineage == right.lineage, left.token != right.token {
+            guard isLastTry else { return nil }
+            report.verdict = .skewed
+            report.reason =
+                "\(a.name) is at token \(left.token) and \(b.name) at token \(right.token) of the same history: "
+                + "bring the one behind up to date with `habitstore copy`, then verify again"
+            return report
+        }
+        if left.lineage == right.lineage {
+            report.notCompared.append("history: the tokens are equal; the transactions before them are not compared")
+        } else {
+            report.notCompared.append(
+                "history: the stores do not descend from one another, so tokens mean nothing here"
+            )
+        }
+        var comparison = Comparison(
+            transactions: (transactionA, transactionB),
+            stores: (a, b),
+            schema: a.store.schema,
+            options: options,
+            report: report
+        )
+        try comparison.run(progress)
+        return comparison.report
+    }
+
+    private func side(_ side: Side, _ transaction: any ReadTransaction) throws -> VerificationReport.Side {
+        var counts: [String: Int] = [:]
+        for entity in side.store.schema.entities {
+            counts[entity.name] = try transaction.countRecords(RecordQuery(entity: entity.name))
+        }
+        return VerificationReport.Side(name: side.name, information: try transaction.information(), counts: counts)
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A copy has everything that its source has, whatever happens while it is made.
+struct BackfillTests {
+    private struct Stop: Error {}
+
+    private func filled(entries: Int = 20) throws -> InMemoryHabitStore {
+        let store = try InMemoryHabitStore()
+        try SampleRecords.fill(store, entries: entries)
+        return store
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func aCopyHasTheRecordsTheHistoryAndTheTokens(engine: EngineName) throws {
+        let folder = try TemporaryFolder()
+        let source = try StoreAddress(engine, path: folder.path("a")).open(.create)
+        try SampleRecords.fill(source)
+        let copy = try StoreAddress(engine.other, path: folder.path("b")).open(.create)
+        let outcome = try Backfill(from: source, to: copy, chunk: 6).run()
+        #expect(outcome == .init(kind: .copied, records: 23, transactions: 4, token: HistoryToken(rawValue: 4)))
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+        #expect(try copy.fetchHistory(after: .zero) == source.fetchHistory(after: .zero))
+        #expect(try copy.information().lineage == source.information().lineage)
+        #expect(try copy.information().storeID != source.information().storeID)
+        #expect(try copy.information().role == .standby)
+        source.close()
+        copy.close()
+    }
+
+    @Test(arguments: [0, 3, 20])
+    func runAgainItDoesNothing(entries: Int) throws {
+        let (source, copy) = (try filled(entries: entries), try InMemoryHabitStore())
+        _ = try Backfill(from: source, to: copy).run()
+        let again = try Backfill(from: source, to: copy).run()
+        #expect(again.kind == .alreadyCurrent)
+        #expect(again.records == 0)
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+    }
+
+    /// An empty store was copied again and again, each time with a new round of bookkeeping.
+    @Test func anEmptyStoreIsCopiedOnce() throws {
+        let (source, copy) = (try InMemoryHabitStore(), try InMemoryHabitStore())
+        #expect(try Backfill(from: source, to: copy).run().kind == .copied)
+        #expect(try copy.information().role == .standby)
+        #expect(try Backfill(from: source, to: copy).run().kind == .alreadyCurrent)
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 20, 23, 24, 5_000])
+    func theSizeOfAChunkChangesNothing(chunk: Int) throws {
+        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        var last: Backfill.Progress?
+        let outcome = try Backfill(from: source, to: copy, chunk: chunk).run { last = $0 }
+        #expect(outcome.records == 23)
+        #expect(last?.done == 23)
+        #expect(last?.total == 23)
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+    }
+
+    @Test func aCopyThatIsBehindIsCaughtUpFromTheHistory() throws {
+        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        _ = try Backfill(from: source, to: copy).run()
+        try source.write(author: "later") { transaction in
+            try transaction.insert(SampleRecords.entry(300))
+            try transaction.save(SampleRecords.entry(100, note: "changed"))
+            try transaction.delete(SampleRecords.entry(101))
+        }
+        try source.delete(SampleRecords.entry(300))
+        let outcome = try Backfill(from: source, to: copy).run()
+        #expect(outcome == .init(kind: .caughtUp, records: 3, transactions: 2, token: HistoryToken(rawValue: 6)))
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+        #expect(try copy.fetchHistory(after: .zero) == source.fetchHistory(after: .zero))
+    }
+
+    @Test(arguments: 1...8)
+    func aRunThatWasStoppedGoesOnWhereItEnded(stoppedAt: Int) throws {
+        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        var steps = 0
+        #expect(throws: Stop.self) {
+            _ = try Backfill(from: source, to: copy, chunk: 4).run { _ in
+                steps += 1
+                if steps == stoppedAt { throw Stop() }
+            }
+        }
+        let done = try copy.replicaRead { replica in
+            try copy.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
+        }
+        // Nobody is served from an unfinished copy.
+        let refusal = #expect(throws: HabitStoreError.self) { _ = try copy.all(Habit.self) }
+        #expect(refusal?.code == .notAuthoritative)
+        var first: Backfill.Progress?
+        let outcome = try Backfill(from: source, to: copy, chunk: 4).run { first = first ?? $0 }
+        #expect(outcome.records == 23)
+        if let first { #expect(first.done >= done) }
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+    }
+
+    @Test func whatIsWrittenMeanwhileIsInTheCopy() throws {
+        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        var step = 0
+        _ = try Backfill(from: source, to: copy, chunk: 3).run { _ in
+            step += 1
+            try source.write(author: "meanwhile") { transaction in
+                // Before and behind the copy, changed and deleted on both sides of it.
+                try transaction.insert(SampleRecords.entry(10 + step))
+                try transaction.insert(SampleRecords.entry(400 + step))
+                try transaction.save(SampleRecords.entry(102, note: "step \(step)"))
+                try transaction.save(SampleRecords.entry(118, note: "step \(step)"))
+                if step == 4 { try transaction.delete(SampleRecords.entry(101)) }
+                if step == 5 { try transaction.delete(SampleRecords.entry(119)) }
+            }
+        }
+        #expect(step >= 8)
+        // The last writes came behind the end of the copy.
+        _ = try Backfill(from: source, to: copy).run()
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+        #expect(try copy.fetchHistory(after: .zero) == source.fetchHistory(after: .zero))
+    }
+
+    @Test func oddDataIsCarriedAsItIs() throws {
+        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        let layout = Entry.entity.layout
+        let dangling = try EncodedRecord(
+            [
+                .uuid(SampleRecords.id(900)), .date(SampleRecords.referenceDate), .string(""), .null,
+                .uuid(SampleRecords.id(901)),
+            ],
+            layout: layout
+        )
+        let twin = try EncodedRecord([.uuid(SampleRecords.id(902)), .string("sport")], layout: Tag.entity.layout)
+        try source.replicate { replica in
+            try replica.put(entity: 1, id: SampleRecords.id(900), dangling)
+            try replica.put(entity: 2, id: SampleRecords.id(902), twin)
+        }
+        _ = try Backfill(from: source, to: copy).run()
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+        #expect(try copy.replicaRead { try $0.record(entity: 1, id: SampleRecords.id(900)) } == dangling)
+        #expect(try Set(copy.check { _ in }.map(\.kind)) == ["danglingReference", "duplicateUniqueValue"])
+    }
+}

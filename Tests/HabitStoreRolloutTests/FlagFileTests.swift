@@ -1,0 +1,79 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A flag file that is missing, broken or strange moves nobody, and says why.
+struct FlagFileTests {
+    private func openWithFlags(_ change: (UserStoresFixture) throws -> Void) throws -> (OpenedStore, UserStoresFixture)
+    {
+        let fixture = try UserStoresFixture(.lmdb)
+        try fixture.with { try SampleRecords.fill($0.store) }
+        try change(fixture)
+        let opened = try fixture.stores.open("alice")
+        #expect(opened.engine == .lmdb)
+        #expect(opened.wanted == nil)
+        #expect(try opened.store.all(Entry.self).count == 20)
+        try opened.store.save(Habit(name: "still takes writes"))
+        opened.store.close()
+        return (opened, fixture)
+    }
+
+    @Test func aMissingFlagFile() throws {
+        let (opened, _) = try openWithFlags { try FileManager.default.removeItem(atPath: $0.flags) }
+        #expect(opened.notes.count == 1)
+        #expect(opened.notes.first?.contains("there is no flag file") == true)
+    }
+
+    @Test func aFolderInPlaceOfTheFlagFile() throws {
+        let (opened, _) = try openWithFlags { fixture in
+            try FileManager.default.removeItem(atPath: fixture.flags)
+            try FileManager.default.createDirectory(atPath: fixture.flags, withIntermediateDirectories: false)
+        }
+        #expect(opened.notes.count == 1)
+    }
+
+    @Test func aMalformedFlagFileIsNamedWithItsLine() throws {
+        let (opened, fixture) = try openWithFlags { try $0.writeFlags("{\n  \"flags\": {\n    oops\n") }
+        #expect(opened.notes.count == 1)
+        #expect(opened.notes.first?.contains("\(fixture.flags):3") == true)
+    }
+
+    @Test func aFlagFileWithoutTheFlag() throws {
+        let (opened, _) = try openWithFlags { try $0.writeFlags(#"{"flags": {}}"#) }
+        #expect(opened.notes.count == 1)
+        #expect(opened.notes.first?.contains(UserStores.backendFlag) == true)
+    }
+
+    @Test(arguments: [#"{"v": "oracle"}"#, #"{"v": "SQLite"}"#, #"{"v": ""}"#, #"{"v": true}"#, #"{"v": 1}"#])
+    func aValueThatIsNoEngine(variants: String) throws {
+        let (opened, _) = try openWithFlags { try $0.wantValue(variants, state: "ENABLED") }
+        #expect(opened.notes.count == 1)
+        #expect(opened.notes.first?.contains("is no engine") == true)
+    }
+
+    @Test func aFlagThatIsSwitchedOffMovesNobody() throws {
+        let (opened, _) = try openWithFlags { try $0.wantValue(#"{"v": "sqlite"}"#, state: "DISABLED") }
+        #expect(opened.notes.isEmpty)
+    }
+
+    @Test func aUserWhomARuleNamesIsMovedAndNobodyElse() throws {
+        let fixture = try UserStoresFixture(.sqlite)
+        for user in ["alice", "bob"] { try fixture.with(user) { try SampleRecords.fill($0.store) } }
+        try fixture.writeFlags(
+            """
+            {"flags": {"habit-store-backend": {
+              "state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "sqlite",
+              "targeting": {"if": [{"==": [{"var": "targetingKey"}, "bob"]}, "lmdb", "sqlite"]}
+            }}}
+            """
+        )
+        try fixture.with("alice") { #expect($0.engine == .sqlite) }
+        try fixture.with("bob") { opened in
+            let entries = try opened.store.all(Entry.self)
+            #expect(opened.engine == .lmdb)
+            #expect(entries.count == 20)
+        }
+    }
+}

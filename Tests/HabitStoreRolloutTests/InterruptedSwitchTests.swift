@@ -1,0 +1,198 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A switch that ends in the middle of any step leaves the user on a store that is current and takes writes.
+struct InterruptedSwitchTests {
+    private struct Stop: Error {}
+
+    /// A user with data on `engine`, whom the flag file wants on the other one.
+    private func fixture(on engine: EngineName) throws -> UserStoresFixture {
+        let fixture = try UserStoresFixture(engine)
+        try fixture.with { try SampleRecords.fill($0.store) }
+        return fixture
+    }
+
+    /// Everything is there, writes are taken, and the next switch succeeds.
+    private func expectIntact(
+        _ fixture: UserStoresFixture,
+        on engine: EngineName,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        try fixture.want(engine)
+        try fixture.with { opened in
+            #expect(opened.engine == engine, sourceLocation: sourceLocation)
+            #expect(try opened.store.all(Entry.self).count == 20, sourceLocation: sourceLocation)
+            try opened.store.save(Habit(id: SampleRecords.id(60), name: "After"))
+        }
+        try fixture.want(engine.other)
+        try fixture.with { opened in
+            let (entries, added) = try opened.store.read { transaction in
+                (try transaction.all(Entry.self), try transaction.model(Habit.self, id: SampleRecords.id(60)))
+            }
+            #expect(opened.engine == engine.other, "\(opened.notes)", sourceLocation: sourceLocation)
+            #expect(entries.count == 20, sourceLocation: sourceLocation)
+            #expect(added?.name == "After", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// The new file was made and nothing more: it passed for the authoritative store, as any new file does, and a user
+    /// of the engine that was looked at second was shown the empty one.
+    @Test(arguments: EngineName.allCases)
+    func killedRightAfterTheOtherFileWasMade(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.address(engine.other).open(.create).close()
+        #expect(try fixture.stores.currentAddress(of: "alice").engine == engine)
+        try expectIntact(fixture, on: engine)
+    }
+
+    /// The same for a user whose store is from before epochs were counted.
+    @Test(arguments: EngineName.allCases)
+    func killedRightAfterTheOtherFileWasMadeForAStoreInEpochZero(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.setRole(engine, .authoritative, epoch: 0)
+        try fixture.address(engine.other).open(.create).close()
+        try expectIntact(fixture, on: engine)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func killedInTheMiddleOfTheCopy(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.file(engine) { source in
+            let target = try fixture.address(engine.other).open(.create)
+            defer { target.close() }
+            #expect(throws: Stop.self) {
+                _ = try Backfill(from: source, to: target, chunk: 5).run { if $0.done > 6 { throw Stop() } }
+            }
+        }
+        #expect(try fixture.information(engine.other).role == .backfilling)
+        try expectIntact(fixture, on: engine)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func killedWhileTheCurrentStoreWasSealed(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.file(engine) { source in
+            let target = try fixture.address(engine.other).open(.create)
+            defer { target.close() }
+            _ = try Backfill(from: source, to: target).run()
+        }
+        try fixture.setRole(engine, .sealed, epoch: 1)
+        #expect(try fixture.stores.currentAddress(of: "alice").engine == engine)
+        try expectIntact(fixture, on: engine)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func killedAfterTheRoleWasHandedOver(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.file(engine) { source in
+            let target = try fixture.address(engine.other).open(.create)
+            defer { target.close() }
+            _ = try Backfill(from: source, to: target).run()
+        }
+        try fixture.setRole(engine, .sealed, epoch: 1)
+        try fixture.setRole(engine.other, .authoritative, epoch: 2)
+        #expect(try fixture.stores.currentAddress(of: "alice").engine == engine.other)
+        try expectIntact(fixture, on: engine.other)
+        #expect(try fixture.information(engine).role == .authoritative)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func aStandbyIsNeverServedInPlaceOfAMissingStore(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.want(engine.other)
+        try fixture.with { try $0.store.save(Habit(name: "newer")) }
+        let current = try fixture.address(engine.other).path
+        let all = try FileManager.default.contentsOfDirectory(atPath: fixture.directory().path)
+        for file in all where file.hasPrefix(URL(fileURLWithPath: current).lastPathComponent) {
+            try FileManager.default.removeItem(atPath: fixture.directory().path + "/" + file)
+        }
+        for wanted in EngineName.allCases {
+            try fixture.want(wanted)
+            let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores.open("alice") }
+            #expect(error?.code == .notAuthoritative)
+        }
+        #expect(!FileManager.default.fileExists(atPath: current))
+        #expect(try fixture.information(engine).role == .standby)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func aStandbyIsNeverServedInPlaceOfADamagedStore(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.want(engine.other)
+        try fixture.with { try $0.store.save(Habit(name: "newer")) }
+        try Data(repeating: 0x5A, count: 50_000).write(to: URL(fileURLWithPath: try fixture.address(engine.other).path))
+        let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores.open("alice") }
+        #expect([.corrupt, .notAStore].contains(error?.code))
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func whereTheOtherFileIsNoStoreTheUserStaysAndIsToldWhy(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        let garbage = Data(repeating: 0x5A, count: 50_000)
+        let path = try fixture.address(engine.other).path
+        try garbage.write(to: URL(fileURLWithPath: path))
+        try fixture.want(engine.other)
+        try fixture.with { opened in
+            #expect(opened.engine == engine)
+            #expect(opened.notes.count == 1)
+            #expect(opened.notes.first?.hasPrefix("stays on \(engine.rawValue): ") == true)
+            #expect(try opened.store.all(Entry.self).count == 20)
+            try opened.store.save(Habit(name: "still takes writes"))
+        }
+        #expect(FileManager.default.contents(atPath: path) == garbage)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func whereTheVerificationFindsADifferenceTheUserStaysAndIsToldWhy(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.want(engine.other)
+        try fixture.with { _ in }
+        try fixture.want(engine)
+        try fixture.with { _ in }
+        // The standby is at the same token, and an entry in it has another note.
+        let entry = SampleRecords.entry(100)
+        let record = try EncodedRecord(
+            [.uuid(entry.id), .date(entry.date), .string("other"), .null, .uuid(SampleRecords.id(2))],
+            layout: Entry.entity.layout
+        )
+        try fixture.file(engine.other) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
+        try fixture.want(engine.other)
+        try fixture.with { opened in
+            #expect(opened.engine == engine)
+            #expect(opened.notes.first?.contains("1 differences") == true)
+            #expect(try opened.store.model(Entry.self, id: entry.id)?.note == nil)
+            try opened.store.save(Habit(name: "still takes writes"))
+        }
+        #expect(try fixture.information(engine).role == .authoritative)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func dataOfAnotherOriginBesideItIsNotOverwritten(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        let foreign = try fixture.address(engine.other).open(.create)
+        try foreign.save(Habit(name: "foreign"))
+        foreign.close()
+        try fixture.want(engine.other)
+        try fixture.with { opened in
+            #expect(opened.engine == engine)
+            #expect(opened.notes.first?.contains("another origin") == true)
+        }
+        #expect(try fixture.file(engine.other) { try fixture.names($0) } == ["foreign"])
+    }
+
+    @Test func aSwitchByAnotherProcessIsSeenInsideTheTransaction() throws {
+        let fixture = try fixture(on: .sqlite)
+        let pair = UserStorePair(directory: try fixture.directory(), schema: HabitSchema.current)
+        let current = try #require(try pair.openCurrent())
+        defer { current.store.close() }
+        try current.store.replicate { try $0.setRole(.authoritative, epoch: current.epoch + 2) }
+        let error = #expect(throws: HabitStoreError.self) {
+            _ = try pair.switchEngine(from: current, to: .lmdb, queries: []) { _, _, _ in }
+        }
+        #expect(error?.code == .notAuthoritative)
+        #expect(try current.store.information().role == .authoritative)
+    }
+}

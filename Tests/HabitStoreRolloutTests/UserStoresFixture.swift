@@ -1,0 +1,65 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+
+@testable import HabitStoreRollout
+
+/// A root with a flag file, for tests of switching.
+struct UserStoresFixture {
+    let folder: TemporaryFolder
+    let flags: String
+    let root: String
+
+    init(_ engine: EngineName) throws {
+        folder = try TemporaryFolder()
+        flags = folder.path("flags.json")
+        root = folder.path("root")
+        try want(engine)
+    }
+
+    var stores: UserStores { UserStores(root: root, flags: flags) }
+
+    /// Sets the engine that the flag file names for everybody.
+    func want(_ engine: EngineName) throws { try wantValue(#"{"v": "\#(engine.rawValue)"}"#, state: "ENABLED") }
+
+    func wantValue(_ variants: String, state: String) throws {
+        try writeFlags(
+            """
+            {"flags": {"habit-store-backend": {"state": "\(state)", "variants": \(variants), "defaultVariant": "v"}}}
+            """
+        )
+    }
+
+    func writeFlags(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: flags)) }
+
+    func directory(_ user: String = "alice") throws -> UserDirectory { try UserDirectory(root: root, user: user) }
+
+    func address(_ engine: EngineName, _ user: String = "alice") throws -> StoreAddress {
+        try directory(user).address(engine)
+    }
+
+    /// Opens a user's store, hands it to `body`, and closes it.
+    @discardableResult
+    func with<R>(_ user: String = "alice", _ body: (OpenedStore) throws -> R) throws -> R {
+        let opened = try stores.open(user)
+        defer { opened.store.close() }
+        return try body(opened)
+    }
+
+    /// Opens one of the user's files as it is, hands it to `body`, and closes it.
+    func file<R>(_ engine: EngineName, _ body: (any UserStoreBackend) throws -> R) throws -> R {
+        let store = try address(engine).open(.readWrite)
+        defer { store.close() }
+        return try body(store)
+    }
+
+    func information(_ engine: EngineName) throws -> StoreInformation {
+        try file(engine) { try $0.replicaRead { try $0.information() } }
+    }
+
+    func setRole(_ engine: EngineName, _ role: StoreRole, epoch: Int) throws {
+        try file(engine) { try $0.replicate { try $0.setRole(role, epoch: epoch) } }
+    }
+
+    func names(_ store: any HabitStore) throws -> [String] { try store.all(Habit.self).map(\.name).sorted() }
+}

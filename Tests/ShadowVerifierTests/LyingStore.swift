@@ -1,0 +1,129 @@
+import Foundation
+import HabitStore
+
+/// A store that answers as another one does, but for what a test makes it say.
+final class LyingStore: MaintainableStore {
+    let truth: InMemoryHabitStore
+    /// What the check finds beyond the truth.
+    let findings: [StoreFinding]
+    /// What a query comes to: nil for the truth.
+    let answer: @Sendable (RecordQuery) throws -> [Record]?
+
+    init(
+        _ truth: InMemoryHabitStore,
+        findings: [StoreFinding] = [],
+        answer: @escaping @Sendable (RecordQuery) throws -> [Record]? = { _ in nil }
+    ) {
+        self.truth = truth
+        self.findings = findings
+        self.answer = answer
+    }
+
+    var schema: Schema { truth.schema }
+    var dispatcher: StoreDispatcher { truth.dispatcher }
+    var path: String? { truth.path }
+
+    func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        try truth.read { try body(LyingTransaction($0, answer)) }
+    }
+
+    func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        try truth.write(author: author, body)
+    }
+
+    func check(progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        try truth.check(progress: progress) + findings
+    }
+
+    func backup(to path: String) throws { try truth.backup(to: path) }
+
+    func close() { truth.close() }
+}
+
+/// One moment of a ``LyingStore``.
+private final class LyingTransaction: ReadTransaction {
+    private let truth: any ReadTransaction
+    private let answer: (RecordQuery) throws -> [Record]?
+
+    init(_ truth: any ReadTransaction, _ answer: @escaping (RecordQuery) throws -> [Record]?) {
+        self.truth = truth
+        self.answer = answer
+    }
+
+    var schema: Schema { truth.schema }
+
+    func currentToken() throws -> HistoryToken { try truth.currentToken() }
+
+    func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
+        try truth.withRow(entity: entity, id: id, body)
+    }
+
+    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
+        try truth.prepare(descriptor)
+    }
+
+    func enumerateRows(
+        _ fetch: PreparedFetch,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws -> FetchStatistics {
+        guard let records = try answer(RecordQuery(fetch, schema)) else { return try truth.enumerateRows(fetch, body) }
+        let layout = schema.entities[fetch.query.entity].layout
+        for record in records {
+            var reader = AttributeReader(SpokenRow(record.values), layout: layout)
+            guard try body(&reader) else { break }
+        }
+        return FetchStatistics()
+    }
+
+    func count(_ fetch: PreparedFetch) throws -> Int { try truth.count(fetch) }
+
+    func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try truth.explain(fetch) }
+
+    func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
+        try truth.enumerateHistory(after: token, body)
+    }
+
+    func information() throws -> StoreInformation { try truth.information() }
+}
+
+/// A row of values that no store would keep, links that stand twice among them.
+private final class SpokenRow: AttributeColumns {
+    private let values: [Value]
+
+    init(_ values: [Value]) { self.values = values }
+
+    func isNull(_ position: Int) throws -> Bool { values[position].isNull }
+    func bool(_ position: Int) throws -> Bool { try get(position) }
+    func int(_ position: Int) throws -> Int64 { Int64(try get(position) as Int) }
+    func double(_ position: Int) throws -> Double { try get(position) }
+    func text(_ position: Int) throws -> String { try get(position) }
+    func uuid(_ position: Int) throws -> UUID { try get(position) }
+    func data(_ position: Int) throws -> Data { try get(position) }
+    func texts(_ position: Int) throws -> [String] { try get(position) }
+    func links(_ position: Int) throws -> [UUID] { Array(try get(position) as Set<UUID>) }
+    func value(_ position: Int) throws -> Value { values[position] }
+    func encoded() throws -> EncodedRecord { throw HabitStoreError(.unsupported, "what is only said has no bytes") }
+
+    private func get<T: AttributeConvertible>(_ position: Int) throws -> T {
+        guard let value = T(attributeValue: values[position]) else {
+            throw HabitStoreError(.corrupt, "a value of another kind")
+        }
+        return value
+    }
+}
+
+extension RecordQuery {
+    /// The query that a fetch was made of.
+    fileprivate init(_ fetch: PreparedFetch, _ schema: Schema) {
+        let entity = schema.entities[fetch.query.entity]
+        self.init(
+            entity: entity.name,
+            filter: fetch.filter,
+            sort: fetch.query.order.filter { $0.position > 0 }.map {
+                SortKey(entity.attributes[$0.position].name, ascending: $0.ascending)
+            },
+            limit: fetch.query.limit,
+            offset: fetch.query.offset
+        )
+    }
+}
