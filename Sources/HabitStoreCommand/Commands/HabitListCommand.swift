@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitTracking
+
+/// `habitstore habit list`.
+struct HabitListCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists habits with their streaks, by name."
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "List those that were put away instead.")
+    var archived = false
+
+    @Option(help: "Only those of this category.")
+    var category: String?
+
+    @Option(help: "Only those with this tag, by name or id.")
+    var tag: String?
+
+    func run() async throws {
+        let tracker = try await Tracker.open(userOptions)
+        defer { tracker.close() }
+        let summaries = try tracker.read { transaction in
+            var conditions: [FilterExpression] = [
+                .compare(.equal, .attribute(AttributePath("isArchived")), .literal(.bool(archived)))
+            ]
+            if let category {
+                conditions.append(
+                    .compare(.equal, .attribute(AttributePath("category")), .literal(.string(category)))
+                )
+            }
+            if let tag {
+                let id = try transaction.tag(tag).id
+                conditions.append(.text(.contains, .attribute(AttributePath("tagIDs")), .literal(.uuid(id))))
+            }
+            let habits = try transaction.fetch(
+                FetchDescriptor<Habit>(filter: .all(conditions), sortBy: [SortDescriptor(\.name)])
+            )
+            return try transaction.summaries(habits, tracker)
+        }
+        switch output.format {
+        case .json: try JSON.write(JSON.object(["habits": .array(summaries.map(\.json))]))
+        case .text: try Output.write(text(summaries, tracker))
+        }
+    }
+
+    private func text(_ summaries: [HabitSummary], _ tracker: Tracker) -> String {
+        guard !summaries.isEmpty else {
+            return archived
+                ? "no habit was put away\n" : "no habits yet; add one with `habitstore habit add NAME`\n"
+        }
+        var table = TextTable([
+            .init("id", canShrink: false), .init("habit"), .init("schedule"), .init("current", alignment: .right),
+            .init("longest", alignment: .right), .init("entries", alignment: .right), .init("last"), .init("category"),
+            .init("tags"),
+        ])
+        for summary in summaries {
+            table.append([
+                RecordReference.short(summary.habit.id),
+                summary.habit.name,
+                summary.habit.schedule.description,
+                summary.streaks.unit.phrase(summary.streaks.current),
+                summary.streaks.unit.phrase(summary.streaks.longest),
+                String(summary.entryCount),
+                summary.lastEntry.map { tracker.shown($0) } ?? "",
+                summary.habit.category ?? "",
+                summary.tags.map(\.name).sorted().joined(separator: ", "),
+            ])
+        }
+        return table.text(Terminal.options())
+    }
+}

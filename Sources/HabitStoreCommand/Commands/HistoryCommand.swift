@@ -1,0 +1,109 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitTracking
+
+/// `habitstore history A`.
+struct HistoryCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Lists the changes that a store went through, oldest first."
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    var store: String
+
+    @Option(help: "Only what came after this token. [default: where the kept history begins]")
+    var after: Int64?
+
+    @Option(help: "How many transactions at most.")
+    var limit: Int?
+
+    func validate() throws {
+        if let after, after < 0 { throw ValidationError("--after must be 0 or more") }
+        if let limit, limit < 0 { throw ValidationError("--limit must be 0 or more") }
+    }
+
+    func run() async throws {
+        let (information, transactions) = try history()
+        switch output.format {
+        case .json:
+            try JSON.write(
+                JSON.object([
+                    "token": .int(Int(information.token.rawValue)),
+                    "historyFloor": .int(Int(information.historyFloor.rawValue)),
+                    "transactions": .array(transactions.map(json)),
+                ])
+            )
+        case .text: try Output.write(text(transactions))
+        }
+    }
+
+    private func history() throws -> (StoreInformation, [HistoryTransaction]) {
+        let store = try StoreAddress(parsing: store).open(.readOnly)
+        defer { store.close() }
+        return try store.read { transaction in
+            let information = try transaction.information()
+            let token = after.map { HistoryToken(rawValue: $0) } ?? information.historyFloor
+            return (information, try transaction.fetchHistory(after: token, limit: limit))
+        }
+    }
+
+    private func json(_ transaction: HistoryTransaction) -> JSON {
+        var members: [String: JSON] = [
+            "token": .int(Int(transaction.token.rawValue)),
+            "author": .optional(transaction.author),
+            "changes": .array(transaction.changes.map(json)),
+        ]
+        members.set("timestamp", transaction.timestamp)
+        return .object(members)
+    }
+
+    private func json(_ change: HistoryChange) -> JSON {
+        var members: [String: JSON] = ["entity": .string(change.entity), "id": .string(change.id.uuidString)]
+        switch change.kind {
+        case .insert: members["kind"] = .string("insert")
+        case .update(let attributes):
+            members["kind"] = .string("update")
+            members["updatedAttributes"] = .array(attributes.map { .string($0) })
+        case .delete(let tombstone):
+            members["kind"] = .string("delete")
+            var values: [String: JSON] = [:]
+            for (name, value) in tombstone { values.set(name, value) }
+            members["tombstone"] = .object(values)
+        }
+        return .object(members)
+    }
+
+    private func text(_ transactions: [HistoryTransaction]) -> String {
+        guard !transactions.isEmpty else { return "no changes\n" }
+        var table = TextTable([
+            .init("token", alignment: .right, canShrink: false), .init("time", canShrink: false), .init("author"),
+            .init("change", canShrink: false), .init("entity", canShrink: false), .init("id", canShrink: false),
+            .init("attributes"),
+        ])
+        for transaction in transactions {
+            let head = [
+                transaction.token.description, ISODate.instant(transaction.timestamp), transaction.author ?? "",
+            ]
+            if transaction.changes.isEmpty { table.append(head) }
+            for (index, change) in transaction.changes.enumerated() {
+                let (kind, attributes) = words(change.kind)
+                let id = change.id.uuidString.lowercased()
+                table.append((index == 0 ? head : ["", "", ""]) + [kind, change.entity, id, attributes])
+            }
+        }
+        return table.text(Terminal.options())
+    }
+
+    private func words(_ kind: HistoryChange.Kind) -> (String, String) {
+        switch kind {
+        case .insert: return ("insert", "")
+        case .update(let attributes): return ("update", attributes.joined(separator: ", "))
+        case .delete: return ("delete", "")
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitTracking
+
+/// `habitstore query ENTITY FILTER`.
+struct QueryCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query",
+        abstract: "Lists the records that fulfil a condition.",
+        discussion: """
+            habitstore query Habit 'streak >= 7 AND name CONTAINS "run"' --sort -streak,name --store sqlite:PATH
+
+            Without --store the user's current store is asked; it is opened for reading only, and never switched.
+            """
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The entity: Habit, Entry, Tag or Draft.")
+    var entity: String
+
+    @Argument(help: "The condition; none for all records.")
+    var filter = ""
+
+    @Option(help: "The store: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
+    var store: String?
+
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: "Attributes to sort by, with - before those that descend: -streak,name. The id is always the last."
+    )
+    var sort: [String] = []
+
+    @Option(help: "How many records at most.")
+    var limit: Int?
+
+    @Option(help: "How many are passed over first.")
+    var offset = 0
+
+    @Flag(help: "Only count them.")
+    var count = false
+
+    @Flag(help: "Only say how the store would answer.")
+    var explain = false
+
+    func validate() throws {
+        if let limit, limit < 0 { throw ValidationError("--limit must be 0 or more") }
+        guard offset >= 0 else { throw ValidationError("--offset must be 0 or more") }
+        guard !count || !explain else { throw ValidationError("--count and --explain exclude each other") }
+        guard store == nil || !userOptions.isGiven else {
+            throw ValidationError("--store names a store, and --root and --user another one; give one of them")
+        }
+    }
+
+    func run() async throws {
+        // A mistake in the query is told before any file is touched.
+        let query = try parsedQuery()
+        do {
+            _ = try query.bound(to: HabitSchema.current)
+        } catch let error as HabitStoreError {
+            throw FilterFailure.illustrated(error, filter: filter)
+        }
+        try answer(query, try await address())
+    }
+
+    private func answer(_ query: RecordQuery, _ address: StoreAddress) throws {
+        let store = try address.open(.readOnly)
+        defer { store.close() }
+        try store.read { transaction in
+            if explain {
+                try show(try transaction.explain(query))
+            } else if count {
+                try show(count: try transaction.countRecords(query))
+            } else {
+                let entity = transaction.schema.entities[try transaction.schema.position(ofEntity: query.entity)]
+                try show(try transaction.records(query), of: entity)
+            }
+        }
+    }
+
+    private func address() async throws -> StoreAddress {
+        if let store { return try StoreAddress(parsing: store) }
+        let settings = try await Settings(userOptions)
+        return try settings.stores().currentAddress(of: settings.user)
+    }
+
+    private func parsedQuery() throws -> RecordQuery {
+        let condition: FilterExpression
+        do {
+            condition = try FilterExpression(text: filter)
+        } catch let error as HabitStoreError {
+            throw FilterFailure.illustrated(error, filter: filter)
+        }
+        let keys = sort.flatMap { $0.split(separator: ",", omittingEmptySubsequences: true) }
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+        return RecordQuery(
+            entity: entity,
+            filter: condition,
+            sort: keys.map { key in
+                key.hasPrefix("-") ? .init(String(key.dropFirst()), ascending: false) : .init(key)
+            },
+            limit: limit,
+            offset: offset
+        )
+    }
+
+    private func show(_ explanation: QueryExplanation) throws {
+        switch output.format {
+        case .json: try JSON.write(explanation)
+        case .text: try Output.write(TerminalText.escaped(explanation.description) + "\n")
+        }
+    }
+
+    private func show(count: Int) throws {
+        switch output.format {
+        case .json: try JSON.write(JSON.object(["entity": .string(entity), "count": .int(count)]))
+        case .text: try Output.write("\(count)\n")
+        }
+    }
+
+    private func show(_ records: [Record], of entity: EntityDescription) throws {
+        switch output.format {
+        case .json:
+            let rows = records.map { record in
+                var members: [String: JSON] = [:]
+                for (attribute, value) in zip(entity.attributes, record.values) {
+                    members.set(attribute.name, value)
+                    if attribute.kind == .date, value.isNull { members.set(attribute.name, Date?.none) }
+                }
+                return JSON.object(members)
+            }
+            try JSON.write(
+                JSON.object([
+                    "entity": .string(entity.name), "count": .int(records.count), "records": .array(rows),
+                ])
+            )
+        case .text:
+            var table = TextTable(
+                entity.attributes.map { attribute in
+                    let isNumber = attribute.kind == .int || attribute.kind == .double
+                    return .init(
+                        attribute.name,
+                        alignment: isNumber ? .right : .left,
+                        maximumWidth: 60,
+                        canShrink: attribute.kind != .uuid
+                    )
+                }
+            )
+            for record in records { table.append(record.values.map(cell)) }
+            let count = records.count == 1 ? "1 record\n" : "\(records.count) records\n"
+            try Output.write(table.text(Terminal.options()) + count)
+        }
+    }
+
+    private func cell(_ value: Value) -> String {
+        switch value {
+        case .null: return ""
+        case .string(let text): return text
+        case .date(let date): return ISODate.instant(date)
+        case .uuid(let id): return id.uuidString.lowercased()
+        case .links(let ids): return ids.map { RecordReference.short($0) }.joined(separator: ", ")
+        case .strings(let texts): return texts.joined(separator: ", ")
+        case .bool, .int, .double, .data: return value.description
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitTracking
+
+/// `habitstore status`.
+struct StatusCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Shows which engine a user is on, which one the flag file wants, and how much there is."
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let tracker = try await Tracker.open(userOptions)
+        defer { tracker.close() }
+        let opened = tracker.opened
+        let (information, counts) = try tracker.read { transaction in
+            let counts = try transaction.schema.entities.map {
+                ($0.name, try transaction.countRecords(RecordQuery(entity: $0.name)))
+            }
+            return (try transaction.information(), counts)
+        }
+        switch output.format {
+        case .json:
+            try JSON.write(
+                JSON.object([
+                    "user": .string(opened.user),
+                    "engine": .string(opened.engine.rawValue),
+                    "wanted": .optional(opened.wanted?.rawValue),
+                    "notes": .array(opened.notes.map { .string($0) }),
+                    "token": .int(Int(information.token.rawValue)),
+                    "epoch": .int(information.epoch),
+                    "timeZone": .string(tracker.timeZone.identifier),
+                    "counts": .object(Dictionary(uniqueKeysWithValues: counts.map { ($0.0, .int($0.1)) })),
+                ])
+            )
+        case .text:
+            var table = TextTable([.init("", canShrink: false), .init("")])
+            table.append(["user", opened.user])
+            table.append(["engine", opened.engine.rawValue])
+            table.append(["wanted", opened.wanted?.rawValue ?? "as it is"])
+            table.append(["token", information.token.description])
+            table.append(["time zone", tracker.timeZone.identifier])
+            for (name, count) in counts { table.append([name, String(count)]) }
+            try Output.write(table.text(Terminal.options()))
+        }
+    }
+}

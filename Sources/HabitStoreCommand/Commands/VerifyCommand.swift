@@ -1,0 +1,130 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitTracking
+import ShadowVerifier
+
+/// `habitstore verify`.
+struct VerifyCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Compares two stores: counts, relationships, contents, and the results of queries.",
+        usage: """
+            habitstore verify A B
+            habitstore verify --fixtures DIR
+            habitstore verify --root ROOT --user USER
+            """,
+        discussion: """
+            --fixtures copies each store of a folder aside, brings a fresh store of the other engine to its records, and \
+            compares both with one another and with the expected results. --root and --user compare a user's two stores.
+            Exit codes: 0 identical, 1 different, 64 wrong usage, 65 data that cannot be read, 74 a file that cannot be \
+            reached.
+            """
+    )
+
+    /// Which of the three forms was written.
+    private enum Form {
+        case stores(String, String)
+        case fixtures(String)
+        case user
+    }
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path.")
+    var stores: [String] = []
+
+    @Option(help: "A folder of fixtures.")
+    var fixtures: String?
+
+    @Option(help: "A file of queries to compare. [default with --fixtures: queries.json in the folder]")
+    var queries: String?
+
+    @Flag(help: "Show the values that differ, which may be personal.")
+    var showValues = false
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws { _ = try form() }
+
+    private func form() throws -> Form {
+        switch (stores.count, fixtures, userOptions.isGiven) {
+        case (2, nil, false): return .stores(stores[0], stores[1])
+        case (0, let folder?, false): return .fixtures(folder)
+        case (0, nil, true): return .user
+        default:
+            throw ValidationError("give two stores, or --fixtures DIR, or --root and --user, and only one of these")
+        }
+    }
+
+    func run() async throws {
+        switch try form() {
+        case .stores(let a, let b):
+            let addresses = (try StoreAddress(parsing: a), try StoreAddress(parsing: b))
+            try compare(addresses.0, named: a, addresses.1, named: b)
+        case .user:
+            let settings = try await Settings(userOptions)
+            let (current, other) = try settings.stores().addresses(of: settings.user)
+            try compare(
+                current,
+                named: "\(current.engine.rawValue) (current)",
+                other,
+                named: "\(other.engine.rawValue) (other)"
+            )
+        case .fixtures(let folder): try verifyFixtures(folder)
+        }
+    }
+
+    private func compare(_ a: StoreAddress, named nameA: String, _ b: StoreAddress, named nameB: String) throws {
+        var options = VerificationOptions()
+        options.showsValues = showValues
+        if let queries { options.queries = try QueryFile.load(path: queries).queries }
+        let left = try a.open(.readOnly)
+        defer { left.close() }
+        let right = try b.open(.readOnly)
+        defer { right.close() }
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let verifier = ShadowVerifier(
+            .init(name: nameA, store: left),
+            .init(name: nameB, store: right),
+            options: options
+        )
+        let report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        bar.clear()
+        switch output.format {
+        case .json: try JSON.write(report)
+        case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
+        }
+        if report.verdict != .match { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private func verifyFixtures(_ folder: String) throws {
+        let verification = try FixtureVerification(
+            directory: folder,
+            queriesPath: queries,
+            showsValues: showValues
+        )
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        var results: [FixtureVerification.Result] = []
+        var seconds: [Double] = []
+        for name in try verification.names() {
+            let start = ContinuousClock.now
+            let result = try verification.verify(name) { bar.show("\(name): \($0)", $1, $2) }
+            bar.clear()
+            results.append(result)
+            seconds.append((ContinuousClock.now - start) / .seconds(1))
+            if output.format == .text { try Output.write(FixtureText.line(result, seconds.last ?? 0)) }
+        }
+        let passed = results.allSatisfy(\.passed)
+        switch output.format {
+        case .json: try JSON.write(FixtureReport(passed: passed, fixtures: results))
+        case .text: try Output.write(FixtureText.summary(results, seconds, Terminal.options()))
+        }
+        if !passed { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+}

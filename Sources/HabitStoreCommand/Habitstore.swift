@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+
+/// The command line: stores to be compared, copied, checked and asked, and a habit tracker on top of them.
+@main
+struct Habitstore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "habitstore",
+        abstract: "Keeps habits in SQLite or LMDB, moves them from one to the other, and proves that nothing was lost.",
+        discussion: """
+            A store is written as sqlite:PATH, lmdb:PATH, or as a path whose kind is recognised.
+            Exit codes: 0 done, or identical; 1 different, or damaged; 64 wrong usage; 65 data that cannot be read; \
+            74 a file that cannot be reached.
+            """,
+        version: "0.1.0",
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Stores",
+                subcommands: [
+                    VerifyCommand.self, CopyCommand.self, CheckCommand.self, QueryCommand.self, HistoryCommand.self,
+                    InfoCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Habits",
+                subcommands: [
+                    HabitCommand.self, CheckinCommand.self, EntryCommand.self, TagCommand.self, DraftCommand.self,
+                    ChartCommand.self, SearchCommand.self, StatusCommand.self,
+                ]
+            ),
+        ]
+    )
+
+    /// Every error ends here, as one line on standard error and an exit code.
+    static func main() async {
+        // A reader that went away is noticed by the write that fails, which unwinds and cleans up; the signal would not.
+        signal(SIGPIPE, SIG_IGN)
+        var showsDetail = false
+        do {
+            var command = try parseAsRoot()
+            showsDetail = (command as? any ReportingCommand)?.output.verbose ?? false
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            Foundation.exit(ErrorReport(error, showsDetail: showsDetail).emit().rawValue)
+        }
+    }
+}

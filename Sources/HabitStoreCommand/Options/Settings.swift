@@ -1,0 +1,72 @@
+import Configuration
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Where the stores are, whose they are, and how days are counted: from the command line, else the environment, else
+/// the configuration file, else the defaults.
+struct Settings {
+    static let flagFileName = "habit-store.flagd.json"
+
+    let root: String
+    let user: String
+    /// The flag file; nil when there is none.
+    let flags: String?
+    let timeZone: TimeZone
+
+    /// Finds the settings.
+    ///
+    /// - Throws: a usage error for a configuration file that cannot be understood, or an unknown time zone.
+    init(_ options: UserOptions) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+        var providers: [any ConfigProvider] = [EnvironmentVariablesProvider().prefixKeys(with: "habitstore")]
+        if let path = Self.configurationFile(options, environment, home) {
+            providers.append(try await ConfigurationFile.load(path: path))
+        }
+        let reader = ConfigReader(providers: providers)
+        let root = try await Self.value(options.root, "root", reader)
+        guard root != "" else { throw CommandFailure.usage("the root is empty; name a folder with --root") }
+        let data = environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? home + "/.local/share"
+        self.root = root.map { Self.expanded($0, home) } ?? data + "/habitstore"
+        user = try await Self.value(options.user, "user", reader) ?? NSUserName()
+        if let flags = try await Self.value(options.flags, "flags", reader) {
+            self.flags = flags.isEmpty ? nil : Self.expanded(flags, home)
+        } else {
+            let path = self.root + "/" + Self.flagFileName
+            flags = FileManager.default.fileExists(atPath: path) ? path : nil
+        }
+        if let name = try await Self.value(options.timeZone, "timeZone", reader) {
+            guard let zone = TimeZone(identifier: name) else {
+                throw CommandFailure.usage("there is no time zone \"\(name)\"; write one as Europe/Berlin")
+            }
+            timeZone = zone
+        } else {
+            timeZone = .current
+        }
+    }
+
+    /// The stores under the root.
+    func stores() -> UserStores { UserStores(root: root, flags: flags) }
+
+    private static func configurationFile(
+        _ options: UserOptions,
+        _ environment: [String: String],
+        _ home: String
+    ) -> String? {
+        if let path = options.config { return path }
+        let folder = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? home + "/.config"
+        let path = folder + "/habitstore/config.json"
+        return FileManager.default.fileExists(atPath: path) ? path : nil
+    }
+
+    private static func value(_ option: String?, _ key: ConfigKey, _ reader: ConfigReader) async throws -> String? {
+        if let option { return option }
+        return try await reader.fetchString(forKey: key)
+    }
+
+    /// No shell has replaced the home folder's sign in a file.
+    private static func expanded(_ path: String, _ home: String) -> String {
+        path.hasPrefix("~/") ? home + path.dropFirst() : path
+    }
+}

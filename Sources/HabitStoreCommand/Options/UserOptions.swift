@@ -1,0 +1,34 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+
+/// Whose stores are meant, and where they are.
+struct UserOptions: ParsableArguments {
+    @Option(help: "The folder of all users' stores. [$HABITSTORE_ROOT; default: ~/.local/share/habitstore]")
+    var root: String?
+
+    @Option(help: "The user. [$HABITSTORE_USER; default: the login name]")
+    var user: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The flag file that says which engine the user is on; empty for none.",
+            discussion: "[$HABITSTORE_FLAGS; default: habit-store.flagd.json under the root, if it is there]"
+        )
+    )
+    var flags: String?
+
+    @Option(help: "The time zone in which days are counted. [$HABITSTORE_TIME_ZONE; default: the system's]")
+    var timeZone: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A JSON file with any of the keys root, user, flags, timeZone.",
+            discussion: "[default: $XDG_CONFIG_HOME/habitstore/config.json, if it is there]"
+        )
+    )
+    var config: String?
+
+    /// Whether the command line itself names a user's stores.
+    var isGiven: Bool { root != nil || user != nil }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitTracking
+
+/// What an error comes to: text for standard error (or, for help, standard output), and the exit code.
+struct ErrorReport {
+    private let status: ExitStatus
+    private var standardOutput = ""
+    private var lines: [String] = []
+
+    init(_ error: any Error, showsDetail: Bool) {
+        switch error {
+        case is OutputClosed: status = .outputClosed
+        case let error as CommandFailure:
+            status = error.status
+            lines = [Self.line(error.message, showsDetail ? error.detail : nil)] + error.illustration
+        case let error as HabitStoreError:
+            status = Self.status(of: error.code)
+            lines = [Self.line(Self.text(of: error), showsDetail ? error.detail : nil)]
+        case let error as HabitTrackingError:
+            status = .usage
+            lines = [Self.line(error.description, nil)]
+        default:
+            let code = Habitstore.exitCode(for: error)
+            if code.isSuccess {
+                status = .success
+                standardOutput = Habitstore.fullMessage(for: error)
+            } else if error is ExitCode {
+                status = ExitStatus(rawValue: code.rawValue)
+            } else if code == .validationFailure {
+                status = .usage
+                lines = [Self.line(Habitstore.message(for: error), nil)]
+            } else {
+                // What is left comes from the system: a file that could not be listed, copied or removed.
+                status = .inputOutput
+                lines = [Self.line((error as? CocoaError)?.localizedDescription ?? "\(error)", nil)]
+            }
+        }
+    }
+
+    /// Writes the text.
+    func emit() -> ExitStatus {
+        for line in lines { StandardError.write(line + "\n") }
+        guard !standardOutput.isEmpty else { return status }
+        do {
+            try Output.write(standardOutput.hasSuffix("\n") ? standardOutput : standardOutput + "\n")
+            return status
+        } catch {
+            return error is OutputClosed ? .outputClosed : .inputOutput
+        }
+    }
+
+    private static func line(_ message: String, _ detail: String?) -> String {
+        let words = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+        let text = words.joined(separator: " ") + (detail.map { " (\($0))" } ?? "")
+        return "habitstore: error: " + TerminalText.escaped(text)
+    }
+
+    /// The store leaves out which name was unknown, since it may come from anywhere; here it was typed.
+    private static func text(of error: HabitStoreError) -> String {
+        switch error.code {
+        case .unknownAttribute:
+            if let name = error.location.attribute { return "\"\(name)\": \(error.description)" }
+        case .unknownEntity:
+            if let name = error.location.entity { return "\"\(name)\": \(error.description)" }
+        default: break
+        }
+        return error.description
+    }
+
+    private static func status(of code: HabitStoreError.Code) -> ExitStatus {
+        switch code {
+        case .invalidQuery, .unknownEntity, .unknownAttribute, .invalidValue, .uniqueViolation, .deleteDenied,
+            .danglingReference, .evaluationFailed, .unsupported, .limitExceeded:
+            return .usage
+        case .notFound, .permissionDenied, .full, .inputOutput, .busy, .outcomeUnknown, .closed, .transactionEnded:
+            return .inputOutput
+        default:
+            return .data
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/// What the command's exit code says. 64 and above are those of `sysexits.h`.
+struct ExitStatus: RawRepresentable, Equatable {
+    let rawValue: Int32
+
+    /// Done; two stores are identical.
+    static let success = ExitStatus(rawValue: 0)
+    /// Two stores differ, a fixture failed, or a store is damaged.
+    static let different = ExitStatus(rawValue: 1)
+    /// Wrong arguments: options, names, a filter that cannot be read.
+    static let usage = ExitStatus(rawValue: 64)
+    /// Data that cannot be read: damaged, not a store, of a newer version.
+    static let data = ExitStatus(rawValue: 65)
+    /// A file that cannot be reached: missing, no permission, no space, busy.
+    static let inputOutput = ExitStatus(rawValue: 74)
+    /// The reader of the output went away; a shell reports a process that SIGPIPE ended so.
+    static let outputClosed = ExitStatus(rawValue: 141)
+}

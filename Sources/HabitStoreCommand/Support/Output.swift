@@ -1,0 +1,35 @@
+import Foundation
+
+/// Standard output.
+enum Output {
+    /// Writes all of a text.
+    ///
+    /// - Throws: ``OutputClosed`` when the reader went away, and a ``CommandFailure`` when it cannot be written.
+    static func write(_ text: String) throws {
+        if let reason = writeAll(text, to: STDOUT_FILENO) {
+            guard reason != EPIPE else { throw OutputClosed() }
+            throw CommandFailure(
+                status: .inputOutput,
+                message: "the output cannot be written: \(String(cString: strerror(reason)))"
+            )
+        }
+    }
+
+    /// - Returns: the error number that ended it, or nil.
+    static func writeAll(_ text: String, to descriptor: Int32) -> Int32? {
+        var text = text
+        return text.withUTF8 { bytes in
+            var position = 0
+            while position < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[position...])
+                let written = Foundation.write(descriptor, rest.baseAddress, rest.count)
+                if written >= 0 {
+                    position += written
+                } else if errno != EINTR {
+                    return errno
+                }
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/// Nobody reads the output any more.
+struct OutputClosed: Error {}

@@ -1,0 +1,28 @@
+import Foundation
+import HabitTracking
+
+/// What the standard streams lead to.
+enum Terminal {
+    /// Whether a stream is a terminal.
+    static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// The columns of the terminal that a stream leads to; nil when it leads elsewhere.
+    static func columns(of descriptor: Int32) -> Int? {
+        var size = winsize()
+        guard isTerminal(descriptor), ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return nil
+        }
+        return Int(size.ws_col)
+    }
+
+    /// How text is laid out on standard output.
+    static func options(isASCII: Bool = false) -> TerminalOptions {
+        let environment = ProcessInfo.processInfo.environment
+        let wantsColor = (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+        return TerminalOptions(
+            columns: columns(of: STDOUT_FILENO),
+            isASCII: isASCII,
+            usesColor: wantsColor && isTerminal(STDOUT_FILENO)
+        )
+    }
+}

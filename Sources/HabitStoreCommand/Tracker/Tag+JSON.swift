@@ -1,0 +1,8 @@
+import HabitStore
+
+extension Tag {
+    /// The tag as JSON.
+    func json(habitCount: Int) -> JSON {
+        .object(["id": .string(id.uuidString), "name": .string(name), "habitCount": .int(habitCount)])
+    }
+}

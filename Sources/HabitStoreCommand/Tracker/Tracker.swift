@@ -1,0 +1,56 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitTracking
+
+/// A user's store, opened for the tracker's commands.
+struct Tracker {
+    static let author = "habitstore"
+
+    let opened: OpenedStore
+    let calendar: Calendar
+    let now: Date
+
+    var store: any HabitStore { opened.store }
+    var timeZone: TimeZone { calendar.timeZone }
+
+    /// Opens the user's store on the engine that the flag file names, and tells what was switched or why not.
+    static func open(_ options: UserOptions) async throws -> Tracker {
+        let settings = try await Settings(options)
+        let bar = ProgressBar(isQuiet: false)
+        defer { bar.clear() }
+        let opened = try settings.stores().open(settings.user) { bar.show($0, $1, $2) }
+        bar.clear()
+        for note in opened.notes { StandardError.write("habitstore: note: \(TerminalText.escaped(note))\n") }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = settings.timeZone
+        calendar.locale = .current
+        return Tracker(opened: opened, calendar: calendar, now: Date())
+    }
+
+    /// Runs a command's reads over one moment.
+    func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R { try store.read(body) }
+
+    /// Runs a command's changes, all or none.
+    func write<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
+        try store.write(author: Self.author, body)
+    }
+
+    /// Closes the store, so that its log is tidied up now and not by whoever opens it next.
+    func close() { opened.store.close() }
+
+    /// Reads a date as it was typed; the present for none.
+    func date(_ text: String?) throws -> Date {
+        try text.map { try DateArgument.parse($0, now: now, calendar: calendar) } ?? now
+    }
+
+    /// The first instant that a typed date stands for: a day's beginning, or the instant itself.
+    func beginning(of text: String) throws -> Date {
+        let date = try date(text)
+        let isDay = text.utf8.count == 10 || ["today", "yesterday"].contains(text.lowercased())
+        return isDay ? calendar.startOfDay(for: date) : date
+    }
+
+    /// An instant on the user's wall clock.
+    func shown(_ date: Date) -> String { ISODate.local(date, in: timeZone) }
+}

@@ -1,0 +1,154 @@
+import CSQLite
+import Foundation
+import HabitStore
+
+/// Writes a store file of format version 1 by plain SQL, apart from the engine's own code. It is frozen: a fixture is
+/// what an older version left behind, and the engine of today must read it.
+struct FixtureWriter {
+    private static let tables = """
+        CREATE TABLE "Habit" ("id" BLOB NOT NULL PRIMARY KEY, "name" TEXT NOT NULL, "createdAt" REAL NOT NULL,
+          "streak" INTEGER NOT NULL, "category" TEXT, "isArchived" INTEGER NOT NULL, "timesPerPeriod" INTEGER NOT NULL,
+          "periodDays" INTEGER NOT NULL, "unit" TEXT, "target" REAL) STRICT, WITHOUT ROWID;
+        CREATE TABLE "Habit_tagIDs" ("owner" BLOB NOT NULL, "target" BLOB NOT NULL,
+          PRIMARY KEY ("owner", "target")) STRICT, WITHOUT ROWID;
+        CREATE TABLE "Entry" ("id" BLOB NOT NULL PRIMARY KEY, "date" REAL NOT NULL, "note" TEXT, "value" REAL,
+          "habitID" BLOB) STRICT, WITHOUT ROWID;
+        CREATE TABLE "Tag" ("id" BLOB NOT NULL PRIMARY KEY, "name" TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE "Draft" ("id" BLOB NOT NULL PRIMARY KEY, "content" TEXT NOT NULL, "creationDate" REAL NOT NULL,
+          "attachments" TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE "habitstore_metadata" ("key" TEXT NOT NULL PRIMARY KEY, "value" TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE "history_transaction" ("token" INTEGER NOT NULL PRIMARY KEY, "timestamp" REAL NOT NULL,
+          "author" TEXT) STRICT;
+        CREATE TABLE "history_change" ("token" INTEGER NOT NULL, "sequence" INTEGER NOT NULL, "entity" TEXT NOT NULL,
+          "id" BLOB NOT NULL, "kind" TEXT NOT NULL, "attributes" TEXT, "tombstone" TEXT,
+          PRIMARY KEY ("token", "sequence")) STRICT, WITHOUT ROWID;
+        """
+    private static let indexes = """
+        CREATE INDEX "Habit_by_name" ON "Habit" ("name", "id");
+        CREATE INDEX "Habit_by_category" ON "Habit" ("category", "id");
+        CREATE INDEX "Habit_by_createdAt" ON "Habit" ("createdAt", "id");
+        CREATE INDEX "Habit_tagIDs_by_target" ON "Habit_tagIDs" ("target", "owner");
+        CREATE INDEX "Entry_by_habitID_date" ON "Entry" ("habitID", "date", "id");
+        CREATE INDEX "Entry_by_date" ON "Entry" ("date", "id");
+        CREATE INDEX "Tag_by_name" ON "Tag" ("name", "id");
+        CREATE INDEX "Draft_by_creationDate" ON "Draft" ("creationDate", "id");
+        """
+
+    /// Writes `contents` to a new file.
+    static func write(_ contents: FixtureContents, identity: UUID, to path: String) throws {
+        for suffix in ["", "-wal", "-shm", "-lock"] where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+        let database = try RawDatabase(path: path)
+        try database.execute("PRAGMA page_size = 4096; PRAGMA application_id = 0x48625374; PRAGMA user_version = 1;")
+        try database.execute(tables)
+        try database.execute("BEGIN")
+        try writeRecords(contents, database)
+        try writeHistory(contents, database)
+        try writeMetadata(contents, identity, database)
+        try database.execute("COMMIT")
+        try database.execute(indexes)
+        try database.execute("VACUUM")
+        try database.execute("PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE);")
+        database.close()
+        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+
+    private static func writeRecords(_ contents: FixtureContents, _ database: RawDatabase) throws {
+        for habit in contents.habits {
+            try database.insert(
+                "Habit",
+                [
+                    .uuid(habit.id), .string(habit.name), .date(habit.createdAt), .int(Int64(habit.streak)),
+                    habit.category.map { .string($0) } ?? .null, .bool(habit.isArchived),
+                    .int(Int64(habit.timesPerPeriod)), .int(Int64(habit.periodDays)),
+                    habit.unit.map { .string($0) } ?? .null, habit.target.map { .double($0) } ?? .null,
+                ]
+            )
+            for tag in habit.tagIDs.sorted(by: { $0.isBefore($1) }) {
+                try database.insert("Habit_tagIDs", [.uuid(habit.id), .uuid(tag)])
+            }
+        }
+        for entry in contents.entries {
+            try database.insert(
+                "Entry",
+                [
+                    .uuid(entry.id), .date(entry.date), entry.note.map { .string($0) } ?? .null,
+                    entry.value.map { .double($0) } ?? .null, entry.habitID.map { .uuid($0) } ?? .null,
+                ]
+            )
+        }
+        for tag in contents.tags { try database.insert("Tag", [.uuid(tag.id), .string(tag.name)]) }
+        for draft in contents.drafts {
+            try database.insert(
+                "Draft",
+                [
+                    .uuid(draft.id), .string(draft.content), .date(draft.creationDate),
+                    .string(try json(draft.attachments)),
+                ]
+            )
+        }
+    }
+
+    private static func writeHistory(_ contents: FixtureContents, _ database: RawDatabase) throws {
+        for transaction in contents.history where transaction.token.rawValue > contents.floor {
+            try database.insert(
+                "history_transaction",
+                [
+                    .int(transaction.token.rawValue), .date(transaction.timestamp),
+                    transaction.author.map { .string($0) } ?? .null,
+                ]
+            )
+            for (index, change) in transaction.changes.enumerated() {
+                var kind = "insert"
+                var attributes = Value.null
+                var tombstone = Value.null
+                switch change.kind {
+                case .insert: break
+                case .update(let names):
+                    kind = "update"
+                    attributes = .string(try json(names))
+                case .delete(let values):
+                    kind = "delete"
+                    tombstone = .string(try json(values))
+                }
+                try database.insert(
+                    "history_change",
+                    [
+                        .int(transaction.token.rawValue), .int(Int64(index + 1)), .string(change.entity),
+                        .uuid(change.id), .string(kind), attributes, tombstone,
+                    ]
+                )
+            }
+        }
+    }
+
+    private static func writeMetadata(
+        _ contents: FixtureContents,
+        _ identity: UUID,
+        _ database: RawDatabase
+    ) throws {
+        let schema = HabitSchema.current
+        var metadata = [
+            "storeID": identity.uuidString, "lineage": identity.uuidString,
+            "schemaVersion": schema.version.map(String.init).joined(separator: "."),
+        ]
+        if contents.hasCanonicalText { metadata["textForm"] = "nfc" }
+        if contents.floor > 0 { metadata["historyFloor"] = String(contents.floor) }
+        if contents.token > 0 { metadata["lastToken"] = String(contents.token) }
+        for (position, entity) in schema.entities.enumerated() {
+            metadata["shape." + entity.name] = schema.shapeHash(ofEntity: position)
+        }
+        for key in metadata.keys.sorted() {
+            try database.insert("habitstore_metadata", [.string(key), .string(metadata[key] ?? "")])
+        }
+    }
+
+    private static func json(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import Testing
+
+/// A process that is killed at any moment leaves stores that the next one finishes or goes on with.
+struct KillTests {
+    private static let entries = 3_000
+    private static let moments = [2, 5, 10, 20, 40, 60, 90, 130, 180, 240]
+
+    /// Fills a store with a habit and entries, past the command, which would take too long.
+    private func fill(_ address: StoreAddress) throws {
+        let store = try address.open(.readWrite)
+        defer { store.close() }
+        let habit = Habit(name: "Run")
+        try store.save(habit)
+        for start in stride(from: 0, to: Self.entries, by: 500) {
+            let date = Date(timeIntervalSinceReferenceDate: Double(start))
+            try store.insert((0..<500).map { Entry(date: date, value: Double(start + $0), habitID: habit.id) })
+        }
+    }
+
+    /// Starts the command and kills it after some milliseconds.
+    private func runKilled(_ sandbox: Sandbox, _ arguments: [String], afterMilliseconds: Int) throws {
+        let process = Process()
+        process.executableURL = try Sandbox.binary()
+        process.arguments = arguments
+        process.currentDirectoryURL = sandbox.url
+        process.environment = [
+            "HOME": sandbox.url.path, "XDG_DATA_HOME": sandbox.path("data"), "HABITSTORE_USER": "alice",
+        ]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        Thread.sleep(forTimeInterval: Double(afterMilliseconds) / 1_000)
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    @Test(arguments: [("sqlite", "lmdb"), ("lmdb", "sqlite")])
+    func aCopyThatWasKilledIsFinishedByTheNext(engine: String, other: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.want(engine)
+        try sandbox.run("status").expectSuccess()
+        let source = "\(engine):data/habitstore/users/u-616c696365/store.\(engine)"
+        try fill(try StoreAddress(parsing: "\(engine):" + sandbox.path(String(source.dropFirst(engine.count + 1)))))
+        for moment in Self.moments {
+            try runKilled(sandbox, ["copy", source, "\(other):copy"], afterMilliseconds: moment)
+        }
+        try sandbox.run("copy", source, "\(other):copy").expectSuccess()
+        try sandbox.run("verify", source, "\(other):copy").expectSuccess()
+        #expect(try sandbox.run("check", "\(other):copy").status == 0)
+    }
+
+    @Test(arguments: [("sqlite", "lmdb"), ("lmdb", "sqlite")])
+    func aSwitchThatWasKilledLosesNothing(engine: String, other: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.want(engine)
+        try sandbox.run("status").expectSuccess()
+        let folder = sandbox.path("data/habitstore/users/u-616c696365")
+        try fill(try StoreAddress(parsing: "\(engine):\(folder)/store.\(engine)"))
+        var accepted = 0
+        for (number, moment) in Self.moments.enumerated() {
+            try sandbox.want(number.isMultiple(of: 2) ? other : engine)
+            try runKilled(sandbox, ["status"], afterMilliseconds: moment)
+            // Whatever the flag file wants next, everything is there, and writes are taken.
+            let run = try sandbox.run("checkin", "Run", "--value", "\(-1 - number)")
+            #expect(run.status == 0, "\(run.errors)")
+            accepted += 1
+            #expect(try sandbox.run("query", "Entry", "--count").output == "\(Self.entries + accepted)\n")
+        }
+        try sandbox.want(other)
+        #expect(try sandbox.run("status", "--format", "json").json()["engine"] as? String == other)
+        let verified = try sandbox.run("verify", "--root", "data/habitstore", "--user", "alice")
+        #expect(verified.status == 0, "\(verified.output)")
+    }
+}

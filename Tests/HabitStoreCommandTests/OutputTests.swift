@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+/// What is written, where to, and what when nobody reads it.
+struct OutputTests {
+    /// Runs a shell line in which `$H` is the command.
+    private func shell(_ line: String, _ sandbox: Sandbox) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", line]
+        process.currentDirectoryURL = sandbox.url
+        process.environment = [
+            "H": try Sandbox.binary().path, "HOME": sandbox.url.path, "PATH": "/usr/bin:/bin",
+            "HABITSTORE_USER": "alice", "HABITSTORE_ROOT": sandbox.path("data/habitstore"),
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    }
+
+    @Test func theVersionIsTold() throws {
+        let run = try Sandbox().run("--version")
+        run.expectSuccess()
+        #expect(run.output == "0.1.0\n")
+    }
+
+    @Test func helpGoesToStandardOutput() throws {
+        for arguments in [["--help"], [], ["habit"], ["help", "verify"], ["verify", "--help"]] {
+            let run = try Sandbox().run(arguments)
+            run.expectSuccess()
+            #expect(run.output.contains("habitstore"))
+        }
+    }
+
+    @Test func controlCharactersOfDataAreMadeVisible() throws {
+        let sandbox = try Sandbox()
+        let name = "\u{1B}[31mred\u{7}\nline"
+        try sandbox.run("habit", "add", name, "--category", "\u{202E}rtl").expectSuccess()
+        for arguments in [
+            ["habit", "list"], ["habit", "show", name], ["chart", name], ["query", "Habit"], ["search", "red"],
+        ] {
+            let run = try sandbox.run(arguments)
+            run.expectSuccess()
+            #expect(!run.output.unicodeScalars.contains { $0.value == 0x1B || $0.value == 7 || $0.value == 0x202E })
+            #expect(run.output.contains("\\u{1B}[31mred"))
+        }
+        // JSON has the name as it is.
+        let habit = try #require(try sandbox.run("habit", "list", "--format", "json").list("habits").first)
+        #expect(habit["name"] as? String == name)
+    }
+
+    @Test func aReaderThatGoesAwayIsNoNoise() throws {
+        let sandbox = try Sandbox()
+        // More than a pipe holds, so that the command is still writing when its reader is gone.
+        try sandbox.run("draft", "add", String(repeating: "long ", count: 20_000)).expectSuccess()
+        try sandbox.run("draft", "add", String(repeating: "text ", count: 20_000)).expectSuccess()
+        for command in [
+            "\"$H\" draft list --format json | head -c 1 >/dev/null", "\"$H\" draft list --format json | true",
+        ] {
+            let run = try shell(command, sandbox)
+            #expect(run.output.isEmpty, "\(run.output)")
+            #expect(run.status == 0)
+        }
+        let status = try shell("{ \"$H\" draft list --format json; echo $? >status; } | true; cat status", sandbox)
+        #expect(status.output == "141\n")
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "needs a device that is always full"))
+    func anOutputThatCannotBeWrittenIsAnError() throws {
+        let sandbox = try Sandbox()
+        let run = try shell("\"$H\" habit list >/dev/full", sandbox)
+        #expect(run.status == 74)
+        #expect(run.output.hasPrefix("habitstore: error: the output cannot be written"))
+    }
+
+    @Test func jsonHasSortedKeysAndExactDates() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        try sandbox.run("checkin", "Run", "--at", "2026-01-31T08:30:00.125Z").expectSuccess()
+        let run = try sandbox.run("entry", "list", "Run", "--format", "json")
+        let entry = try #require(try run.list("entries").first)
+        #expect(entry["date"] as? String == "2026-01-31T08:30:00.125Z")
+        #expect(entry["dateReference"] as? Double == 791_541_000.125)
+        let keys = run.output.split(separator: "\n").compactMap { line -> String? in
+            guard line.hasPrefix("      \"") else { return nil }
+            return line.split(separator: "\"").dropFirst().first.map(String.init)
+        }
+        #expect(keys == keys.sorted())
+        #expect(keys.count == 7)
+    }
+}
