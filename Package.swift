@@ -7,13 +7,86 @@ let package = Package(
     name: "HabitStore",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
-        .library(name: "FeatureFlags", targets: ["FeatureFlags"])
+        .library(name: "HabitStore", targets: ["HabitStore"]),
+        .library(name: "HabitStoreSQLite", targets: ["HabitStoreSQLite"]),
+        .library(name: "HabitStoreLMDB", targets: ["HabitStoreLMDB"]),
+        .library(name: "FeatureFlags", targets: ["FeatureFlags"]),
+        .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
+        .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
+        .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
+        .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     ],
     targets: [
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
+        ),
+        .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .target(name: "HabitStore", swiftSettings: settings),
+        .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: settings),
+        .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: settings),
         .target(name: "FeatureFlags", swiftSettings: settings),
         .target(name: "HabitTracking", swiftSettings: settings),
+        .target(name: "ShadowVerifier", dependencies: ["HabitStore"], swiftSettings: settings),
+        .target(
+            name: "HabitStoreRollout",
+            dependencies: ["FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier"],
+            swiftSettings: settings
+        ),
+        .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
+        .executableTarget(
+            name: "HabitStoreCommand",
+            dependencies: [
+                "FeatureFlags", "HabitStore", "HabitStoreRollout", "HabitTracking", "ShadowVerifier",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "HabitStoreFixtures",
+            dependencies: [
+                "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreTests",
+            dependencies: ["HabitStore", "HabitStoreTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreSQLiteTests",
+            dependencies: ["CSQLite", "HabitStoreSQLite", "HabitStoreTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreLMDBTests",
+            dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "FeatureFlagsTests", dependencies: ["FeatureFlags"], swiftSettings: settings),
         .testTarget(name: "HabitTrackingTests", dependencies: ["HabitTracking"], swiftSettings: settings),
+        .testTarget(
+            name: "ShadowVerifierTests",
+            dependencies: ["HabitStore", "ShadowVerifier"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreRolloutTests",
+            dependencies: ["HabitStoreRollout", "HabitStoreTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreCommandTests",
+            dependencies: ["HabitStore", "HabitStoreCommand", "HabitStoreRollout"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

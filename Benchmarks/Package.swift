@@ -1,0 +1,27 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "HabitStoreBenchmarks",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "habitstore-bench", targets: ["HabitStoreBench"])],
+    dependencies: [.package(name: "HabitStore", path: "..")],
+    targets: [
+        .target(
+            name: "CYardstick",
+            cSettings: [.unsafeFlags(["-O2"])],
+            linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("lmdb")]
+        ),
+        .executableTarget(
+            name: "HabitStoreBench",
+            dependencies: [
+                "CYardstick",
+                .product(name: "HabitStore", package: "HabitStore"),
+                .product(name: "HabitStoreSQLite", package: "HabitStore"),
+                .product(name: "HabitStoreLMDB", package: "HabitStore"),
+            ],
+            swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,60 @@
+// The yardstick: the same work on the same data by hand in C, straight on SQLite and LMDB, with the same indexes.
+#ifndef CYARDSTICK_H
+#define CYARDSTICK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// One entry, decoded. `noteLength` is -1 for no note.
+typedef struct {
+    uint8_t id[16];
+    uint8_t habit[16];
+    double date;
+    double value;
+    const char *note;
+    int32_t noteLength;
+    uint8_t hasValue;
+    uint8_t hasHabit;
+} cy_entry;
+
+/// One range of a habit's entries: from `from`, up to and not including `to`.
+typedef struct {
+    uint8_t habit[16];
+    double from;
+    double to;
+} cy_range;
+
+/// Decoded entries that outlive the transaction, as those of a fetch do: an array, and their notes one after the other.
+typedef struct {
+    cy_entry *entries;
+    size_t count;
+    size_t capacity;
+    char *notes;
+    size_t noteBytes;
+    size_t noteCapacity;
+} cy_list;
+
+uint64_t cy_list_checksum(const cy_list *list);
+void cy_list_free(cy_list *list);
+
+typedef struct cy_sqlite cy_sqlite;
+typedef struct cy_lmdb cy_lmdb;
+
+// Each function returns 0, or the library's error code. A checksum adds up every field of every record that was read,
+// so that all programs can be shown to have done the same work.
+
+int cy_sqlite_load(const char *path, const cy_entry *entries, size_t count, const uint8_t *habits, size_t habitCount);
+int cy_sqlite_open(const char *path, cy_sqlite **store);
+int cy_sqlite_read_ids(cy_sqlite *store, const uint8_t *ids, size_t count, uint64_t *checksum);
+int cy_sqlite_ranges(cy_sqlite *store, const cy_range *ranges, size_t count, uint64_t *checksum);
+int cy_sqlite_scan(cy_sqlite *store, cy_list *list);
+void cy_sqlite_close(cy_sqlite *store);
+
+int cy_lmdb_load(const char *path, const cy_entry *entries, size_t count, const uint8_t *habits, size_t habitCount);
+int cy_lmdb_open(const char *path, cy_lmdb **store);
+int cy_lmdb_read_ids(cy_lmdb *store, const uint8_t *ids, size_t count, uint64_t *checksum);
+int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_t *checksum);
+int cy_lmdb_scan(cy_lmdb *store, cy_list *list);
+void cy_lmdb_close(cy_lmdb *store);
+
+#endif

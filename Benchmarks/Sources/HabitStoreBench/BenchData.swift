@@ -1,0 +1,108 @@
+import CYardstick
+import Foundation
+import HabitStore
+import HabitStoreSQLite
+
+/// The heavy fixture in the forms that both sides need, and the questions that both are asked.
+final class BenchData {
+    let habits: [Habit]
+    let tags: [Tag]
+    let entries: [Entry]
+    /// Identifiers in random order, each once.
+    let shuffled: [UUID]
+    let ranges: [(habit: UUID, from: Date, to: Date)]
+
+    private let notes: [[CChar]]
+
+    init(fixture path: String) throws {
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID()).sqlite")
+        try FileManager.default.copyItem(atPath: path, toPath: copy.path)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        let store = try SQLiteHabitStore(path: copy.path)
+        defer { store.close() }
+        habits = try store.all(Habit.self)
+        tags = try store.all(Tag.self)
+        entries = try store.fetch(FetchDescriptor(sortBy: [SortDescriptor(\Entry.date)]))
+        var random = BenchRandom(state: 42)
+        shuffled = entries.map(\.id).shuffled(using: &random)
+        notes = entries.map { ($0.note ?? "").utf8.map { CChar(bitPattern: $0) } }
+        let dates = (entries.first?.date ?? Date(), entries.last?.date ?? Date())
+        let span = dates.1.timeIntervalSince(dates.0)
+        let identifiers = habits.map(\.id)
+        ranges = (0..<2_000).map { index in
+            let from = dates.0.addingTimeInterval(Double(random.next() % 10_000) / 10_000 * span)
+            return (identifiers[index % identifiers.count], from, from.addingTimeInterval(330 * 86_400))
+        }
+    }
+
+    /// Lends the entries as C structs.
+    func withCEntries<R>(_ body: (UnsafePointer<cy_entry>, Int) throws -> R) rethrows -> R {
+        var structs: [cy_entry] = []
+        structs.reserveCapacity(entries.count)
+        for (index, entry) in entries.enumerated() {
+            var made = cy_entry()
+            withUnsafeMutableBytes(of: &made.id) { $0.storeBytes(of: entry.id.uuid, as: uuid_t.self) }
+            made.date = entry.date.timeIntervalSinceReferenceDate
+            made.value = entry.value ?? 0
+            made.hasValue = entry.value == nil ? 0 : 1
+            made.noteLength = entry.note == nil ? -1 : Int32(notes[index].count)
+            made.note = notes[index].withUnsafeBufferPointer { $0.baseAddress }
+            if let habit = entry.habitID {
+                made.hasHabit = 1
+                withUnsafeMutableBytes(of: &made.habit) { $0.storeBytes(of: habit.uuid, as: uuid_t.self) }
+            }
+            structs.append(made)
+        }
+        // The notes' arrays live as long as `self`, and so do the pointers into them.
+        return try withExtendedLifetime(self) {
+            try structs.withUnsafeBufferPointer { buffer in
+                guard let base = buffer.baseAddress else { throw BenchError("the fixture has no entries") }
+                return try body(base, buffer.count)
+            }
+        }
+    }
+
+    var habitBytes: [UInt8] { habits.flatMap { habit in withUnsafeBytes(of: habit.id.uuid) { Array($0) } } }
+    var shuffledBytes: [UInt8] { shuffled.flatMap { id in withUnsafeBytes(of: id.uuid) { Array($0) } } }
+
+    var cRanges: [cy_range] {
+        ranges.map { range in
+            var made = cy_range()
+            withUnsafeMutableBytes(of: &made.habit) { $0.storeBytes(of: range.habit.uuid, as: uuid_t.self) }
+            made.from = range.from.timeIntervalSinceReferenceDate
+            made.to = range.to.timeIntervalSinceReferenceDate
+            return made
+        }
+    }
+}
+
+/// SplitMix64.
+struct BenchRandom: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Something that makes the whole measurement worthless.
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension Entry {
+    /// The same sum over all fields as the yardstick's.
+    var checksum: UInt64 {
+        let length = UInt64(bitPattern: Int64(note.map { $0.utf8.count } ?? -1))
+        var sum = date.timeIntervalSinceReferenceDate.bitPattern &+ length &* 17 &+ UInt64(id.uuid.0)
+        if let value { sum &+= value.bitPattern &* 31 }
+        if let habitID { sum &+= UInt64(habitID.uuid.15) }
+        return sum
+    }
+}

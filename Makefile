@@ -1,0 +1,45 @@
+# HabitStore: `make` alone prints what there is.
+
+SWIFT ?= swift
+BUILD_FLAGS ?=
+# Where the product is looked for; `make run FIXTURES=…` verifies another folder of fixtures.
+FIXTURES ?= fixtures
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test check format fixtures bench docs clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install the C libraries that are missing, or say how
+	@sh scripts/setup.sh
+
+build: setup ## Build everything in release mode
+	$(SWIFT) build -c release $(BUILD_FLAGS)
+
+run: setup ## Build, and verify every store in fixtures/ against a fresh copy on the other engine
+	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore" verify --fixtures $(FIXTURES)
+
+test: setup ## Run all tests
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
+
+check: setup ## Lint the format, and build everything; warnings are errors (see Package.swift)
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+
+format: ## Format the code in place
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+
+fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same as before
+	@sh scripts/fixtures.sh "$(SWIFT)"
+
+bench: setup ## Measure against the same work in C; see Benchmarks/README.md
+	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench
+
+docs: setup ## Make the documentation in .build/docs
+	@sh scripts/docs.sh "$(SWIFT)"
+
+clean: ## Remove what was built
+	rm -rf .build Benchmarks/.build
