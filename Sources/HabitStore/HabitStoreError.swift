@@ -77,7 +77,7 @@ extension HabitStoreError: CustomStringConvertible {
     /// One line: the place, where there is one, and the message.
     public var description: String {
         guard let path = location.path else { return message }
-        return "\(path): \(message)"
+        return "\(path.isEmpty ? "\"\"" : path): \(message)"
     }
 }
 

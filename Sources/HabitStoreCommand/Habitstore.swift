@@ -33,6 +33,7 @@ struct Habitstore: AsyncParsableCommand {
 
     /// Every error ends here, as one line on standard error and an exit code.
     static func main() async {
+        StandardStreams.claim()
         // A reader that went away is noticed by the write that fails, which unwinds and cleans up; the signal would not.
         signal(SIGPIPE, SIG_IGN)
         var showsDetail = false

@@ -31,14 +31,16 @@ public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads an address.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a path without a prefix at which there is nothing, and
-    ///   ``HabitStoreError/Code/notAStore`` for one that holds neither kind.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an empty path, ``HabitStoreError/Code/notFound`` for one
+    ///   without a prefix at which there is nothing, and ``HabitStoreError/Code/notAStore`` for one that holds neither
+    ///   kind.
     public init(parsing text: String) throws {
-        for engine in EngineName.allCases where text.hasPrefix(engine.rawValue + ":") {
-            self.init(engine, path: String(text.dropFirst(engine.rawValue.count + 1)))
-            return
+        let named = EngineName.allCases.first { text.hasPrefix($0.rawValue + ":") }
+        let path = named.map { String(text.dropFirst($0.rawValue.count + 1)) } ?? text
+        guard !path.isEmpty else {
+            throw HabitStoreError(.invalidValue, "the store's path is empty; name a file, as sqlite:PATH or lmdb:PATH")
         }
-        self.init(try Self.recognise(text), path: text)
+        self.init(try named ?? Self.recognise(path), path: path)
     }
 
     /// Opens the store.
@@ -68,6 +70,11 @@ public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
         }
         guard !isDirectory.boolValue else {
             throw HabitStoreError(.notAStore, "this is a folder; name the store's file in it", at: .init(path: path))
+        }
+        // Reading from a pipe would wait for ever.
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw HabitStoreError(.notAStore, "this is a device or a pipe; name a file", at: .init(path: path))
         }
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw HabitStoreError(.permissionDenied, "the file cannot be read", at: .init(path: path))

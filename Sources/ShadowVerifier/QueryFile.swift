@@ -130,14 +130,14 @@ enum JSONFile {
         } catch {
             throw HabitStoreError(
                 .invalidQuery,
-                "this is not \(what): \(reason(error))",
+                "this is not \(what): \(reason(error, data))",
                 at: .init(path: path),
                 underlying: error
             )
         }
     }
 
-    private static func reason(_ error: any Error) -> String {
+    private static func reason(_ error: any Error, _ data: Data) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         let context: DecodingError.Context
         switch error {
@@ -147,6 +147,16 @@ enum JSONFile {
         @unknown default: return "\(error)"
         }
         let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
-        return path.isEmpty ? context.debugDescription : "at \(path.drop { $0 == "." }): \(context.debugDescription)"
+        if path.isEmpty { return place(in: data) ?? context.debugDescription }
+        return "at \(path.drop { $0 == "." }): \(context.debugDescription)"
+    }
+    /// Where a text stops being JSON, which the decoder does not tell; nil when it is JSON.
+    private static func place(in data: Data) -> String? {
+        do {
+            _ = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
+            return nil
+        } catch {
+            return (error as NSError).userInfo["NSDebugDescription"] as? String
+        }
     }
 }

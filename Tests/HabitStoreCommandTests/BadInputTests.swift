@@ -38,6 +38,70 @@ struct BadInputTests {
         try expect(sandbox, ["query", "Habit"], 74, containing: "no stores")
     }
 
+    @Test func anEmptyPathIsWrongUsage() throws {
+        let sandbox = try Sandbox()
+        let source = try store("sqlite", sandbox)
+        for path in ["", "sqlite:", "lmdb:"] {
+            for reader in Self.readers { try expect(sandbox, reader + [path], 64, containing: "path is empty") }
+            try expect(sandbox, ["verify", source, path], 64, containing: "path is empty")
+            try expect(sandbox, ["copy", source, path], 64, containing: "path is empty")
+        }
+        try expect(sandbox, ["verify", "--fixtures", ""], 74, containing: "\"\": ")
+        try expect(sandbox, ["habit", "list", "--config", ""], 74, containing: "\"\": ")
+    }
+
+    @Test func aLinkThatLeadsNowhereIsNoStoreAndIsNotFollowed() throws {
+        let sandbox = try Sandbox()
+        let source = try store("sqlite", sandbox)
+        for (link, target) in [("dangling", "nowhere"), ("loop", "loop")] {
+            try FileManager.default.createSymbolicLink(atPath: sandbox.path(link), withDestinationPath: target)
+            for path in [link, "sqlite:\(link)", "lmdb:\(link)"] {
+                for reader in Self.readers { try expect(sandbox, reader + [path], 74, containing: link) }
+            }
+            for engine in ["sqlite", "lmdb"] {
+                try expect(sandbox, ["copy", source, "\(engine):\(link)"], 74, containing: link)
+            }
+        }
+    }
+
+    /// Without a look at its kind the command waited for ever for somebody to write into the pipe.
+    @Test func aPipeOrADeviceIsNoStore() throws {
+        let sandbox = try Sandbox()
+        let source = try store("sqlite", sandbox)
+        #expect(mkfifo(sandbox.path("pipe"), 0o600) == 0)
+        for name in ["pipe", "/dev/null"] {
+            for path in [name, "sqlite:\(name)", "lmdb:\(name)"] {
+                for reader in Self.readers { try expect(sandbox, reader + [path], 65) }
+                try expect(sandbox, ["copy", source, path], 65)
+            }
+        }
+    }
+
+    @Test func aNumberBelowTheLeastIsNamedWithItsLimit() throws {
+        let sandbox = try Sandbox()
+        for arguments in [
+            ["query", "Habit", "--limit", "-1"], ["query", "Habit", "--offset", "-1"],
+            ["history", "x", "--after", "-1"], ["history", "x", "--limit", "-1"],
+            ["entry", "list", "x", "--limit", "-1"],
+            ["habit", "add", "x", "--times", "-1"], ["habit", "edit", "x", "--period", "-1"],
+        ] {
+            try expect(sandbox, arguments, 64, containing: "or more")
+        }
+        try expect(sandbox, ["chart", "x", "--days", "-1"], 64, containing: "from 1 to")
+    }
+
+    @Test func aFileOfQueriesThatIsNoJSONIsRefusedWithThePlace() throws {
+        let sandbox = try Sandbox()
+        let source = try store("sqlite", sandbox)
+        try sandbox.write("queries.json", "{\n  oops\n}\n")
+        try expect(
+            sandbox,
+            ["verify", source, source, "--queries", "queries.json"],
+            64,
+            containing: "around character 4"
+        )
+    }
+
     @Test func aFolderIsNoStore() throws {
         let sandbox = try Sandbox()
         try FileManager.default.createDirectory(atPath: sandbox.path("folder"), withIntermediateDirectories: false)

@@ -77,6 +77,22 @@ struct OutputTests {
         #expect(run.output.hasPrefix("habitstore: error: the output cannot be written"))
     }
 
+    /// A store's file that was opened first got the number of a closed standard error, and error texts went into it.
+    @Test(arguments: ["sqlite", "lmdb"])
+    func closedStandardStreamsAreNeverAStore(engine: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.want(engine)
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        let before = try sandbox.state()
+        let closed = "<&- >&- 2>&-; echo $? >status"
+        #expect(try shell("\"$H\" habit list \(closed); cat status; rm status", sandbox).output == "74\n")
+        #expect(try shell("\"$H\" checkin nobody \(closed); cat status; rm status", sandbox).output == "64\n")
+        #expect(try shell("\"$H\" habit list <&- 2>&- | head -1; rm -f status", sandbox).output.hasPrefix("id "))
+        #expect(try sandbox.state() == before)
+        let store = sandbox.path("data/habitstore/users/u-616c696365/store.\(engine)")
+        #expect(try sandbox.run("check", store).status == 0)
+    }
+
     @Test func jsonHasSortedKeysAndExactDates() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()

@@ -56,7 +56,8 @@ struct SQLiteFormatTests {
         let owner = #"b'\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01'"#
         #expect(lines[3] == "[('caf\u{e9}', \(owner))]")
         #expect(lines[4] == #"[('a\x00b', '["x\\"y","\\u0001\\\\","ü"]', '\x01\\')]"#)
-        #expect(lines[5] == "[(1, 1, 'Habit', 'insert')]")
+        // The tag was the first change.
+        #expect(lines[5] == "[(1, 2, 'Habit', 'insert')]")
         #expect(lines[6] == "[('nfc',)]")
         let store = try file.open()
         #expect(try store.check { _ in } == [])

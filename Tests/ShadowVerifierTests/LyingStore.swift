@@ -69,8 +69,7 @@ private final class LyingTransaction: ReadTransaction {
         guard let records = try answer(RecordQuery(fetch, schema)) else { return try truth.enumerateRows(fetch, body) }
         let layout = schema.entities[fetch.query.entity].layout
         for record in records {
-            var reader = AttributeReader(SpokenRow(record.values), layout: layout)
-            guard try body(&reader) else { break }
+            guard try AttributeReader.withReader(of: SpokenRow(record.values), layout: layout, body) else { break }
         }
         return FetchStatistics()
     }

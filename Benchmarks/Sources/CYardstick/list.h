@@ -25,6 +25,12 @@ static inline void cy_list_append(cy_list *list, const cy_entry *entry, const vo
     list->noteBytes += (size_t)entry->noteLength;
 }
 
+// Forgets the entries and keeps the memory.
+static inline void cy_list_clear(cy_list *list) {
+    list->count = 0;
+    list->noteBytes = 0;
+}
+
 static inline void cy_list_finish(cy_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         list->entries[i].note = list->entries[i].noteLength < 0 ? NULL : list->notes + (size_t)list->entries[i].note;

@@ -137,9 +137,11 @@ int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_
     int result = mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &transaction);
     if (result) return result;
     result = mdb_cursor_open(transaction, store->byHabit, &cursor);
+    cy_list list = {0};
     *checksum = 0;
     for (size_t i = 0; !result && i < count; i++) {
         uint8_t from[24], to[24];
+        cy_list_clear(&list);
         memcpy(from, ranges[i].habit, 16);
         order_bytes(ranges[i].from, from + 16);
         memcpy(to, ranges[i].habit, 16);
@@ -150,10 +152,14 @@ int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_
             MDB_val id = {16, (uint8_t *)key.mv_data + 24}, record;
             result = mdb_get(transaction, store->entries, &id, &record);
             if (result) break;
-            *checksum += read_one(store, id.mv_data, record);
+            cy_entry entry = decode(id.mv_data, record);
+            cy_list_append(&list, &entry, entry.note);
             step = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
         }
+        cy_list_finish(&list);
+        *checksum += cy_list_checksum(&list);
     }
+    cy_list_free(&list);
     mdb_cursor_close(cursor);
     mdb_txn_abort(transaction);
     return result;

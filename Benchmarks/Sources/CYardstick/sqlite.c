@@ -128,15 +128,23 @@ int cy_sqlite_ranges(cy_sqlite *store, const cy_range *ranges, size_t count, uin
         "ORDER BY date, id",
         -1, &statement, 0);
     if (result) return result;
+    cy_list list = {0};
     *checksum = 0;
     sqlite3_exec(store->database, "BEGIN", 0, 0, 0);
     for (size_t i = 0; i < count; i++) {
         sqlite3_bind_blob(statement, 1, ranges[i].habit, 16, SQLITE_STATIC);
         sqlite3_bind_double(statement, 2, ranges[i].from);
         sqlite3_bind_double(statement, 3, ranges[i].to);
-        while (sqlite3_step(statement) == SQLITE_ROW) *checksum += read_one(store, statement);
+        cy_list_clear(&list);
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            cy_entry entry = decode(statement);
+            cy_list_append(&list, &entry, entry.note);
+        }
+        cy_list_finish(&list);
+        *checksum += cy_list_checksum(&list);
         sqlite3_reset(statement);
     }
+    cy_list_free(&list);
     sqlite3_finalize(statement);
     return sqlite3_exec(store->database, "COMMIT", 0, 0, 0);
 }

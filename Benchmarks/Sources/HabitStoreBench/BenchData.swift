@@ -106,3 +106,12 @@ extension Entry {
         return sum
     }
 }
+
+extension [Entry] {
+    /// The sum over all of them, read where they lie.
+    var checksum: UInt64 {
+        var sum: UInt64 = 0
+        for index in indices { sum &+= self[index].checksum }
+        return sum
+    }
+}

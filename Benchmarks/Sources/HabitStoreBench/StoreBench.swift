@@ -48,17 +48,13 @@ struct StoreOperations {
                     predicate: #Predicate { $0.habitID == habit && $0.date >= from && $0.date < to },
                     sortBy: [SortDescriptor(\.date)]
                 )
-                for entry in try transaction.fetch(descriptor) { sum &+= entry.checksum }
+                sum &+= try transaction.fetch(descriptor).checksum
             }
             return sum
         }
     }
 
-    func scan() throws -> UInt64 {
-        var sum: UInt64 = 0
-        for entry in try store.all(Entry.self) { sum &+= entry.checksum }
-        return sum
-    }
+    func scan() throws -> UInt64 { try store.all(Entry.self).checksum }
 }
 
 struct SQLiteBench: BenchEngine {

@@ -46,15 +46,29 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         _ condition: PreparedFetch.Condition?,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        var stream = RowStream(
-            residual: plan.filterIsExact ? nil : query.filter,
-            evaluator: FilterEvaluator(SnapshotRecords(snapshot, schema)),
-            condition: condition,
-            toSkip: plan.windowIsApplied ? 0 : query.offset,
-            left: plan.windowIsApplied ? Int.max : query.limit ?? Int.max
-        )
-        try snapshot.walk(plan) { try stream.step(&$0, body) }
-        return stream.statistics
+        let residual = plan.filterIsExact ? nil : query.filter
+        let cuts = !plan.windowIsApplied && (query.offset > 0 || query.limit != nil)
+        guard residual != nil || condition != nil || cuts else {
+            // Nothing is left to do here, and nothing stands between the engine and the caller.
+            var count = 0
+            try snapshot.walk(plan) { row in
+                count &+= 1
+                return try body(&row)
+            }
+            return FetchStatistics(examined: count, returned: count)
+        }
+        return try withoutActuallyEscaping(body) { body in
+            let stream = RowStream(
+                residual: residual,
+                evaluator: FilterEvaluator(SnapshotRecords(snapshot, schema)),
+                condition: condition,
+                toSkip: cuts ? query.offset : 0,
+                left: cuts ? query.limit ?? Int.max : Int.max,
+                body: body
+            )
+            try snapshot.walk(plan, stream.step)
+            return stream.statistics
+        }
     }
 
     /// A record that is kept for sorting.
@@ -127,19 +141,33 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
 
 /// Rows on their way from an engine to the caller, filtered and cut. It is not generic, so that nothing about types is
 /// looked up for each row.
-private struct RowStream {
-    let residual: BoundExpression?
-    let evaluator: FilterEvaluator
-    let condition: PreparedFetch.Condition?
-    var toSkip: Int
-    var left: Int
-    var statistics = FetchStatistics()
+private final class RowStream {
+    private let residual: BoundExpression?
+    private let evaluator: FilterEvaluator
+    private let condition: PreparedFetch.Condition?
+    private var toSkip: Int
+    private var left: Int
+    private let body: (inout AttributeReader) throws -> Bool
+    private(set) var statistics = FetchStatistics()
+
+    init(
+        residual: BoundExpression?,
+        evaluator: FilterEvaluator,
+        condition: PreparedFetch.Condition?,
+        toSkip: Int,
+        left: Int,
+        body: @escaping (inout AttributeReader) throws -> Bool
+    ) {
+        self.residual = residual
+        self.evaluator = evaluator
+        self.condition = condition
+        self.toSkip = toSkip
+        self.left = left
+        self.body = body
+    }
 
     /// Takes one row; false ends the walk.
-    mutating func step(
-        _ row: inout AttributeReader,
-        _ body: (inout AttributeReader) throws -> Bool
-    ) throws -> Bool {
+    func step(_ row: inout AttributeReader) throws -> Bool {
         statistics.examined += 1
         if let residual, try !evaluator.matches(residual, row) { return true }
         if let condition {

@@ -47,6 +47,11 @@ enum CapturedValue {
     static func scalar(_ captured: Any) throws -> Value? {
         switch captured {
         case let text as String: return .string(text.normalizedToNFC())
+        // A cast to a concrete type costs a fraction of one to a protocol, and these are what most predicates hold.
+        case let id as UUID: return .uuid(id)
+        case let number as Int: return .int(Int64(number))
+        case let flag as Bool: return .bool(flag)
+        case let date as Date where date.timeIntervalSinceReferenceDate.isFinite: return .date(try date.storable())
         case let convertible as any AttributeConvertible:
             if type(of: convertible).attributeKind == .strings || type(of: convertible).attributeKind == .links {
                 return nil

@@ -33,10 +33,12 @@ public struct Draft: PersistentModel {
 
     /// Reads the attributes in their declared order.
     public init(row: inout AttributeReader) throws {
-        id = try row.nextUUID()
-        content = try row.nextString()
-        creationDate = try row.nextDate()
-        attachments = try row.nextStrings()
+        self.init(
+            id: try row.nextUUID(),
+            content: try row.nextString(),
+            creationDate: try row.nextDate(),
+            attachments: try row.nextStrings()
+        )
     }
 
     /// Writes the attributes in their declared order.

@@ -42,12 +42,16 @@ public struct Entry: PersistentModel {
     )
 
     /// Reads the attributes in their declared order.
+    @inline(__always)
     public init(row: inout AttributeReader) throws {
-        id = try row.nextUUID()
-        date = try row.nextDate()
-        note = try row.nextOptionalString()
-        value = try row.nextOptionalDouble()
-        habitID = try row.nextOptionalUUID()
+        let (id, date) = (try row.nextUUID(), try row.nextDate())
+        let (note, value) = (try row.nextOptionalString(), try row.nextOptionalDouble())
+        let habitID = try row.nextOptionalUUID()
+        self.id = id
+        self.date = date
+        self.note = note
+        self.value = value
+        self.habitID = habitID
     }
 
     /// Writes the attributes in their declared order.

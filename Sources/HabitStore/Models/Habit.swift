@@ -83,17 +83,19 @@ public struct Habit: PersistentModel {
 
     /// Reads the attributes in their declared order.
     public init(row: inout AttributeReader) throws {
-        id = try row.nextUUID()
-        name = try row.nextString()
-        createdAt = try row.nextDate()
-        streak = try row.nextInt()
-        category = try row.nextOptionalString()
-        isArchived = try row.nextBool()
-        timesPerPeriod = try row.nextInt()
-        periodDays = try row.nextInt()
-        unit = try row.nextOptionalString()
-        target = try row.nextOptionalDouble()
-        tagIDs = Set(try row.nextLinks())
+        self.init(
+            id: try row.nextUUID(),
+            name: try row.nextString(),
+            createdAt: try row.nextDate(),
+            streak: try row.nextInt(),
+            category: try row.nextOptionalString(),
+            isArchived: try row.nextBool(),
+            timesPerPeriod: try row.nextInt(),
+            periodDays: try row.nextInt(),
+            unit: try row.nextOptionalString(),
+            target: try row.nextOptionalDouble(),
+            tagIDs: Set(try row.nextLinks())
+        )
     }
 
     /// Writes the attributes in their declared order.

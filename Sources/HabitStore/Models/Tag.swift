@@ -25,8 +25,7 @@ public struct Tag: PersistentModel {
 
     /// Reads the attributes in their declared order.
     public init(row: inout AttributeReader) throws {
-        id = try row.nextUUID()
-        name = try row.nextString()
+        self.init(id: try row.nextUUID(), name: try row.nextString())
     }
 
     /// Writes the attributes in their declared order.

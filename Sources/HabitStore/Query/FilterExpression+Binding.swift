@@ -97,7 +97,7 @@ private struct Binder {
         if let one = first.kind, let other = second.kind, one != other {
             throw HabitStoreError(
                 .invalidQuery,
-                "\(word) needs values of one kind, and these are a \(one.rawValue) and a \(other.rawValue)"
+                "\(word) needs values of one kind, and these are of the kinds \(one.rawValue) and \(other.rawValue)"
             )
         }
         return (first, second)
@@ -246,7 +246,7 @@ private struct Binder {
         guard let first, let second, first != second else { return }
         throw HabitStoreError(
             .invalidQuery,
-            "a \(first.rawValue) cannot be compared with a \(second.rawValue) by \(comparison.rawValue)"
+            "values of the kinds \(first.rawValue) and \(second.rawValue) cannot be compared by \(comparison.rawValue)"
         )
     }
 

@@ -7,7 +7,7 @@ import Foundation
 /// as the row is that it was made from.
 public struct AttributeReader: RecordAccess {
     @usableFromInline let bytes: UnsafeRawBufferPointer
-    @usableFromInline let columns: (any AttributeColumns)?
+    @usableFromInline unowned(unsafe) let columns: (any AttributeColumns)?
     @usableFromInline unowned(unsafe) let layout: RecordLayout
     @usableFromInline var field = 0
     @usableFromInline var position: Int
@@ -16,24 +16,37 @@ public struct AttributeReader: RecordAccess {
     ///
     /// - Important: the layout is not kept alive; the schema that it belongs to must outlive the reader.
     @inlinable
-    public init(_ bytes: UnsafeRawBufferPointer, layout: RecordLayout) {
+    public init(_ bytes: UnsafeRawBufferPointer, layout: __shared RecordLayout) {
         self.bytes = bytes
         self.layout = layout
         columns = nil
         position = layout.firstSlot
     }
 
-    /// Reads the columns of a row.
-    @inlinable
-    public init(_ columns: any AttributeColumns, layout: RecordLayout) {
+    @usableFromInline
+    init(columns: any AttributeColumns, layout: RecordLayout) {
         bytes = UnsafeRawBufferPointer(start: nil, count: 0)
         self.layout = layout
         self.columns = columns
         position = 0
     }
 
+    /// Lends `body` a reader of the columns of a row, which is valid during the call. (A reader counts no references:
+    /// that would cost more than most attributes do.)
+    public static func withReader<R>(
+        of columns: any AttributeColumns,
+        layout: RecordLayout,
+        _ body: (inout AttributeReader) throws -> R
+    ) rethrows -> R {
+        try withExtendedLifetime(columns) {
+            var reader = AttributeReader(columns: columns, layout: layout)
+            return try body(&reader)
+        }
+    }
+
     /// Whether there is an encoded record; asked first, so that reading one never touches the other reference.
-    @inlinable var isEncoded: Bool { bytes.baseAddress != nil }
+    @inlinable
+    @inline(__always) var isEncoded: Bool { bytes.baseAddress != nil }
 
     /// Starts again at the first attribute.
     @inlinable
@@ -66,25 +79,32 @@ public struct AttributeReader: RecordAccess {
 
     /// Whether the next attribute, of this kind, is null; when it is, it is passed over.
     @inlinable
+    @inline(__always)
     public mutating func skipNull(_ kind: AttributeKind) throws -> Bool {
-        if !isEncoded, let columns {
-            // Links are never null, and have no column of their own.
-            guard kind != .links, field < layout.kinds.count, try columns.isNull(field) else { return false }
-        } else {
-            guard isNullInBytes else { return false }
-            position &+= RecordLayout.slotSize(kind)
-        }
+        guard isEncoded else { return try skipNullColumn(kind) }
+        guard isNullInBytes else { return false }
+        position &+= RecordLayout.slotSize(kind)
         field &+= 1
         return true
     }
 
-    @inlinable var isNullInBytes: Bool {
+    @inlinable
+    mutating func skipNullColumn(_ kind: AttributeKind) throws -> Bool {
+        // Links are never null, and have no column of their own.
+        guard let columns, kind != .links, field < layout.kinds.count, try columns.isNull(field) else { return false }
+        field &+= 1
+        return true
+    }
+
+    @inlinable
+    @inline(__always) var isNullInBytes: Bool {
         let offset = RecordLayout.headerSize &+ field &>> 3
         return offset >= bytes.count || bytes[offset] & (1 &<< UInt8(truncatingIfNeeded: field & 7)) != 0
     }
 
     /// The offset of the next slot in an encoded record.
     @inlinable
+    @inline(__always)
     mutating func takeSlot(_ size: Int) throws -> Int {
         if isNullInBytes { throw RecordView.unexpectedNull }
         let offset = position
@@ -92,15 +112,6 @@ public struct AttributeReader: RecordAccess {
         position = offset &+ size
         field &+= 1
         return offset
-    }
-
-    /// The number of the next column.
-    @inlinable
-    mutating func takeColumn() throws -> Int {
-        let column = field
-        guard column < layout.kinds.count else { throw RecordView.outOfBounds }
-        field &+= 1
-        return column
     }
 
     @inlinable
@@ -115,21 +126,21 @@ public struct AttributeReader: RecordAccess {
     /// The next attribute, a `Bool`.
     @inlinable
     public mutating func nextBool() throws -> Bool {
-        if !isEncoded, let columns { return try columns.bool(takeColumn()) }
+        guard isEncoded else { return try column { try $0.bool($1) } }
         return bytes[try takeSlot(1)] != 0
     }
 
     /// The next attribute, an `Int`.
     @inlinable
     public mutating func nextInt() throws -> Int {
-        if !isEncoded, let columns { return Int(try columns.int(takeColumn())) }
+        guard isEncoded else { return Int(try column { try $0.int($1) }) }
         return Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: try takeSlot(8), as: Int64.self)))
     }
 
     /// The next attribute, a finite `Double`.
     @inlinable
     public mutating func nextDouble() throws -> Double {
-        if !isEncoded, let columns { return try columns.double(takeColumn()) }
+        guard isEncoded else { return try column { try $0.double($1) } }
         let bits = bytes.loadUnaligned(fromByteOffset: try takeSlot(8), as: UInt64.self)
         let number = Double(bitPattern: UInt64(littleEndian: bits))
         guard number.isFinite else { throw RecordView.outOfBounds }
@@ -143,33 +154,42 @@ public struct AttributeReader: RecordAccess {
     /// The next attribute, a `UUID`.
     @inlinable
     public mutating func nextUUID() throws -> UUID {
-        if !isEncoded, let columns { return try columns.uuid(takeColumn()) }
-        return UUID(uuid: bytes.loadUnaligned(fromByteOffset: try takeSlot(16), as: uuid_t.self))
+        guard isEncoded else { return try column { try $0.uuid($1) } }
+        // A UUID is its sixteen bytes, without more; making one by its initializer costs a call into Foundation.
+        return bytes.loadUnaligned(fromByteOffset: try takeSlot(16), as: UUID.self)
     }
 
     /// The next attribute, text in NFC.
     @inlinable
     public mutating func nextString() throws -> String {
-        if !isEncoded, let columns { return try columns.text(takeColumn()) }
+        guard isEncoded else { return try column { try $0.text($1) } }
         return try RecordView.text(takeVariable())
     }
 
     /// The next attribute, bytes.
     public mutating func nextData() throws -> Data {
-        if !isEncoded, let columns { return try columns.data(takeColumn()) }
+        guard isEncoded else { return try column { try $0.data($1) } }
         return Data(try takeVariable())
     }
 
     /// The next attribute, a list of texts.
     public mutating func nextStrings() throws -> [String] {
-        if !isEncoded, let columns { return try columns.texts(takeColumn()) }
+        guard isEncoded else { return try column { try $0.texts($1) } }
         return try RecordView.texts(takeVariable())
     }
 
     /// The next attribute, identifiers in ascending order.
     public mutating func nextLinks() throws -> [UUID] {
-        if !isEncoded, let columns { return try columns.links(takeColumn()) }
+        guard isEncoded else { return try column { try $0.links($1) } }
         return try RecordView.links(takeVariable())
+    }
+
+    /// Reads the next column. A function of its own, so that reading encoded records never counts the reference.
+    @inlinable
+    mutating func column<T>(_ read: (any AttributeColumns, Int) throws -> T) throws -> T {
+        guard let columns, field < layout.kinds.count else { throw RecordView.outOfBounds }
+        defer { field &+= 1 }
+        return try read(columns, field)
     }
 }
 

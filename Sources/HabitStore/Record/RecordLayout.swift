@@ -25,10 +25,13 @@ public final class RecordLayout: Sendable {
     public let fixedSize: Int
     /// The offset of the first slot, behind the null bitmap.
     public let firstSlot: Int
+    /// The number of attributes.
+    public let attributeCount: Int
 
     /// Lays out attributes of these kinds.
     public init(kinds: [AttributeKind]) {
         self.kinds = kinds
+        attributeCount = kinds.count
         firstSlot = Self.headerSize + Self.bitmapSize(kinds.count)
         var offset = firstSlot
         var offsets: [Int] = []

@@ -15,26 +15,36 @@ public struct RecordView: RecordAccess {
     ///
     /// - Throws: ``HabitStoreError/Code/corrupt`` when the header is not that of a record of `layout`, or the checksum
     ///   is wrong; ``HabitStoreError/Code/newerVersion`` for a later format version.
-    public init(validating bytes: UnsafeRawBufferPointer, layout: RecordLayout) throws {
+    public init(validating bytes: UnsafeRawBufferPointer, layout: __shared RecordLayout) throws {
+        // The first four bytes are the version, a zero and the number of attributes: one comparison for all three.
+        let header = UInt32(RecordLayout.formatVersion) | UInt32(truncatingIfNeeded: layout.attributeCount) << 16
+        guard bytes.count >= layout.fixedSize, bytes.loadUnaligned(as: UInt32.self) == header.littleEndian,
+            UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+                == RecordChecksum.compute(bytes)
+        else { throw Self.invalid(bytes, layout) }
+        self.init(trusting: bytes, layout: layout)
+    }
+
+    /// What is wrong with bytes that are no valid record.
+    @inline(never)
+    private static func invalid(_ bytes: UnsafeRawBufferPointer, _ layout: RecordLayout) -> HabitStoreError {
         guard bytes.count >= layout.fixedSize else {
-            throw HabitStoreError(.corrupt, "a record is shorter than its attributes; run `habitstore check`")
+            return HabitStoreError(.corrupt, "a record is shorter than its attributes; run `habitstore check`")
         }
         guard bytes[0] == RecordLayout.formatVersion else {
-            throw HabitStoreError(
+            return HabitStoreError(
                 bytes[0] > RecordLayout.formatVersion ? .newerVersion : .corrupt,
                 "a record has format version \(bytes[0]); this version reads \(RecordLayout.formatVersion)"
             )
         }
-        let count = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
-        let checksum = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-        guard count == layout.kinds.count, RecordChecksum.compute(bytes) == checksum else {
-            throw HabitStoreError(.corrupt, "a record's checksum is wrong: its bytes have changed since it was written")
-        }
-        self.init(trusting: bytes, layout: layout)
+        return HabitStoreError(
+            .corrupt,
+            "a record's checksum is wrong: its bytes have changed since it was written"
+        )
     }
 
     /// A view over bytes that this process has written or checked.
-    public init(trusting bytes: UnsafeRawBufferPointer, layout: RecordLayout) {
+    public init(trusting bytes: UnsafeRawBufferPointer, layout: __shared RecordLayout) {
         self.bytes = bytes
         self.layout = layout
     }
@@ -112,6 +122,8 @@ public struct RecordView: RecordAccess {
 
     @inlinable
     static func text(_ utf8: UnsafeRawBufferPointer) throws -> String {
+        // ASCII is valid as it stands, and most text is ASCII.
+        if utf8.isASCII { return String(decoding: utf8, as: UTF8.self) }
         guard let text = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else {
             throw outOfBounds
         }
@@ -147,4 +159,20 @@ public struct RecordView: RecordAccess {
         .corrupt,
         "a record has no value for an attribute that must have one; run `habitstore check`"
     )
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether all bytes are below 0x80, eight at a time.
+    @inlinable var isASCII: Bool {
+        var offset = 0
+        while offset &+ 8 <= count {
+            if loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+            offset &+= 8
+        }
+        while offset < count {
+            if self[offset] >= 0x80 { return false }
+            offset &+= 1
+        }
+        return true
+    }
 }

@@ -10,7 +10,12 @@ public enum XXHash64 {
 
     /// The hash of `bytes` with a seed.
     public static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
-        let count = bytes.count
+        guard let base = bytes.baseAddress else { return finish(seed &+ prime5) }
+        return hash(base, count: bytes.count, seed: seed)
+    }
+
+    /// The hash of the `count` bytes at `bytes`.
+    static func hash(_ bytes: UnsafeRawPointer, count: Int, seed: UInt64) -> UInt64 {
         var offset = 0
         var result: UInt64
         if count >= 32 {
@@ -44,22 +49,28 @@ public enum XXHash64 {
             offset &+= 4
         }
         while offset < count {
-            result = rotate(result ^ (UInt64(bytes[offset]) &* prime5), 11) &* prime1
+            let byte = bytes.load(fromByteOffset: offset, as: UInt8.self)
+            result = rotate(result ^ (UInt64(byte) &* prime5), 11) &* prime1
             offset &+= 1
         }
-        result = (result ^ (result >> 33)) &* prime2
+        return finish(result)
+    }
+
+    @inline(__always)
+    private static func finish(_ value: UInt64) -> UInt64 {
+        var result = (value ^ (value >> 33)) &* prime2
         result = (result ^ (result >> 29)) &* prime3
         return result ^ (result >> 32)
     }
 
     @inline(__always)
-    private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+    private static func word(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt64 {
         UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     @inline(__always)
     private static func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
-        (value << count) | (value >> (64 &- count))
+        (value &<< count) | (value &>> (64 &- count))
     }
 
     @inline(__always)

@@ -7,12 +7,12 @@ import Foundation
 ///
 /// ```swift
 /// struct Book: PersistentModel {
-///     var id = UUID()
+///     var id: UUID
 ///     var title: String
 ///     static let entity = EntityDescription(Book.self, attributes: [.id(\.id), .attribute("title", \.title)])
+///     init(id: UUID = UUID(), title: String) { (self.id, self.title) = (id, title) }
 ///     init(row: inout AttributeReader) throws {
-///         id = try row.nextUUID()
-///         title = try row.nextString()
+///         self.init(id: try row.nextUUID(), title: try row.nextString())
 ///     }
 ///     func write(to row: inout AttributeWriter) throws {
 ///         row.append(id)

@@ -16,7 +16,7 @@ struct ChartCommand: ReportingCommand {
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 
-    @Option(help: "How many days.")
+    @Option(parsing: .unconditional, help: "How many days.")
     var days = 30
 
     @Flag(help: "Draw with ASCII characters only.")

@@ -16,10 +16,10 @@ struct HabitAddCommand: ReportingCommand {
     @Option(help: "A group of your own naming.")
     var category: String?
 
-    @Option(help: "How often it is to be done within a period.")
+    @Option(parsing: .unconditional, help: "How often it is to be done within a period.")
     var times = 1
 
-    @Option(help: "The length of a period in days.")
+    @Option(parsing: .unconditional, help: "The length of a period in days.")
     var period = 1
 
     @Option(help: "The unit of its entries' values, such as km.")

@@ -19,10 +19,10 @@ struct HabitEditCommand: ReportingCommand {
     @Option(help: "A new category; empty for none.")
     var category: String?
 
-    @Option(help: "How often it is to be done within a period.")
+    @Option(parsing: .unconditional, help: "How often it is to be done within a period.")
     var times: Int?
 
-    @Option(help: "The length of a period in days.")
+    @Option(parsing: .unconditional, help: "The length of a period in days.")
     var period: Int?
 
     @Option(help: "A new unit; empty for none.")

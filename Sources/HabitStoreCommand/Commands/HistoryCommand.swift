@@ -16,10 +16,10 @@ struct HistoryCommand: ReportingCommand {
     @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
     var store: String
 
-    @Option(help: "Only what came after this token. [default: where the kept history begins]")
+    @Option(parsing: .unconditional, help: "Only what came after this token. [default: where the kept history begins]")
     var after: Int64?
 
-    @Option(help: "How many transactions at most.")
+    @Option(parsing: .unconditional, help: "How many transactions at most.")
     var limit: Int?
 
     func validate() throws {

@@ -34,10 +34,10 @@ struct QueryCommand: ReportingCommand {
     )
     var sort: [String] = []
 
-    @Option(help: "How many records at most.")
+    @Option(parsing: .unconditional, help: "How many records at most.")
     var limit: Int?
 
-    @Option(help: "How many are passed over first.")
+    @Option(parsing: .unconditional, help: "How many are passed over first.")
     var offset = 0
 
     @Flag(help: "Only count them.")

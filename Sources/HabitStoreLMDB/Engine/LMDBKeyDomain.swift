@@ -32,7 +32,12 @@ struct LMDBKeyDomain {
         if value.isNull { return hasPresence ? (prefix + [0], false) : nil }
         buffer.begin()
         guard try buffer.append(value, as: kind, budget: budget) else { return nil }
-        return (prefix + (hasPresence ? [1] : []) + Array(buffer.key), buffer.isCut)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(prefix.count + 1 + buffer.key.count)
+        bytes += prefix
+        if hasPresence { bytes.append(1) }
+        bytes += buffer.key
+        return (bytes, buffer.isCut)
     }
 
     /// The keys of the records that can fulfil a condition; nil when the condition is not about this attribute alone.

@@ -7,8 +7,8 @@ struct LMDBPlanner {
     private struct Candidate {
         var access: LMDBPlan.Access
         var ranges: [LMDBKeyRange]
-        /// The conditions that the ranges fulfil exactly.
-        var consumed: Set<Int> = []
+        /// The conditions that the ranges fulfil exactly, each once.
+        var consumed: [Int] = []
         /// At most one record for each range.
         var isUnique = false
         var equalities = 0
@@ -20,11 +20,11 @@ struct LMDBPlanner {
 
         var isNarrowed: Bool { equalities + rangeConditions > 0 }
 
-        func rank(_ conditions: Int) -> [Int] {
-            [
+        func rank(_ conditions: Int) -> (Int, Int, Int, Int, Int, Int) {
+            (
                 isUnique ? 1 : 0, equalities, rangeConditions, givesOrder ? 1 : 0,
-                consumed.count == conditions ? 1 : 0, -partCount,
-            ]
+                consumed.count == conditions ? 1 : 0, -partCount
+            )
         }
     }
 
@@ -36,6 +36,8 @@ struct LMDBPlanner {
     /// What must hold and may be used; all of the filter unless something in it can fail.
     private let conditions: [BoundExpression]
     private let hasAllConditions: Bool
+    /// For each condition the attribute that it is about; nil when its shape has to be looked at for each attribute.
+    private let subjects: [Int?]
     /// The keys of the order before the identifier, without those that all results agree on.
     private let orderKeys: [BoundQuery.SortKey]
     private let identifierAscends: Bool
@@ -55,6 +57,7 @@ struct LMDBPlanner {
         attributes = catalog.schema.entities[query.entity].attributes
         conditions = query.filter.narrowingConditions.flatMap(Self.flattened).filter { !$0.isAlwaysTrue }
         hasAllConditions = !query.filter.canFail
+        subjects = conditions.map(Self.subject)
         let constants = Set(conditions.compactMap(Self.constant))
         self.constants = constants
         let keys = query.order.prefix { $0.position != 0 }
@@ -73,6 +76,19 @@ struct LMDBPlanner {
         return comparison.position
     }
 
+    private static func subject(_ condition: BoundExpression) -> Int? {
+        switch condition {
+        case .compare: return condition.rootComparison?.position
+        case .isIn(.attribute(let path, let position, _, _), _) where path.isRoot: return position
+        default: return nil
+        }
+    }
+
+    private func mayConcern(_ place: Int, _ position: Int) -> Bool {
+        guard let subject = subjects[place] else { return true }
+        return subject == position
+    }
+
     // MARK: Choosing
 
     func plan() throws -> LMDBPlan {
@@ -81,7 +97,7 @@ struct LMDBPlanner {
         if !mustWalkByIdentifier {
             for index in indexes {
                 guard let candidate = try candidate(index), isWorthwhile(candidate) else { continue }
-                if best.rank(conditions.count).lexicographicallyPrecedes(candidate.rank(conditions.count)) {
+                if best.rank(conditions.count) < candidate.rank(conditions.count) {
                     best = candidate
                 }
             }
@@ -166,13 +182,18 @@ struct LMDBPlanner {
 
     private func candidate(_ index: LMDBCatalog.Index) throws -> Candidate? {
         let layout = index.layout
+        let first = layout.parts[0].position
+        // Most indexes have nothing to do with a query; that is told without making keys.
+        guard first == orderKeys.first?.position || conditions.indices.contains(where: { mayConcern($0, first) }) else {
+            return nil
+        }
         var candidate = Candidate(access: .index(index.place), ranges: [], partCount: layout.parts.count)
         var prefix: [UInt8] = []
         var bound = 0
         while bound < layout.parts.count {
             guard let found = try equality(domain(prefix, layout.parts[bound], layout)) else { break }
             prefix = found.prefix
-            if found.isExact { candidate.consumed.insert(found.condition) }
+            if found.isExact { candidate.consumed.append(found.condition) }
             if attributes[layout.parts[bound].position].isUnique, found.isValue { candidate.isUnique = true }
             candidate.equalities += 1
             bound += 1
@@ -207,7 +228,7 @@ struct LMDBPlanner {
     private func equality(
         _ domain: LMDBKeyDomain
     ) throws -> (prefix: [UInt8], condition: Int, isExact: Bool, isValue: Bool)? {
-        for (place, condition) in conditions.enumerated() {
+        for (place, condition) in conditions.enumerated() where mayConcern(place, domain.position) {
             if domain.kind == .links {
                 guard let (link, isExact) = link(condition, domain.position), let found = try domain.key(.uuid(link))
                 else { continue }
@@ -239,12 +260,13 @@ struct LMDBPlanner {
     /// Narrows the ranges by every condition on the attribute.
     private func narrow(_ candidate: inout Candidate, _ domain: LMDBKeyDomain) throws {
         var result: LMDBKeyDomain.Selection?
-        for (place, condition) in conditions.enumerated() where !candidate.consumed.contains(place) {
+        for (place, condition) in conditions.enumerated()
+        where mayConcern(place, domain.position) && !candidate.consumed.contains(place) {
             guard let found = try domain.selection(condition), let both = try domain.intersection(result, found) else {
                 continue
             }
             result = both
-            if found.isExact { candidate.consumed.insert(place) }
+            if found.isExact { candidate.consumed.append(place) }
             candidate.rangeConditions += 1
         }
         guard let result, result.ranges != [.all] else {

@@ -74,7 +74,7 @@ public class LMDBSnapshot: EngineSnapshot {
             throw damaged(error.code, error.message, table, key)
         }
         // The identifier is the first attribute, so its slot lies within what was just checked.
-        let offset = table.layout.offsets[0]
+        let offset = table.layout.firstSlot
         guard key.count == LMDBFormat.identifierLength,
             key.loadUnaligned(as: UInt64.self) == value.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
             key.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
@@ -96,7 +96,8 @@ public class LMDBSnapshot: EngineSnapshot {
 
     /// How the engine would answer a query.
     public func plan(_ query: BoundQuery) throws -> LMDBPlan {
-        let indexes = catalog.tables[query.entity].indexes.filter(isComplete)
+        let declared = catalog.tables[query.entity].indexes
+        let indexes = declared.allSatisfy(isComplete) ? declared : declared.filter(isComplete)
         return try LMDBPlanner(query, catalog, indexes: indexes, buffer: buffer).plan()
     }
 

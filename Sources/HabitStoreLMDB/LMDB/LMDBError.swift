@@ -101,7 +101,9 @@ enum LMDBError {
             return (.limitExceeded, "no memory or address space is left")
         case EAGAIN, EBUSY, EINTR, EDEADLK:
             return (.busy, "another process is opening or closing the file; try again")
-        case ENAMETOOLONG, ELOOP:
+        case ELOOP:
+            return (.notFound, "the path is a link that leads back to itself")
+        case ENAMETOOLONG:
             return (.invalidValue, "the path cannot be used")
         case EINVAL:
             return (.internalInconsistency, "liblmdb or the system was called in a way it refuses")

@@ -32,8 +32,12 @@ extension LMDBTransaction {
     /// The least key that is greater than every key with this prefix; nil when there is none.
     static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         var successor = prefix
-        while let last = successor.popLast() {
-            if last < UInt8.max { return successor + [last + 1] }
+        while let last = successor.last {
+            if last < UInt8.max {
+                successor[successor.count - 1] = last + 1
+                return successor
+            }
+            successor.removeLast()
         }
         return nil
     }

@@ -109,7 +109,8 @@ struct SQLiteHistory {
         try connection.withStatement(Self.insertChange) { statement in
             try statement.bind(token, at: 1)
             for (sequence, change) in transaction.changes.enumerated() {
-                try statement.bind(Int64(sequence), at: 2)
+                // From 1, as in the other engine.
+                try statement.bind(Int64(sequence) + 1, at: 2)
                 try statement.bind(change.entity, at: 3)
                 try statement.bind(change.id, at: 4)
                 try bind(change.kind, to: statement, encoder)

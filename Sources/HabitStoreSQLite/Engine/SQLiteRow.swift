@@ -16,8 +16,10 @@ final class SQLiteRow: AttributeColumns {
         self.connection = connection
     }
 
-    /// The row as models and filters read it, valid until the statement steps on.
-    var reader: AttributeReader { AttributeReader(self, layout: table.description.layout) }
+    /// Lends the row as models and filters read it; where the statement steps on, the reader is to be rewound.
+    func withReader<R>(_ body: (inout AttributeReader) throws -> R) rethrows -> R {
+        try AttributeReader.withReader(of: self, layout: table.description.layout, body)
+    }
 
     /// Whether the column holds NULL. Links have none, and are never asked.
     @inline(__always)

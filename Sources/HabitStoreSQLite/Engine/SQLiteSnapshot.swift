@@ -45,8 +45,7 @@ public class SQLiteSnapshot: EngineSnapshot {
         return try connection.withStatement(table.selectOne) { statement in
             try statement.bind(id, at: 1)
             guard try statement.step() else { return nil }
-            var reader = SQLiteRow(statement, table, connection).reader
-            return try body(&reader)
+            return try SQLiteRow(statement, table, connection).withReader(body)
         }
     }
 
@@ -59,10 +58,11 @@ public class SQLiteSnapshot: EngineSnapshot {
     public func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws {
         try connection.withStatement(plan.sql) { statement in
             try plan.bind(to: statement)
-            var reader = SQLiteRow(statement, plan.table, connection).reader
-            while try statement.step() {
-                guard try body(&reader) else { return }
-                reader.rewind()
+            try SQLiteRow(statement, plan.table, connection).withReader { reader in
+                while try statement.step() {
+                    guard try body(&reader) else { return }
+                    reader.rewind()
+                }
             }
         }
     }

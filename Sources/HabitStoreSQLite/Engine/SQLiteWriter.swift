@@ -18,8 +18,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
             walks.append(walk)
             defer { walks.removeLast() }
             while walk.rest == nil, try statement.step() {
-                var reader = row.reader
-                guard try body(&reader) else { return }
+                guard try row.withReader(body) else { return }
             }
             guard let rest = walk.rest else { return }
             try recheck(plan, rest, body)
@@ -32,8 +31,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
                 try plan.bindConditions(to: statement)
                 try statement.bind(id, at: Int32(plan.bindings.count + 1))
                 guard try statement.step() else { return true }
-                var reader = SQLiteRow(statement, plan.table, connection).reader
-                return try body(&reader)
+                return try SQLiteRow(statement, plan.table, connection).withReader(body)
             }
             guard goesOn else { return }
         }

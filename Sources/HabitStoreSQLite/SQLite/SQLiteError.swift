@@ -139,9 +139,9 @@ extension SQLiteError {
     static func system(_ systemError: Int32, path: String, while action: String) -> HabitStoreError {
         let code: HabitStoreError.Code
         switch systemError {
-        case ENOENT, ENOTDIR: code = .notFound
+        case ENOENT, ENOTDIR, ELOOP: code = .notFound
         case EACCES, EPERM, EROFS: code = .permissionDenied
-        case EMFILE, ENFILE, ENAMETOOLONG, ELOOP, ENOMEM, ENOLCK: code = .limitExceeded
+        case EMFILE, ENFILE, ENAMETOOLONG, ENOMEM, ENOLCK: code = .limitExceeded
         case EISDIR: code = .notAStore
         case ENOTSUP: code = .unsupported
         default: code = isOutOfSpace(systemError) ? .full : .inputOutput

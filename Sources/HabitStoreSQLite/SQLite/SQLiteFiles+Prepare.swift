@@ -1,3 +1,4 @@
+import Foundation
 import HabitStore
 
 extension SQLiteFiles {
@@ -24,9 +25,16 @@ extension SQLiteFiles {
         if let orphan { throw orphanError(orphan) }
         do {
             try create(canonical)
-        } catch {
+        } catch let error as HabitStoreError {
             // Another thread or process may have made it in between, which is as good.
-            guard try self.status(of: canonical) != nil else { throw error }
+            guard try self.status(of: canonical) != nil else {
+                guard (error.underlying as? POSIXError)?.code == .EEXIST else { throw error }
+                throw HabitStoreError(
+                    .notFound,
+                    "the file cannot be made; is it a link to a file that is missing?",
+                    at: HabitStoreError.Location(path: canonical)
+                )
+            }
         }
         guard let status = try status(of: canonical) else {
             throw HabitStoreError(
