@@ -101,7 +101,12 @@ struct UserStorePair {
 
     /// The current one: authoritative, or sealed by a switch that got no further.
     private func choose(_ opened: [Opened], _ failure: HabitStoreError?) throws -> Opened? {
-        if let found = opened.first(where: { $0.information.role == .authoritative }) { return found }
+        // A store that never served anybody (epoch 0) decides nothing beside a file that cannot be read.
+        if let found = opened.first(where: { $0.information.role == .authoritative }),
+            failure == nil || found.information.epoch >= Self.firstEpoch
+        {
+            return found
+        }
         // The file that cannot be read may be the one that was handed the role.
         if let failure { throw failure }
         if let sealed = opened.first(where: { $0.information.role == .sealed }) { return sealed }

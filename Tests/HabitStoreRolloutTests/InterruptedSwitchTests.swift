@@ -48,6 +48,17 @@ struct InterruptedSwitchTests {
         try expectIntact(fixture, on: engine)
     }
 
+    /// The new file was made, and then the current one could not be read any more: the empty one is no substitute.
+    @Test(arguments: EngineName.allCases)
+    func anEmptyStoreIsNeverServedBesideADamagedOne(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.address(engine.other).open(.create).close()
+        let path = try fixture.address(engine).path
+        try Data("this was a store once".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(throws: HabitStoreError.self) { try fixture.with { _ in } }
+        #expect(throws: HabitStoreError.self) { try fixture.stores.currentAddress(of: "alice") }
+    }
+
     /// The same for a user whose store is from before epochs were counted.
     @Test(arguments: EngineName.allCases)
     func killedRightAfterTheOtherFileWasMadeForAStoreInEpochZero(engine: EngineName) throws {

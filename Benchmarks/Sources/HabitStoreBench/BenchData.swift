@@ -15,9 +15,11 @@ final class BenchData {
     private let notes: [[CChar]]
 
     init(fixture path: String) throws {
-        let copy = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID()).sqlite")
+        let aside = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID())")
+        try FileManager.default.createDirectory(at: aside, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: aside) }
+        let copy = aside.appendingPathComponent("heavy.sqlite")
         try FileManager.default.copyItem(atPath: path, toPath: copy.path)
-        defer { try? FileManager.default.removeItem(at: copy) }
         let store = try SQLiteHabitStore(path: copy.path)
         defer { store.close() }
         habits = try store.all(Habit.self)
