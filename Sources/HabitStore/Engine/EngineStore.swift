@@ -16,6 +16,8 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     /// Puts the semantics over an opened engine: checks the schema and, in a new store, writes its bookkeeping.
     ///
     /// - Parameters:
+    ///   - engine: the opened engine.
+    ///   - schema: what the store must hold, or will.
     ///   - isReadOnly: nothing is written, not even in a new store.
     ///   - evaluatesPredicates: whether Foundation evaluates every predicate, instead of the lowered filter.
     ///   - identity: the store's identity if it is new.

@@ -25,7 +25,9 @@ public protocol HabitStore: AnyObject, Sendable {
     /// Runs `body` in a write transaction. When it returns, its changes are durable and in the history; when it throws,
     /// nothing of it has happened. `body` runs exactly once.
     ///
-    /// - Parameter author: who writes, for the history.
+    /// - Parameters:
+    ///   - author: who writes, for the history.
+    ///   - body: the transaction's work.
     /// - Throws: what `body` throws; ``HabitStoreError/Code/notAuthoritative`` when the store does not take writes;
     ///   ``HabitStoreError/Code/outcomeUnknown`` when the commit failed and only reading again can tell.
     @discardableResult

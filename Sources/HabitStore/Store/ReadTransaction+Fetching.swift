@@ -118,7 +118,9 @@ extension ReadTransaction {
 
     /// The history transactions after a token, oldest first.
     ///
-    /// - Parameter limit: how many at most; nil for all.
+    /// - Parameters:
+    ///   - token: the last token that the caller has.
+    ///   - limit: how many at most; nil for all.
     /// - Throws: ``HabitStoreError/Code/historyExpired`` when some of them were pruned.
     public func fetchHistory(after token: HistoryToken, limit: Int? = nil) throws -> [HistoryTransaction] {
         var transactions: [HistoryTransaction] = []
