@@ -22,7 +22,7 @@ for file in "$new"/*; do
     cp "$file" "fixtures/$name"
 done
 if [ -n "$changed" ]; then
-    echo "Other bytes have one of three reasons: the generator was changed (git diff shows the expected results), or the"
+    echo "Other bytes have one of three reasons: the generator or an engine was changed (git diff shows the expected results), or the"
     echo "SQLite or LMDB library is another version than the one that wrote the files (each writes its own version or"
     echo "layout into them: this SQLite is $(sed -n 's/^#define SQLITE_VERSION  *"\(.*\)"/\1/p' /usr/include/sqlite3.h)). Run make run to see that they hold what they must."
 fi

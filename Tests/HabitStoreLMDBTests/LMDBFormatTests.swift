@@ -90,9 +90,8 @@ struct LMDBFormatTests {
 
     private func checkHabit(_ record: [UInt8], _ habit: Habit) throws {
         #expect(Array(record[0..<4]) == [1, 0, 11, 0])
-        let seed = number(record[0..<4])
         let checksum = record.withUnsafeBytes {
-            XXHash64.hash(UnsafeRawBufferPointer(rebasing: $0[8...]), seed: seed) & 0xFFFF_FFFF
+            XXHash3.hash(UnsafeRawBufferPointer(rebasing: $0[8...])) & 0xFFFF_FFFF
         }
         #expect(number(record[4..<8]) == checksum)
         // Eleven attributes: two bytes of nulls; category and unit are nil.

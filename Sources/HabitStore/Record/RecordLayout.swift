@@ -4,7 +4,7 @@
 /// byte 0      format version, 1
 /// byte 1      0
 /// bytes 2–3   number of attributes, u16
-/// bytes 4–7   checksum: low 32 bits of XXH64 over bytes 8 and up, seed = bytes 0–3 as u32
+/// bytes 4–7   checksum: low 32 bits of the 64-bit XXH3 hash over bytes 8 and up
 /// then        null bitmap, one bit an attribute, least significant first, rounded up to bytes
 /// then        one slot an attribute: bool 1, int 8, double 8, date 8, uuid 16,
 ///             others 8 (u32 offset from the record's start, u32 length)

@@ -1,0 +1,204 @@
+/// The 64-bit XXH3 hash, without a seed, of Yann Collet's xxHash specification
+/// (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
+///
+/// It is the checksum of every encoded record: for a record of some 80 bytes it takes a fraction of the time of XXH64,
+/// since its steps do not wait for one another, so that it can be checked on every read.
+public enum XXHash3 {
+    private static let prime32x1: UInt64 = 0x9E37_79B1
+    private static let prime32x2: UInt64 = 0x85EB_CA77
+    private static let prime32x3: UInt64 = 0xC2B2_AE3D
+    private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
+    private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
+    private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
+    private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
+    private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
+
+    /// The hash of `bytes`.
+    public static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        guard let base = bytes.baseAddress else { return short(UnsafeRawPointer(secret), 0) }
+        return hash(base, count: bytes.count)
+    }
+
+    /// The hash of the `count` bytes at `bytes`.
+    static func hash(_ bytes: UnsafeRawPointer, count: Int) -> UInt64 {
+        if count > 16, count <= 128 { return medium(bytes, count) }
+        if count <= 16 { return short(bytes, count) }
+        return count <= 240 ? large(bytes, count) : stripes(bytes, count)
+    }
+
+    // MARK: Up to 16 bytes
+
+    private static func short(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
+        if count > 8 {
+            let low = word(bytes, 0) ^ (key(24) ^ key(32))
+            let high = word(bytes, count - 8) ^ (key(40) ^ key(48))
+            return avalanche(UInt64(count) &+ low.byteSwapped &+ high &+ folded(low, high))
+        }
+        if count >= 4 {
+            let joined = UInt64(half(bytes, count - 4)) &+ UInt64(half(bytes, 0)) &<< 32
+            return strongAvalanche(joined ^ (key(8) ^ key(16)), count)
+        }
+        guard count > 0 else { return avalanche64(key(56) ^ key(64)) }
+        let (first, middle, last) = (byte(bytes, 0), byte(bytes, count / 2), byte(bytes, count - 1))
+        let joined = first &<< 16 | middle &<< 24 | last | UInt64(count) &<< 8
+        return avalanche64(joined ^ (UInt64(half(key, 0)) ^ UInt64(half(key, 4))))
+    }
+
+    // MARK: 17 to 240 bytes
+
+    @inline(__always)
+    private static func medium(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
+        // Asked for once: a static property is checked for being made whenever it is.
+        let key = key
+        var sum = UInt64(count) &* prime1
+        if count > 32 {
+            if count > 64 {
+                if count > 96 {
+                    sum &+= mixed(bytes, key, 48, 96)
+                    sum &+= mixed(bytes, key, count &- 64, 112)
+                }
+                sum &+= mixed(bytes, key, 32, 64)
+                sum &+= mixed(bytes, key, count &- 48, 80)
+            }
+            sum &+= mixed(bytes, key, 16, 32)
+            sum &+= mixed(bytes, key, count &- 32, 48)
+        }
+        sum &+= mixed(bytes, key, 0, 0)
+        sum &+= mixed(bytes, key, count &- 16, 16)
+        return avalanche(sum)
+    }
+
+    private static func large(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
+        let key = key
+        var sum = UInt64(count) &* prime1
+        for round in 0..<8 { sum &+= mixed(bytes, key, 16 * round, 16 * round) }
+        sum = avalanche(sum)
+        for round in 8..<(count / 16) { sum &+= mixed(bytes, key, 16 * round, 16 * (round - 8) + 3) }
+        sum &+= mixed(bytes, key, count - 16, 136 - 17)
+        return avalanche(sum)
+    }
+
+    // MARK: More than 240 bytes
+
+    private static let stripe = 64
+    private static let stripesInBlock = (secretSize - stripe) / 8
+
+    private static func stripes(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
+        var lanes: SIMD8<UInt64> = [
+            prime32x3, prime1, prime2, prime3, prime4, prime32x2, prime5, prime32x1,
+        ]
+        let block = stripe * stripesInBlock
+        let blocks = (count - 1) / block
+        for number in 0..<blocks {
+            for place in 0..<stripesInBlock {
+                accumulate(&lanes, bytes + number * block + place * stripe, 8 * place)
+            }
+            for lane in 0..<8 {
+                let value = lanes[lane] ^ (lanes[lane] &>> 47) ^ word(key, secretSize - stripe + 8 * lane)
+                lanes[lane] = value &* prime32x1
+            }
+        }
+        for place in 0..<((count - 1 - blocks * block) / stripe) {
+            accumulate(&lanes, bytes + blocks * block + place * stripe, 8 * place)
+        }
+        accumulate(&lanes, bytes + count - stripe, secretSize - stripe - 7)
+        var sum = UInt64(count) &* prime1
+        for pair in 0..<4 {
+            let offset = 11 + 16 * pair
+            sum &+= folded(lanes[2 * pair] ^ word(key, offset), lanes[2 * pair + 1] ^ word(key, offset + 8))
+        }
+        return avalanche(sum)
+    }
+
+    @inline(__always)
+    private static func accumulate(_ lanes: inout SIMD8<UInt64>, _ bytes: UnsafeRawPointer, _ secretOffset: Int) {
+        for lane in 0..<8 {
+            let value = word(bytes, 8 * lane)
+            let keyed = value ^ word(key, secretOffset + 8 * lane)
+            lanes[lane ^ 1] &+= value
+            lanes[lane] &+= (keyed & 0xFFFF_FFFF) &* (keyed &>> 32)
+        }
+    }
+
+    // MARK: Steps
+
+    @inline(__always)
+    private static func mixed(
+        _ bytes: UnsafeRawPointer,
+        _ key: UnsafeRawPointer,
+        _ offset: Int,
+        _ secretOffset: Int
+    ) -> UInt64 {
+        folded(
+            word(bytes, offset) ^ word(key, secretOffset),
+            word(bytes, offset &+ 8) ^ word(key, secretOffset &+ 8)
+        )
+    }
+
+    @inline(__always)
+    private static func folded(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.low ^ product.high
+    }
+
+    @inline(__always)
+    private static func avalanche(_ value: UInt64) -> UInt64 {
+        let mixed = (value ^ (value &>> 37)) &* 0x1656_6791_9E37_79F9
+        return mixed ^ (mixed &>> 32)
+    }
+
+    private static func avalanche64(_ value: UInt64) -> UInt64 {
+        var mixed = (value ^ (value &>> 33)) &* prime2
+        mixed = (mixed ^ (mixed &>> 29)) &* prime3
+        return mixed ^ (mixed &>> 32)
+    }
+
+    private static func strongAvalanche(_ value: UInt64, _ count: Int) -> UInt64 {
+        var mixed = value ^ (value &<< 49 | value &>> 15) ^ (value &<< 24 | value &>> 40)
+        mixed = mixed &* 0x9FB2_1C65_1E98_DF25
+        mixed = (mixed ^ ((mixed &>> 35) &+ UInt64(count))) &* 0x9FB2_1C65_1E98_DF25
+        return mixed ^ (mixed &>> 28)
+    }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    @inline(__always)
+    private static func half(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt32 {
+        UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    @inline(__always)
+    private static func byte(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+        UInt64(bytes.load(fromByteOffset: offset, as: UInt8.self))
+    }
+
+    // MARK: Secret
+
+    private static let secretSize = 192
+
+    /// The specification's default secret as little-endian words, in memory that is never freed.
+    private nonisolated(unsafe) static let secret: UnsafeMutablePointer<UInt64> = {
+        let words: [UInt64] = [
+            0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE,
+            0x1F67_B3B7_A4A4_4072, 0x78E5_C0CC_4EE6_79CB, 0x2172_FFCC_7DD0_5A82,
+            0x8E24_43F7_7446_08B8, 0x4C26_3A81_E690_35E0, 0xCB00_C391_BB52_283C,
+            0xA32E_531B_8B65_D088, 0x4EF9_0DA2_9748_6471, 0xD8AC_DEA9_46EF_1938,
+            0x3F34_9CE3_3F76_FAA8, 0x1D4F_0BC7_C7BB_DCF9, 0x3159_B4CD_4BE0_518A,
+            0x6473_78D9_C97E_9FC8, 0xC3EB_D334_83AC_C5EA, 0xEB63_13FA_FFA0_81C5,
+            0x49DA_F0B7_51DD_0D17, 0x9E68_D429_2655_16D3, 0xFCA1_477D_58BE_162B,
+            0xCE31_D07A_D1B8_F88F, 0x2804_1695_8F3A_CB45, 0x7E40_4BBB_CAFB_D7AF,
+        ]
+        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: words.count)
+        for (place, word) in words.enumerated() { memory[place] = word.littleEndian }
+        return memory
+    }()
+
+    @inline(__always)
+    private static var key: UnsafeRawPointer { UnsafeRawPointer(secret) }
+
+    @inline(__always)
+    private static func key(_ offset: Int) -> UInt64 { word(key, offset) }
+}
