@@ -95,6 +95,8 @@ extension ReadTransaction {
     public func fetchPage<M: PersistentModel>(_ descriptor: FetchDescriptor<M>, size: Int) throws -> Page<M> {
         guard size > 0 else { return Page(models: [], next: descriptor.cursor) }
         var descriptor = descriptor
+        // The offset is passed over once, before the first page; a cursor stands behind it.
+        if descriptor.cursor != nil { descriptor.fetchOffset = 0 }
         descriptor.fetchLimit = min(size, Int.max - 1) + 1
         var models = try fetch(descriptor)
         guard models.count > size, let last = models.dropLast(models.count - size).last else {

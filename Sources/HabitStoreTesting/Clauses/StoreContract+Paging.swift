@@ -20,6 +20,18 @@ extension StoreContract {
                 }
             }
         },
+        Clause("an offset is passed over once, before the first page") { bench in
+            let store = try bench.habits()
+            try store.insert((0..<20).map { Habit(name: "x", streak: $0) })
+            var descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)], fetchOffset: 3)
+            var streaks: [Int] = []
+            repeat {
+                let page = try store.fetchPage(descriptor, size: 4)
+                streaks += page.models.map(\.streak)
+                descriptor.cursor = page.next
+            } while descriptor.cursor != nil
+            try expectEqual(streaks, Array(3..<20), "the records of all pages behind the offset")
+        },
         Clause("what is inserted and deleted between two pages neither repeats nor skips another record") { bench in
             let store = try bench.habits()
             let habits = (0..<40).map { Habit(name: "x", streak: $0 / 4 * 10) }
