@@ -141,13 +141,3 @@ extension Comparison {
         }
     }
 }
-
-extension Schema.Relationship {
-    /// Whether this side stores the reference.
-    var isStored: Bool {
-        switch description.kind {
-        case .toOne, .manyToManyOwner: return true
-        case .toMany, .manyToManyInverse: return false
-        }
-    }
-}

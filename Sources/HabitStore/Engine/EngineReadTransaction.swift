@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A read transaction over an engine's snapshot.
 class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
@@ -107,14 +106,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
 
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
         try requireOpen()
-        let floor = try StoreBookkeeping.historyFloor(snapshot)
-        guard token >= floor else {
-            throw HabitStoreError(
-                .historyExpired,
-                "the history up to token \(floor) was pruned; start from a full read and token \(floor) or later"
-            )
-        }
-        try snapshot.history(after: token.rawValue, body)
+        try StoreBookkeeping.history(snapshot, after: token, body)
     }
 }
 

@@ -32,11 +32,7 @@ class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
     }
 
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
-        let floor = try StoreBookkeeping.historyFloor(snapshot)
-        guard token >= floor else {
-            throw HabitStoreError(.historyExpired, "the history up to token \(floor) was pruned")
-        }
-        try snapshot.history(after: token.rawValue, body)
+        try StoreBookkeeping.history(snapshot, after: token, body)
     }
 
     func backfillState() throws -> String? { try snapshot.metadata(MetadataKey.backfill) }

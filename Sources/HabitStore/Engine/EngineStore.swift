@@ -163,6 +163,22 @@ enum StoreBookkeeping {
         HistoryToken(rawValue: Int64(try number(snapshot, MetadataKey.historyFloor)))
     }
 
+    /// The history after a token, refused when some of it was pruned.
+    static func history(
+        _ snapshot: some EngineSnapshot,
+        after token: HistoryToken,
+        _ body: (HistoryTransaction) throws -> Bool
+    ) throws {
+        let floor = try historyFloor(snapshot)
+        guard token >= floor else {
+            throw HabitStoreError(
+                .historyExpired,
+                "the history up to token \(floor) was pruned; start from a full read and token \(floor) or later"
+            )
+        }
+        try snapshot.history(after: token.rawValue, body)
+    }
+
     /// The last token: of the history, or of the bookkeeping when the history was pruned that far.
     static func lastToken(_ snapshot: some EngineSnapshot) throws -> HistoryToken {
         HistoryToken(rawValue: max(try snapshot.lastToken(), Int64(try number(snapshot, MetadataKey.lastToken))))

@@ -425,12 +425,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 extension Schema {
     /// The relationships whose references are stored in an entity's own records.
     fileprivate func storedReferences(ofEntity position: Int) -> [Relationship] {
-        relationships[position].filter { relationship in
-            switch relationship.description.kind {
-            case .toOne, .manyToManyOwner: return true
-            case .toMany, .manyToManyInverse: return false
-            }
-        }
+        relationships[position].filter(\.isStored)
     }
 }
 

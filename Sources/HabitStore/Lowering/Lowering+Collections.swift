@@ -59,6 +59,6 @@ private func lowerMembers(
     }
     var inner = context
     inner.depth = number
-    inner.bindings[variable] = .record(RecordPath(variable: number), optional: false)
+    inner.bindings[variable] = .record(RecordPath(variable: number))
     return (path, number, condition, try lowerValue(test, inner))
 }

@@ -36,7 +36,7 @@ private func lowerEquality(
 ) throws -> FilterExpression {
     let pair = (try lowerOperand(left, context), try lowerOperand(right, context))
     switch pair {
-    case (.record(let path, _), .null), (.null, .record(let path, _)):
+    case (.record(let path), .null), (.null, .record(let path)):
         return comparison == .equal ? .not(.exists(path)) : .exists(path)
     case (.constants(let values), .value(let expression)), (.value(let expression), .constants(let values)):
         // A captured list of texts against a `[String]` attribute.
@@ -119,11 +119,11 @@ extension PredicateExpressions.OptionalFlatMap: LowerableExpression {
         case (.null, _): return .null
         case (_, .record), (_, .collection):
             // nil all the way along: a path through a missing record leads to no record, its collections are empty.
-            guard case .record(let target, _) = transformed, case .record(let path, _) = wrapped,
+            guard case .record(let target) = transformed, case .record(let path) = wrapped,
                 target.leads(through: path)
             else { throw NotLowerable() }
             return transformed
-        case (.record(let path, _), .value(let expression)):
+        case (.record(let path), .value(let expression)):
             if case .attribute(let attribute) = expression, attribute.record.leads(through: path) {
                 return .value(expression)
             }

@@ -114,7 +114,7 @@ private func lowerRangeExpression(
 extension PredicateExpressions.KeyPath: LowerableExpression {
     func lower(_ context: LoweringContext) throws -> Lowered {
         switch try lowerOperand(root, context) {
-        case .record(let path, _): return try lowerProperty(of: path, context)
+        case .record(let path): return try lowerProperty(of: path, context)
         case .collection(let path, let variable, let condition):
             let count = FilterExpression.count(path, variable: variable, condition)
             switch kind {
@@ -149,7 +149,7 @@ extension PredicateExpressions.KeyPath: LowerableExpression {
                 let collection = CollectionPath(relationship.name, of: path)
                 return .collection(collection, variable: context.depth + 1, .always)
             }
-            return .record(RecordPath(variable: path.variable, hops: path.hops + [relationship.name]), optional: true)
+            return .record(RecordPath(variable: path.variable, hops: path.hops + [relationship.name]))
         }
     }
 

@@ -10,7 +10,7 @@ enum PredicateLowering {
     static func lower<Model: PersistentModel>(_ predicate: Predicate<Model>, schema: Schema) -> FilterExpression? {
         guard let expression = predicate.expression as? any LowerableExpression else { return nil }
         var context = LoweringContext(schema: schema)
-        context.bindings[predicate.variable.key] = .record(RecordPath(), optional: false)
+        context.bindings[predicate.variable.key] = .record(RecordPath())
         guard case .value(let filter) = try? expression.lower(context) else { return nil }
         return context.texts.needSwiftsOrder ? nil : filter
     }
@@ -46,7 +46,7 @@ enum Lowered {
     /// A value or a condition.
     case value(FilterExpression)
     /// A record: the one asked for, one of a collection, or what to-one relationships lead to.
-    case record(RecordPath, optional: Bool)
+    case record(RecordPath)
     /// The related records of a to-many relationship, those that fulfil a condition.
     case collection(CollectionPath, variable: Int, FilterExpression)
     /// Constants that something may be a member of.

@@ -13,6 +13,14 @@ public final class Schema: Sendable {
         public let destination: Int
         /// The position of the stored attribute: on this side for to-one and owners, on the other side otherwise.
         public let attribute: Int
+
+        /// Whether this side stores the reference.
+        public var isStored: Bool {
+            switch description.kind {
+            case .toOne, .manyToManyOwner: return true
+            case .toMany, .manyToManyInverse: return false
+            }
+        }
     }
 
     /// What a key path leads to.
@@ -181,11 +189,7 @@ extension Schema {
     ) -> [[Inbound]] {
         var result: [[Inbound]] = entities.map { _ in [] }
         for (source, resolved) in relationships.enumerated() {
-            for relationship in resolved {
-                switch relationship.description.kind {
-                case .toMany, .manyToManyInverse: continue
-                case .toOne, .manyToManyOwner: break
-                }
+            for relationship in resolved where relationship.isStored {
                 let inverse = entities[relationship.destination].relationships.first {
                     $0.name == relationship.description.inverse
                 }

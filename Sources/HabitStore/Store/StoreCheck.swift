@@ -143,10 +143,5 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
 
 extension Schema.Relationship {
     /// Whether it is this side's attribute at a position that stores the reference.
-    func storesReference(in position: Int) -> Bool {
-        switch description.kind {
-        case .toOne, .manyToManyOwner: return attribute == position
-        case .toMany, .manyToManyInverse: return false
-        }
-    }
+    func storesReference(in position: Int) -> Bool { isStored && attribute == position }
 }
