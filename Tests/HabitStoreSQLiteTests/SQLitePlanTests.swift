@@ -186,7 +186,7 @@ struct SQLitePlanTests {
         try withStore { store in
             let query = BoundQuery(entity: 0, order: [.init(position: 1, ascending: true)])
             var seen: [UUID] = []
-            try store.core.engine.write { writer in
+            _ = try store.core.engine.write { writer in
                 try writer.walk(try writer.plan(query)) { row in
                     let (id, record) = (try row.identifier(), try row.encoded())
                     seen.append(id)

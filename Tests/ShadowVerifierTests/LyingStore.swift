@@ -51,6 +51,7 @@ private final class LyingTransaction: ReadTransaction {
     }
 
     var schema: Schema { truth.schema }
+    var statistics: FetchStatistics { truth.statistics }
 
     func currentToken() throws -> HistoryToken { try truth.currentToken() }
 

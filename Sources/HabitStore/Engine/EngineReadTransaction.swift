@@ -7,6 +7,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
     let evaluatesPredicates: Bool
     private let scope: SnapshotResolver<Snapshot>
     private var isOpen = true
+    private(set) var statistics = FetchStatistics()
 
     init(_ snapshot: Snapshot, schema: Schema, evaluatesPredicates: Bool) {
         self.snapshot = snapshot
@@ -83,12 +84,16 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
         try requireOpen()
-        return try QueryRunner(snapshot, schema).run(fetch.query, condition: fetch.condition, body)
+        let work = try QueryRunner(snapshot, schema).run(fetch.query, condition: fetch.condition, body)
+        statistics += work
+        return work
     }
 
     func count(_ fetch: PreparedFetch) throws -> Int {
         try requireOpen()
-        return try QueryRunner(snapshot, schema).count(fetch.query, condition: fetch.condition)
+        let (count, work) = try QueryRunner(snapshot, schema).count(fetch.query, condition: fetch.condition)
+        statistics += work
+        return count
     }
 
     func explain(_ fetch: PreparedFetch) throws -> QueryExplanation {
@@ -99,8 +104,11 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
             method: isNative ? .native : (plan.accessPath.hasPrefix("scan") ? .scan : .nativeAndResidual),
             accessPath: plan.accessPath,
             filter: fetch.filter.description,
+            residual: plan.residual
+                .map { FilterExpression($0, schema: schema, entity: fetch.query.entity).description },
             evaluatesPredicate: fetch.query.hasOpaqueCondition,
-            orderIsNative: plan.orderIsExact
+            orderIsNative: plan.orderIsExact && !fetch.query.mayFail,
+            estimatedRows: try snapshot.estimatedRows(plan)
         )
     }
 

@@ -1,19 +1,5 @@
 import Foundation
 
-/// How much work a query was.
-public struct FetchStatistics: Sendable, Hashable {
-    /// Records that the engine handed out.
-    public var examined: Int
-    /// Records that were returned.
-    public var returned: Int
-
-    /// Counts; nothing yet, unless said otherwise.
-    public init(examined: Int = 0, returned: Int = 0) {
-        self.examined = examined
-        self.returned = returned
-    }
-}
-
 /// Runs queries over an engine's snapshot: what the engine left undone is finished here, the same way for all.
 struct QueryRunner<Snapshot: EngineSnapshot> {
     let snapshot: Snapshot
@@ -33,9 +19,9 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         condition: PreparedFetch.Condition? = nil,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        if query.limit.map({ $0 <= 0 }) ?? false { return FetchStatistics() }
+        if query.isEmpty { return FetchStatistics() }
         let plan = try snapshot.plan(query)
-        return plan.orderIsExact
+        return plan.orderIsExact && !query.mayFail
             ? try stream(query, plan, condition, body)
             : try sort(query, plan, condition, body)
     }
@@ -46,67 +32,56 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         _ condition: PreparedFetch.Condition?,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        let residual = plan.filterIsExact ? nil : query.filter
         let cuts = !plan.windowIsApplied && (query.offset > 0 || query.limit != nil)
-        guard residual != nil || condition != nil || cuts else {
+        guard plan.residual != nil || condition != nil || cuts else {
             // Nothing is left to do here, and nothing stands between the engine and the caller.
             var count = 0
-            try snapshot.walk(plan) { row in
+            let passed = try snapshot.walk(plan) { row in
                 count &+= 1
                 return try body(&row)
             }
-            return FetchStatistics(examined: count, returned: count)
+            return FetchStatistics(examined: count + passed, returned: count)
         }
+        let records = SnapshotRecords(snapshot, schema)
+        let filter = filter(query, plan, condition, records)
         return try withoutActuallyEscaping(body) { body in
             let stream = RowStream(
-                residual: residual,
-                evaluator: FilterEvaluator(SnapshotRecords(snapshot, schema)),
-                condition: condition,
+                filter: filter,
                 toSkip: cuts ? query.offset : 0,
                 left: cuts ? query.limit ?? Int.max : Int.max,
                 body: body
             )
-            try snapshot.walk(plan, stream.step)
+            stream.statistics.examined += try snapshot.walk(plan, stream.step)
+            stream.statistics.followed = records.followed
             return stream.statistics
         }
     }
 
-    /// A record that is kept for sorting.
-    private struct Kept {
-        let keys: [Value]
-        let record: EncodedRecord
-    }
-
-    /// Keeps the first `offset + limit` records of those seen so far; without a limit, all of them.
+    /// Looks at all candidates before it returns any: they come in another order, or evaluating one may fail.
     private func sort(
         _ query: BoundQuery,
         _ plan: Snapshot.Plan,
         _ condition: PreparedFetch.Condition?,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        let residual = plan.filterIsExact ? nil : query.filter
-        let evaluator = FilterEvaluator(SnapshotRecords(snapshot, schema))
-        let wanted = query.limit.map { $0.addingReportingOverflow(query.offset) }.flatMap { $0.overflow ? nil : $0.0 }
-        var kept: [Kept] = []
+        let records = SnapshotRecords(snapshot, schema)
+        let filter = filter(query, plan, condition, records)
+        let wanted = query.limit.map { max(0, $0).addingReportingOverflow(query.offset) }
+            .flatMap { $0.overflow ? nil : $0.partialValue }
+        var top = TopRecords(order: query.order, wanted: wanted)
         var statistics = FetchStatistics()
-        let isBefore = { (left: Kept, right: Kept) in query.order(left.keys, comparedWith: right.keys) < 0 }
-        try snapshot.walk(plan) { row in
+        let passed = try snapshot.walk(plan) { row in
             statistics.examined += 1
-            if let residual, try !evaluator.matches(residual, row) { return true }
-            if let condition, try !condition(&row) { return true }
-            let keys = try query.order.map { try row.value(at: $0.position) }
-            kept.append(Kept(keys: keys, record: try row.encoded()))
-            if let wanted, kept.count / 2 >= wanted, kept.count >= 1_024 {
-                kept.sort(by: isBefore)
-                kept.removeSubrange(wanted...)
-            }
+            if try filter.passes(&row) { try top.offer(row) }
             return true
         }
-        kept.sort(by: isBefore)
+        try filter.rethrow()
+        statistics.examined += passed
+        statistics.followed = records.followed
         let layout = schema.entities[query.entity].layout
-        for result in kept.dropFirst(query.offset).prefix(query.limit ?? Int.max) {
+        for record in top.sorted().dropFirst(query.offset) {
             statistics.returned += 1
-            let goesOn = try result.record.withView(layout) { view in
+            let goesOn = try record.withView(layout) { view in
                 var reader = view.reader
                 return try body(&reader)
             }
@@ -116,51 +91,64 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
     }
 
     /// The number of records of a query, its window applied.
-    func count(_ query: BoundQuery, condition: PreparedFetch.Condition?) throws -> Int {
-        guard condition == nil else {
-            return try run(query, condition: condition) { _ in true }.returned
-        }
+    func count(_ query: BoundQuery, condition: PreparedFetch.Condition?) throws -> (Int, FetchStatistics) {
+        if query.isEmpty { return (0, FetchStatistics()) }
         var unordered = query
         unordered.order = [.init(position: 0, ascending: true)]
         unordered.offset = 0
         unordered.limit = nil
         let plan = try snapshot.plan(unordered)
         var total = 0
-        if plan.filterIsExact {
+        var statistics = FetchStatistics()
+        if plan.residual == nil, condition == nil {
             total = try snapshot.count(plan)
         } else {
-            let evaluator = FilterEvaluator(SnapshotRecords(snapshot, schema))
-            try snapshot.walk(plan) { row in
-                if try evaluator.matches(query.filter, row) { total += 1 }
+            let records = SnapshotRecords(snapshot, schema)
+            let filter = filter(query, plan, condition, records)
+            let passed = try snapshot.walk(plan) { row in
+                statistics.examined += 1
+                if try filter.passes(&row) { total += 1 }
                 return true
             }
+            try filter.rethrow()
+            statistics.examined += passed
+            statistics.followed = records.followed
         }
-        return min(max(0, total - query.offset), max(0, query.limit ?? Int.max))
+        return (min(max(0, total - query.offset), max(0, query.limit ?? Int.max)), statistics)
     }
+
+    private func filter(
+        _ query: BoundQuery,
+        _ plan: Snapshot.Plan,
+        _ condition: PreparedFetch.Condition?,
+        _ records: SnapshotRecords<Snapshot>
+    ) -> CandidateFilter {
+        CandidateFilter(
+            residual: plan.residual,
+            condition: condition,
+            records: records,
+            entity: schema.entities[query.entity].name,
+            collectsFailures: query.mayFail
+        )
+    }
+}
+
+extension BoundQuery {
+    /// Whether nothing is asked for, so that nothing is looked at.
+    fileprivate var isEmpty: Bool { limit.map { $0 <= 0 } ?? false }
 }
 
 /// Rows on their way from an engine to the caller, filtered and cut. It is not generic, so that nothing about types is
 /// looked up for each row.
 private final class RowStream {
-    private let residual: BoundExpression?
-    private let evaluator: FilterEvaluator
-    private let condition: PreparedFetch.Condition?
+    private let filter: CandidateFilter
     private var toSkip: Int
     private var left: Int
     private let body: (inout AttributeReader) throws -> Bool
-    private(set) var statistics = FetchStatistics()
+    var statistics = FetchStatistics()
 
-    init(
-        residual: BoundExpression?,
-        evaluator: FilterEvaluator,
-        condition: PreparedFetch.Condition?,
-        toSkip: Int,
-        left: Int,
-        body: @escaping (inout AttributeReader) throws -> Bool
-    ) {
-        self.residual = residual
-        self.evaluator = evaluator
-        self.condition = condition
+    init(filter: CandidateFilter, toSkip: Int, left: Int, body: @escaping (inout AttributeReader) throws -> Bool) {
+        self.filter = filter
         self.toSkip = toSkip
         self.left = left
         self.body = body
@@ -169,11 +157,7 @@ private final class RowStream {
     /// Takes one row; false ends the walk.
     func step(_ row: inout AttributeReader) throws -> Bool {
         statistics.examined += 1
-        if let residual, try !evaluator.matches(residual, row) { return true }
-        if let condition {
-            guard try condition(&row) else { return true }
-            row.rewind()
-        }
+        guard try filter.passes(&row) else { return true }
         guard toSkip == 0 else {
             toSkip -= 1
             return true
@@ -184,21 +168,12 @@ private final class RowStream {
     }
 }
 
-extension BoundQuery {
-    /// Compares the values of two records' keys by the query's order.
-    func order(_ left: [Value], comparedWith right: [Value]) -> Int {
-        for (index, key) in order.enumerated() {
-            let result = left[index].order(comparedWith: right[index])
-            if result != 0 { return key.ascending ? result : -result }
-        }
-        return 0
-    }
-}
-
 /// Follows relationships inside a snapshot for the evaluator.
-struct SnapshotRecords<Snapshot: EngineSnapshot>: RelatedRecords {
-    let snapshot: Snapshot
-    let schema: Schema
+final class SnapshotRecords<Snapshot: EngineSnapshot>: RelatedRecords {
+    private let snapshot: Snapshot
+    private let schema: Schema
+    /// How many records were followed to.
+    private(set) var followed = 0
 
     init(_ snapshot: Snapshot, _ schema: Schema) {
         self.snapshot = snapshot
@@ -206,7 +181,8 @@ struct SnapshotRecords<Snapshot: EngineSnapshot>: RelatedRecords {
     }
 
     func related(entity: Int, id: UUID) throws -> (any RecordAccess)? {
-        try snapshot.withRow(entity: entity, id: id) { row in
+        followed += 1
+        return try snapshot.withRow(entity: entity, id: id) { row in
             OwnedRecord(record: try row.encoded(), layout: schema.entities[entity].layout)
         }
     }

@@ -47,7 +47,15 @@ public protocol EngineSnapshot: AnyObject {
     func plan(_ query: BoundQuery) throws -> Plan
 
     /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
-    func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws
+    ///
+    /// - Returns: how many records of any entity the engine looked at beside those that it handed out: exactly when the
+    ///   query is analyzed (``BoundQuery/isAnalyzed``), else as far as counting them costs nothing.
+    @discardableResult
+    func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int
+
+    /// About how many records `walk` would hand out or look at, told without reading them all; nil when the engine cannot
+    /// tell.
+    func estimatedRows(_ plan: Plan) throws -> Int?
 
     /// The number of records of a plan whose filter is exact, without decoding any.
     func count(_ plan: Plan) throws -> Int
@@ -88,14 +96,20 @@ public protocol EngineWriter: EngineSnapshot {
 
 /// How an engine goes about a query, and how much of it is left to do above.
 public protocol EnginePlan {
-    /// Whether every candidate fulfils the filter; otherwise candidates are a superset, filtered above.
-    var filterIsExact: Bool { get }
+    /// What is left of the filter: candidates are a superset, of which those that fulfil it are the answer; nil when every
+    /// candidate fulfils the filter.
+    var residual: BoundExpression? { get }
     /// Whether candidates come in the query's total order.
     var orderIsExact: Bool { get }
     /// Whether offset and limit are already applied.
     var windowIsApplied: Bool { get }
     /// The access path for people: `index Entry(habitID, date) range`, `scan Habit`.
     var accessPath: String { get }
+}
+
+extension EnginePlan {
+    /// Whether every candidate fulfils the filter.
+    public var filterIsExact: Bool { residual == nil }
 }
 
 /// A query with its names resolved.
@@ -126,6 +140,14 @@ public struct BoundQuery: Sendable {
     public var limit: Int?
     /// Whether a condition that engines do not see is left to do above, so that nothing may be cut or counted before.
     public var hasOpaqueCondition: Bool
+    /// Whether evaluating the filter or the opaque condition may fail, where Swift would trap or throw. Every candidate is
+    /// then looked at before any is returned, whatever the order and the window, so that all engines fail alike.
+    public var mayFail: Bool
+    /// The attributes that the rows are read for, when not all of them are: an engine may leave out the others, but for the
+    /// identifier and for those that the residual and the order need.
+    public var projection: [Int]?
+    /// Whether the engine is to count everything that it looks at, whatever that costs.
+    public var isAnalyzed = false
 
     /// Makes a query. The identifier is appended to an order that does not end with it.
     public init(
@@ -134,7 +156,9 @@ public struct BoundQuery: Sendable {
         order: [SortKey] = [],
         offset: Int = 0,
         limit: Int? = nil,
-        hasOpaqueCondition: Bool = false
+        hasOpaqueCondition: Bool = false,
+        opaqueConditionMayFail: Bool = false,
+        projection: [Int]? = nil
     ) {
         self.entity = entity
         self.filter = filter
@@ -143,6 +167,8 @@ public struct BoundQuery: Sendable {
         self.offset = max(0, offset)
         self.limit = limit
         self.hasOpaqueCondition = hasOpaqueCondition
+        mayFail = filter.canFail || opaqueConditionMayFail
+        self.projection = projection
     }
 }
 

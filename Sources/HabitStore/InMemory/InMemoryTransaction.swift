@@ -6,7 +6,7 @@ public final class InMemoryTransaction: EngineWriter {
     public struct Plan: EnginePlan {
         let query: BoundQuery
         /// Nothing is filtered here.
-        public var filterIsExact: Bool { query.filter.isAlwaysTrue && !query.hasOpaqueCondition }
+        public var residual: BoundExpression? { query.filter.isAlwaysTrue ? nil : query.filter }
         /// Records come by identifier.
         public var orderIsExact: Bool { query.order.first == .init(position: 0, ascending: true) }
         /// Nothing is cut here.
@@ -43,7 +43,8 @@ public final class InMemoryTransaction: EngineWriter {
     }
 
     /// Hands out all records of the entity, by identifier.
-    public func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws {
+    @discardableResult
+    public func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         let entity = plan.query.entity
         let layout = schema.entities[entity].layout
         for id in state.entities[entity].identifiers {
@@ -51,9 +52,13 @@ public final class InMemoryTransaction: EngineWriter {
                 var reader = view.reader
                 return try body(&reader)
             }
-            if goesOn == false { return }
+            if goesOn == false { break }
         }
+        return 0
     }
+
+    /// All records of the entity.
+    public func estimatedRows(_ plan: Plan) throws -> Int? { try count(plan) }
 
     /// The number of records of the entity.
     public func count(_ plan: Plan) throws -> Int { state.entities[plan.query.entity].records.count }

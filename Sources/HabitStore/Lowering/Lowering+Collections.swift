@@ -1,7 +1,7 @@
 import Foundation
 
 extension PredicateExpressions.SequenceContains: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         let element = try lowerValue(element, context)
         switch try lowerOperand(sequence, context) {
         case .constants(let values): return .value(.isIn(element, values))
@@ -12,28 +12,28 @@ extension PredicateExpressions.SequenceContains: LowerableExpression {
 }
 
 extension PredicateExpressions.CollectionContainsCollection: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Base.Output.self == String.self, Other.Output.self == String.self else { throw NotLowerable() }
         return .value(.text(.contains, try lowerValue(base, context), try lowerValue(other, context)))
     }
 }
 
 extension PredicateExpressions.SequenceStartsWith: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Base.Output.self == String.self, Prefix.Output.self == String.self else { throw NotLowerable() }
         return .value(.text(.beginsWith, try lowerValue(base, context), try lowerValue(prefix, context)))
     }
 }
 
 extension PredicateExpressions.SequenceContainsWhere: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         let (path, number, condition, test) = try lowerMembers(sequence, variable.key, test, context)
         return .value(.some(path, variable: number, .all([condition, test])))
     }
 }
 
 extension PredicateExpressions.SequenceAllSatisfy: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         let (path, number, condition, test) = try lowerMembers(sequence, variable.key, test, context)
         let every = condition == .always ? test : .or([.not(condition), test])
         return .value(.every(path, variable: number, every))
@@ -41,7 +41,7 @@ extension PredicateExpressions.SequenceAllSatisfy: LowerableExpression {
 }
 
 extension PredicateExpressions.Filter: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         let (path, number, condition, test) = try lowerMembers(sequence, variable.key, filter, context)
         return .collection(path, variable: number, .all([condition, test]))
     }

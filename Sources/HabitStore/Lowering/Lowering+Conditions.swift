@@ -1,29 +1,29 @@
 import Foundation
 
 extension PredicateExpressions.Conjunction: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         .value(.all([try lowerValue(lhs, context), try lowerValue(rhs, context)]))
     }
 }
 
 extension PredicateExpressions.Disjunction: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         .value(.or([try lowerValue(lhs, context), try lowerValue(rhs, context)]))
     }
 }
 
 extension PredicateExpressions.Negation: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered { .value(.not(try lowerValue(wrapped, context))) }
+    package func lower(_ context: LoweringContext) throws -> Lowered { .value(.not(try lowerValue(wrapped, context))) }
 }
 
 extension PredicateExpressions.Equal: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         .value(try lowerEquality(lhs, rhs, .equal, context))
     }
 }
 
 extension PredicateExpressions.NotEqual: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         .value(try lowerEquality(lhs, rhs, .notEqual, context))
     }
 }
@@ -59,7 +59,7 @@ private func value(_ lowered: Lowered) throws -> FilterExpression {
 }
 
 extension PredicateExpressions.Comparison: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         // A type of the app's own may have an order of its own, which its raw values do not have.
         guard LHS.Output.self is any NativelyOrdered.Type else { throw NotLowerable() }
         if LHS.Output.self == String.self { context.texts.areOrdered = true }
@@ -76,7 +76,7 @@ extension PredicateExpressions.Comparison: LowerableExpression {
 }
 
 extension PredicateExpressions.RangeExpressionContains: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Element.Output.self is any NativelyOrdered.Type,
             case .range(let lower, let upper, let includesUpper) = try lowerOperand(range, context)
         else { throw NotLowerable() }
@@ -92,7 +92,7 @@ extension PredicateExpressions.RangeExpressionContains: LowerableExpression {
 }
 
 extension PredicateExpressions.Conditional: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         .value(
             .conditional(
                 try lowerValue(test, context),
@@ -104,13 +104,13 @@ extension PredicateExpressions.Conditional: LowerableExpression {
 }
 
 extension PredicateExpressions.NilCoalesce: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         .value(.coalesce(try lowerValue(lhs, context), try lowerValue(rhs, context)))
     }
 }
 
 extension PredicateExpressions.OptionalFlatMap: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         let wrapped = try lowerOperand(wrapped, context)
         var inner = context
         inner.bindings[variable.key] = wrapped
@@ -139,7 +139,7 @@ extension PredicateExpressions.OptionalFlatMap: LowerableExpression {
 }
 
 extension PredicateExpressions.Arithmetic: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         // Swift gives infinity where a double overflows, and stores keep none: only whole numbers are lowered.
         guard Output.self == Int.self else { throw NotLowerable() }
         let operation: FilterExpression.Arithmetic
@@ -154,21 +154,21 @@ extension PredicateExpressions.Arithmetic: LowerableExpression {
 }
 
 extension PredicateExpressions.IntDivision: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Output.self == Int.self else { throw NotLowerable() }
         return .value(.arithmetic(.divide, try lowerValue(lhs, context), try lowerValue(rhs, context)))
     }
 }
 
 extension PredicateExpressions.IntRemainder: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Output.self == Int.self else { throw NotLowerable() }
         return .value(.arithmetic(.remainder, try lowerValue(lhs, context), try lowerValue(rhs, context)))
     }
 }
 
 extension PredicateExpressions.UnaryMinus: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Output.self == Int.self else { throw NotLowerable() }
         return .value(.arithmetic(.subtract, .literal(.int(0)), try lowerValue(wrapped, context)))
     }

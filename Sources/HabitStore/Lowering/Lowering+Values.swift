@@ -1,18 +1,18 @@
 import Foundation
 
 extension PredicateExpressions.Variable: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         guard let binding = context.bindings[key] else { throw NotLowerable() }
         return binding
     }
 }
 
 extension PredicateExpressions.NilLiteral: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered { .null }
+    package func lower(_ context: LoweringContext) throws -> Lowered { .null }
 }
 
 extension PredicateExpressions.Value: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         let texts: [String]
         switch value as Any {
         case let text as String: texts = [text]
@@ -85,13 +85,13 @@ private func lowerRange(_ lower: Any, _ upper: Any, includesUpper: Bool) throws 
 }
 
 extension PredicateExpressions.Range: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         try lowerRangeExpression(lower, upper, includesUpper: false, context)
     }
 }
 
 extension PredicateExpressions.ClosedRange: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         try lowerRangeExpression(lower, upper, includesUpper: true, context)
     }
 }
@@ -112,7 +112,7 @@ private func lowerRangeExpression(
 }
 
 extension PredicateExpressions.KeyPath: LowerableExpression {
-    func lower(_ context: LoweringContext) throws -> Lowered {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
         switch try lowerOperand(root, context) {
         case .record(let path): return try lowerProperty(of: path, context)
         case .collection(let path, let variable, let condition):

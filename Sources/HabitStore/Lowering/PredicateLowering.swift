@@ -42,7 +42,7 @@ enum PredicateLowering {
 }
 
 /// What an expression node is lowered to.
-enum Lowered {
+package enum Lowered {
     /// A value or a condition.
     case value(FilterExpression)
     /// A record: the one asked for, one of a collection, or what to-one relationships lead to.
@@ -61,7 +61,7 @@ enum Lowered {
 ///
 /// Swift orders decomposed text in a way of its own, which is not even transitive. All stored text is in NFC, where that
 /// order is the order of the bytes; a captured constant may be in another form, and then Swift's answer must be Swift's.
-final class LoweredTexts {
+package final class LoweredTexts {
     var areOrdered = false
     var hasOtherForms = false
 
@@ -69,7 +69,7 @@ final class LoweredTexts {
 }
 
 /// What is known on the way down.
-struct LoweringContext {
+package struct LoweringContext {
     let schema: Schema
     let texts = LoweredTexts()
     var bindings: [PredicateExpressions.VariableID: Lowered] = [:]
@@ -78,7 +78,7 @@ struct LoweringContext {
 }
 
 /// An expression node that may be lowered.
-protocol LowerableExpression {
+package protocol LowerableExpression {
     func lower(_ context: LoweringContext) throws -> Lowered
 }
 
@@ -86,13 +86,13 @@ protocol LowerableExpression {
 struct NotLowerable: Error {}
 
 /// Lowers an operand.
-func lowerOperand(_ operand: Any, _ context: LoweringContext) throws -> Lowered {
+package func lowerOperand(_ operand: Any, _ context: LoweringContext) throws -> Lowered {
     guard let lowerable = operand as? any LowerableExpression else { throw NotLowerable() }
     return try lowerable.lower(context)
 }
 
 /// Lowers an operand to a value.
-func lowerValue(_ operand: Any, _ context: LoweringContext) throws -> FilterExpression {
+package func lowerValue(_ operand: Any, _ context: LoweringContext) throws -> FilterExpression {
     switch try lowerOperand(operand, context) {
     case .value(let expression): return expression
     case .null: return .literal(.null)

@@ -10,10 +10,12 @@ extension BoundExpression {
     public var canFail: Bool {
         switch self {
         case .literal, .attribute, .exists: return false
-        case .arithmetic: return true
-        case .not(let inner), .isIn(let inner, _), .length(let inner): return inner.canFail
+        case .arithmetic(_, let left, let right): return kind != .double || left.canFail || right.canFail
+        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
+            return inner.canFail
         case .and(let parts), .or(let parts): return parts.contains { $0.canFail }
-        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right):
+        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
+            .caseInsensitiveOrder(let left, let right):
             return left.canFail || right.canFail
         case .some(_, let inner), .every(_, let inner), .count(_, let inner): return inner.canFail
         case .conditional(let test, let first, let second): return test.canFail || first.canFail || second.canFail

@@ -32,6 +32,12 @@ public indirect enum BoundExpression: Sendable, Hashable {
     case coalesce(BoundExpression, BoundExpression)
     /// A choice.
     case conditional(BoundExpression, BoundExpression, BoundExpression)
+    /// The least element of a list.
+    case least(BoundExpression)
+    /// The greatest element of a list.
+    case greatest(BoundExpression)
+    /// The order of two texts, letter case aside.
+    case caseInsensitiveOrder(BoundExpression, BoundExpression)
     /// Arithmetic.
     case arithmetic(FilterExpression.Arithmetic, BoundExpression, BoundExpression)
 }

@@ -61,6 +61,10 @@ public struct FilterEvaluator {
             }
             return .int(count)
         case .length(let inner): return try evaluate(inner, environment).length
+        case .least(let inner): return try evaluate(inner, environment).extreme { $0 < 0 }
+        case .greatest(let inner): return try evaluate(inner, environment).extreme { $0 > 0 }
+        case .caseInsensitiveOrder(let left, let right):
+            return try evaluate(left, environment).caseInsensitiveOrder(comparedWith: evaluate(right, environment))
         case .coalesce(let first, let second):
             let value = try evaluate(first, environment)
             return value.isNull ? try evaluate(second, environment) : value
@@ -111,8 +115,9 @@ public struct FilterEvaluator {
 }
 
 extension FilterExpression.Comparison {
-    /// Whether the comparison holds; nil equals nil only, and an order comparison with nil is false.
+    /// Whether the comparison holds; nil equals nil only, and an order comparison with nil or NaN is false.
     func holds(_ left: Value, _ right: Value) -> Bool {
+        if case (.double(let left), .double(let right)) = (left, right) { return holds(left, right) }
         switch self {
         case .equal: return left == right
         case .notEqual: return left != right
@@ -120,6 +125,21 @@ extension FilterExpression.Comparison {
         case .lessOrEqual: return !left.isNull && !right.isNull && left.order(comparedWith: right) <= 0
         case .greater: return !left.isNull && !right.isNull && left.order(comparedWith: right) > 0
         case .greaterOrEqual: return !left.isNull && !right.isNull && left.order(comparedWith: right) >= 0
+        }
+    }
+}
+
+extension FilterExpression.Comparison {
+    /// Whether the comparison holds, by the type's own operators.
+    @inline(__always)
+    func holds<T: Comparable>(_ left: T, _ right: T) -> Bool {
+        switch self {
+        case .equal: return left == right
+        case .notEqual: return left != right
+        case .less: return left < right
+        case .lessOrEqual: return left <= right
+        case .greater: return left > right
+        case .greaterOrEqual: return left >= right
         }
     }
 }
@@ -165,11 +185,32 @@ extension Value {
     }
 }
 
+extension Value {
+    /// The element of a list that comes first or last; null for an empty list and for null.
+    func extreme(_ isBetter: (Int) -> Bool) -> Value {
+        let elements: [Value]
+        switch self {
+        case .strings(let texts): elements = texts.map { .string($0) }
+        case .links(let ids): elements = ids.map { .uuid($0) }
+        case .null, .bool, .int, .double, .string, .date, .uuid, .data: return .null
+        }
+        guard var best = elements.first else { return .null }
+        for element in elements.dropFirst() where isBetter(element.order(comparedWith: best)) { best = element }
+        return best
+    }
+
+    /// -1, 0 or 1 for two texts; null with null.
+    func caseInsensitiveOrder(comparedWith other: Value) -> Value {
+        guard case .string(let text) = self, case .string(let other) = other else { return .null }
+        return .int(Int64(text.caseInsensitiveCompare(other).rawValue))
+    }
+}
+
 extension FilterExpression.Arithmetic {
     /// The result; nil with nil.
     ///
-    /// - Throws: ``HabitStoreError/Code/evaluationFailed`` on overflow and division by zero, where Swift traps, and where
-    ///   a double becomes infinite or NaN, which have no place in an order.
+    /// - Throws: ``HabitStoreError/Code/evaluationFailed`` on overflow and division by zero of whole numbers, where Swift
+    ///   traps.
     func apply(_ left: Value, _ right: Value) throws -> Value {
         switch (left, right) {
         case (.int(let a), .int(let b)):
@@ -189,18 +230,13 @@ extension FilterExpression.Arithmetic {
             }
             return .int(result)
         case (.double(let a), .double(let b)):
-            let result: Double
             switch self {
-            case .add: result = a + b
-            case .subtract: result = a - b
-            case .multiply: result = a * b
-            case .divide: result = a / b
-            case .remainder: result = a.truncatingRemainder(dividingBy: b)
+            case .add: return .double(a + b)
+            case .subtract: return .double(a - b)
+            case .multiply: return .double(a * b)
+            case .divide: return .double(a / b)
+            case .remainder: return .double(a.truncatingRemainder(dividingBy: b))
             }
-            guard result.isFinite else {
-                throw HabitStoreError(.evaluationFailed, "arithmetic in a filter gave infinity or no number at all")
-            }
-            return .double(result == 0 ? 0 : result)
         case (.null, _), (_, .null): return .null
         default: throw HabitStoreError(.invalidQuery, "arithmetic needs two numbers of one kind")
         }

@@ -68,6 +68,14 @@ private struct Binder {
             let bound = try collection(path, variable, inner, environment)
             return .count(bound.0, bound.1)
         case .length(let inner): return .length(try measurable(bind(inner, environment)))
+        case .least(let inner): return .least(try list(bind(inner, environment), "MIN"))
+        case .greatest(let inner): return .greatest(try list(bind(inner, environment), "MAX"))
+        case .caseInsensitiveOrder(let left, let right):
+            let (left, right) = (try bind(left, environment), try bind(right, environment))
+            for kind in [left.kind, right.kind] where kind != nil && kind != .string {
+                throw HabitStoreError(.invalidQuery, "CASECOMPARE compares two texts")
+            }
+            return .caseInsensitiveOrder(left, right)
         case .coalesce(let first, let second):
             let (first, second) = try pair(first, second, environment, "COALESCE")
             return .coalesce(first, second)
@@ -108,6 +116,14 @@ private struct Binder {
         case nil, .string, .strings, .links, .data: return value
         case .bool, .int, .double, .date, .uuid:
             throw HabitStoreError(.invalidQuery, "LENGTH is that of a text, a list or data")
+        }
+    }
+
+    private func list(_ value: BoundExpression, _ word: String) throws -> BoundExpression {
+        switch value.kind {
+        case nil, .strings, .links: return value
+        case .bool, .int, .double, .date, .uuid, .string, .data:
+            throw HabitStoreError(.invalidQuery, "\(word) is that of a list")
         }
     }
 
@@ -278,7 +294,13 @@ extension BoundExpression {
         case .literal(let value): return value.kind
         case .attribute(_, _, let kind, _): return kind
         case .exists, .not, .and, .or, .compare, .isIn, .text, .some, .every: return .bool
-        case .count, .length: return .int
+        case .count, .length, .caseInsensitiveOrder: return .int
+        case .least(let list), .greatest(let list):
+            switch list.kind {
+            case .strings: return .string
+            case .links: return .uuid
+            default: return nil
+            }
         case .coalesce(let first, let second): return first.kind ?? second.kind
         case .conditional(_, let first, let second): return first.kind ?? second.kind
         case .arithmetic(_, let left, let right): return left.kind ?? right.kind

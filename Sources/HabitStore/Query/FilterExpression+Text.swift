@@ -56,7 +56,8 @@ private struct FilterPrinter {
         case .every(let path, let variable, let inner): return collection("ALL", path, variable, inner)
         case .arithmetic(let operation, let left, let right):
             return "\(operand(left)) \(operation.rawValue) \(operand(right))"
-        case .literal, .attribute, .count, .length, .coalesce, .conditional: return operand(expression)
+        case .literal, .attribute, .count, .length, .least, .greatest, .caseInsensitiveOrder, .coalesce, .conditional:
+            return operand(expression)
         }
     }
 
@@ -68,6 +69,10 @@ private struct FilterPrinter {
             return record.isEmpty ? escaped(path.attribute) : "\(record).\(escaped(path.attribute))"
         case .count(let path, let variable, let inner): return collection("COUNT", path, variable, inner)
         case .length(let inner): return "LENGTH(\(condition(inner)))"
+        case .least(let inner): return "MIN(\(condition(inner)))"
+        case .greatest(let inner): return "MAX(\(condition(inner)))"
+        case .caseInsensitiveOrder(let left, let right):
+            return "CASECOMPARE(\(condition(left)), \(condition(right)))"
         case .coalesce(let first, let second): return "COALESCE(\(condition(first)), \(condition(second)))"
         case .conditional(let test, let first, let second):
             return "IF(\(condition(test)), \(condition(first)), \(condition(second)))"

@@ -36,6 +36,13 @@ public indirect enum FilterExpression: Sendable, Hashable {
     case coalesce(FilterExpression, FilterExpression)
     /// The second value when the first holds, else the third.
     case conditional(FilterExpression, FilterExpression, FilterExpression)
+    /// The least element of a list of texts or of links; nil when there is none.
+    case least(FilterExpression)
+    /// The greatest element of a list of texts or of links; nil when there is none.
+    case greatest(FilterExpression)
+    /// How two texts are ordered when letter case does not matter: -1, 0 or 1, as `String.caseInsensitiveCompare(_:)` has
+    /// it; nil when one is nil.
+    case caseInsensitiveOrder(FilterExpression, FilterExpression)
     /// Arithmetic on two values of one kind; nil when one is nil.
     case arithmetic(Arithmetic, FilterExpression, FilterExpression)
 
@@ -67,7 +74,8 @@ public indirect enum FilterExpression: Sendable, Hashable {
         case searches = "CONTAINS[cd]"
     }
 
-    /// The arithmetic operations; what Swift traps on is an error.
+    /// The arithmetic operations. What Swift traps on is an error; doubles become infinite or NaN as in Swift, and NaN
+    /// is equal to nothing and stands before and behind nothing.
     public enum Arithmetic: String, Sendable, Hashable, Codable {
         /// Sum.
         case add = "+"

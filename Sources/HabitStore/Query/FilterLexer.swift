@@ -106,7 +106,7 @@ struct FilterLexer {
     }
 
     private mutating func symbol(_ column: Int) throws -> String {
-        for symbol in ["==", "!=", "<=", ">=", "&&", "||", "[cd]"] where matches(symbol) {
+        for symbol in ["==", "!=", "<=", ">=", "&&", "||", "[cd]", "[c]"] where matches(symbol) {
             position += symbol.unicodeScalars.count
             return symbol
         }

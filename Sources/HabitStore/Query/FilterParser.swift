@@ -9,10 +9,13 @@ struct FilterParser {
 
     private static let keywords: Set<String> = [
         "AND", "OR", "NOT", "IN", "ANY", "ALL", "COUNT", "EXISTS", "CONTAINS", "BEGINSWITH", "ENDSWITH", "BETWEEN",
-        "TRUE", "FALSE", "NIL", "NULL", "LENGTH", "COALESCE", "IF", "DATE", "UUID", "DATA", "LINKS",
+        "TRUE", "FALSE", "NIL", "NULL", "LENGTH", "MIN", "MAX", "CASECOMPARE", "COALESCE", "IF", "DATE", "UUID", "DATA",
+        "LINKS",
     ]
     /// Keywords that are meant only before a parenthesis, so that attributes may be called so.
-    private static let functions: Set<String> = ["LENGTH", "COALESCE", "IF", "DATE", "UUID", "DATA", "LINKS"]
+    private static let functions: Set<String> = [
+        "LENGTH", "MIN", "MAX", "CASECOMPARE", "COALESCE", "IF", "DATE", "UUID", "DATA", "LINKS",
+    ]
 
     private let tokens: [FilterToken]
     private var position = 0
@@ -124,7 +127,9 @@ struct FilterParser {
             let word = symbol == "=" ? "==" : symbol
             if let comparison = FilterExpression.Comparison(rawValue: word) {
                 advance()
-                return .compare(comparison, left, try sum())
+                // `==[c]` compares texts without regard to letter case.
+                guard takeSymbol("[c]") else { return .compare(comparison, left, try sum()) }
+                return .compare(comparison, .caseInsensitiveOrder(left, try sum()), .literal(.int(0)))
             }
         }
         switch keyword {
@@ -195,6 +200,11 @@ struct FilterParser {
             advance()
             return .exists(try recordPath())
         case "LENGTH": return .length(try arguments(1)[0])
+        case "MIN": return .least(try arguments(1)[0])
+        case "MAX": return .greatest(try arguments(1)[0])
+        case "CASECOMPARE":
+            let arguments = try arguments(2)
+            return .caseInsensitiveOrder(arguments[0], arguments[1])
         case "COALESCE":
             let arguments = try arguments(2)
             return .coalesce(arguments[0], arguments[1])

@@ -7,7 +7,7 @@ public struct PreparedFetch {
     public typealias Condition = (inout AttributeReader) throws -> Bool
 
     /// What the engine sees.
-    public let query: BoundQuery
+    public internal(set) var query: BoundQuery
     /// The filter's text form, for `explain`.
     public let filter: FilterExpression
     /// The predicate, when Foundation must evaluate it.

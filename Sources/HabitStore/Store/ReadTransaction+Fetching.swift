@@ -30,8 +30,10 @@ extension ReadTransaction {
 
     /// The identifiers of a fetch, in order.
     public func fetchIdentifiers<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> [UUID] {
+        var fetch = try prepare(descriptor)
+        fetch.query.projection = [0]
         var identifiers: [UUID] = []
-        try enumerateRows(try prepare(descriptor)) { row in
+        try enumerateRows(fetch) { row in
             identifiers.append(try row.nextUUID())
             return true
         }
@@ -53,8 +55,10 @@ extension ReadTransaction {
             }
             return position
         }
+        var fetch = try prepare(descriptor)
+        fetch.query.projection = positions
         var projections: [Projection<M>] = []
-        try enumerateRows(try prepare(descriptor)) { row in
+        try enumerateRows(fetch) { row in
             var values: [Int: Value] = [:]
             for position in positions { values[position] = try row.value(at: position) }
             projections.append(Projection(id: try row.nextUUID(), values: values, schema: schema))
@@ -66,6 +70,32 @@ extension ReadTransaction {
     /// How a fetch is answered.
     public func explain<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> QueryExplanation {
         try explain(try prepare(descriptor))
+    }
+
+    /// Runs a fetch, and says how it was answered and how much work that was; everything that the engine looks at is
+    /// counted, which may cost some time.
+    public func analyze(_ fetch: PreparedFetch) throws -> QueryAnalysis {
+        var fetch = fetch
+        fetch.query.isAnalyzed = true
+        let explanation = try explain(fetch)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let statistics = try enumerateRows(fetch) { _ in true }
+        return QueryAnalysis(
+            explanation: explanation,
+            statistics: statistics,
+            seconds: start.duration(to: clock.now) / .seconds(1)
+        )
+    }
+
+    /// Runs a fetch, and says how it was answered and how much work that was.
+    public func analyze<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> QueryAnalysis {
+        try analyze(try prepare(descriptor))
+    }
+
+    /// Runs a query without a Swift type, and says how it was answered and how much work that was.
+    public func analyze(_ query: RecordQuery) throws -> QueryAnalysis {
+        try analyze(try PreparedFetch(query, schema: schema))
     }
 
     /// All records of a model, by identifier.

@@ -29,6 +29,9 @@ public protocol ReadTransaction: AnyObject {
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics
 
+    /// How much work all queries of this transaction have been so far.
+    var statistics: FetchStatistics { get }
+
     /// The number of records of a fetch, its window applied.
     func count(_ fetch: PreparedFetch) throws -> Int
 

@@ -33,8 +33,8 @@ public struct LMDBPlan: EnginePlan {
     let repair: OrderRepair?
     let order: [BoundQuery.SortKey]
 
-    /// Whether every candidate fulfils the filter.
-    public let filterIsExact: Bool
+    /// What is left of the filter.
+    public let residual: BoundExpression?
     /// Whether candidates come in the query's order.
     public let orderIsExact: Bool
     /// The runner stops a walk when it has enough.

@@ -128,7 +128,7 @@ struct LMDBPlanner {
             isReverse: false,
             repair: nil,
             order: query.order,
-            filterIsExact: true,
+            residual: nil,
             orderIsExact: true,
             accessPath: "no record of \(table.name)"
         )
@@ -144,7 +144,7 @@ struct LMDBPlanner {
             isReverse: givesOrder && candidate.isReverse,
             repair: givesOrder ? candidate.repair : nil,
             order: query.order,
-            filterIsExact: isExact,
+            residual: isExact ? nil : query.filter,
             orderIsExact: givesOrder,
             accessPath: accessPath(candidate, isExact: isExact)
         )

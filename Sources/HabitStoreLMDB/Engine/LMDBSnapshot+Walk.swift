@@ -3,10 +3,11 @@ import HabitStore
 
 extension LMDBSnapshot {
     /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
-    public func walk(_ plan: LMDBPlan, _ body: (inout AttributeReader) throws -> Bool) throws {
+    @discardableResult
+    public func walk(_ plan: LMDBPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         let table = catalog.tables[plan.entity]
         switch plan.access {
-        case .nothing: return
+        case .nothing: break
         case .records:
             let walk = LMDBRangeWalk(try transaction.cursor(catalog.records(table)))
             try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
@@ -25,7 +26,11 @@ extension LMDBSnapshot {
                 }
             }
         }
+        return 0
     }
+
+    /// Not known yet.
+    public func estimatedRows(_ plan: LMDBPlan) throws -> Int? { nil }
 
     @inline(__always)
     private func identifier(_ key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

@@ -32,7 +32,7 @@ extension SQLiteExpression {
                     canBeNull: first.canBeNull || second.canBeNull
                 )
             }
-        case .arithmetic: return nil
+        case .least, .greatest, .caseInsensitiveOrder, .arithmetic: return nil
         case .exists, .not, .and, .or, .compare, .isIn, .text, .some, .every:
             return nested(1) { $0.condition(expression, .value) }.map { Operand(sql: "(\($0.sql))", canBeNull: false) }
         }

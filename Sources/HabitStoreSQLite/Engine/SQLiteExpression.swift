@@ -115,7 +115,7 @@ struct SQLiteExpression {
         case .attribute, .coalesce, .conditional:
             guard let value = nested(2, { $0.value(expression) }) else { return nil }
             return Condition(sql: value.canBeNull ? "\(value.sql) IS 1" : "\(value.sql) = 1", isExact: true)
-        case .count, .length, .arithmetic: return nil
+        case .count, .length, .least, .greatest, .caseInsensitiveOrder, .arithmetic: return nil
         }
     }
 

@@ -18,8 +18,8 @@ public struct SQLitePlan: EnginePlan {
     let limit: Int?
     let connection: SQLiteConnection
 
-    /// Whether every candidate fulfils the filter.
-    public let filterIsExact: Bool
+    /// What is left of the filter.
+    public let residual: BoundExpression?
     /// Whether candidates come in the query's total order.
     public let orderIsExact: Bool
     /// Whether offset and limit are already applied.
@@ -92,7 +92,7 @@ struct SQLitePlanner {
             offset: query.offset,
             limit: query.limit,
             connection: connection,
-            filterIsExact: filter.isExact,
+            residual: filter.isExact ? nil : query.filter,
             orderIsExact: order != nil,
             windowIsApplied: appliesWindow
         )

@@ -55,7 +55,8 @@ public class SQLiteSnapshot: EngineSnapshot {
     }
 
     /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
-    public func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws {
+    @discardableResult
+    public func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         try connection.withStatement(plan.sql) { statement in
             try plan.bind(to: statement)
             try SQLiteRow(statement, plan.table, connection).withReader { reader in
@@ -65,7 +66,11 @@ public class SQLiteSnapshot: EngineSnapshot {
                 }
             }
         }
+        return 0
     }
+
+    /// Not known yet.
+    public func estimatedRows(_ plan: SQLitePlan) throws -> Int? { nil }
 
     /// The number of records of a plan whose filter is exact.
     public func count(_ plan: SQLitePlan) throws -> Int {

@@ -10,7 +10,8 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
     ///
     /// What `body` changes cannot move records into the way of the walk: with the first change the rest of it is fixed,
     /// and each record of the rest is handed out only if it is still there and still fulfils the plan's conditions.
-    public override func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws {
+    @discardableResult
+    public override func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         try connection.withStatement(plan.sql) { statement in
             try plan.bind(to: statement)
             let row = SQLiteRow(statement, plan.table, connection)
@@ -23,6 +24,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
             guard let rest = walk.rest else { return }
             try recheck(plan, rest, body)
         }
+        return 0
     }
 
     private func recheck(_ plan: SQLitePlan, _ rest: [UUID], _ body: (inout AttributeReader) throws -> Bool) throws {

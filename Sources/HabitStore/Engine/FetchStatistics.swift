@@ -1,0 +1,24 @@
+/// How much work a query was.
+public struct FetchStatistics: Sendable, Hashable, Codable {
+    /// Records that were looked at: candidates that the engine handed out, and what it passed over by itself. What SQLite
+    /// passes over inside of an index is counted only when the query is analyzed; see ``ReadTransaction/analyze(_:)``.
+    public var examined: Int
+    /// Records that were reached through relationships, to tell whether a candidate fulfils the filter.
+    public var followed: Int
+    /// Records that were returned.
+    public var returned: Int
+
+    /// Counts; nothing yet, unless said otherwise.
+    public init(examined: Int = 0, followed: Int = 0, returned: Int = 0) {
+        self.examined = examined
+        self.followed = followed
+        self.returned = returned
+    }
+
+    /// Adds another query's work.
+    static func += (left: inout FetchStatistics, right: FetchStatistics) {
+        left.examined += right.examined
+        left.followed += right.followed
+        left.returned += right.returned
+    }
+}
