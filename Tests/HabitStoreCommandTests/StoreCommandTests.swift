@@ -88,6 +88,10 @@ struct StoreCommandTests {
         let plan = try sandbox.run("query", "Habit", "name == \"Run\"", "--store", store, "--explain")
         plan.expectSuccess()
         #expect(plan.output.hasPrefix("native: "))
+        let analysis = try sandbox.run("query", "Habit", "name == \"Run\"", "--store", store, "--explain", "--analyze")
+        analysis.expectSuccess()
+        #expect(analysis.output.contains("\n1 examined, 0 followed through relationships, 1 returned, "))
+        #expect(try sandbox.run("query", "Habit", "--store", store, "--analyze").status == 64)
         let record = try #require(
             try sandbox.run("query", "Entry", "--store", store, "--format", "json").list("records").first
         )

@@ -74,42 +74,75 @@ struct LoweringTests {
         for (predicate, text) in cases { #expect(lowered(predicate) == text) }
     }
 
-    @Test func whatHasNoFilterFormIsLeftToFoundation() {
+    @Test func whatHasNoFilterFormIsEvaluated() {
         let habit = Habit(name: "x")
-        let (nan, decomposed) = (Double.nan, "e\u{301}")
+        let (nan, minusZero, decomposed) = (Double.nan, -0.0, "e\u{301}")
         let predicates: [Predicate<Habit>] = [
             #Predicate { $0.target == nan }, #Predicate { $0.name < decomposed },
-            #Predicate { $0.target.flatMap { $0 * 2 } == 4 }, #Predicate { $0.name.min() == nil },
-            #Predicate { $0.entries.first == nil },
+            #Predicate { ($0.target ?? 1) / minusZero < 0 }, #Predicate { $0.name.min() == nil },
+            #Predicate { $0.entries.first == nil }, #Predicate { $0.name.contains(/[a-c]/) },
+            #Predicate { ($0.name as Any) is String },
         ]
         for (index, predicate) in predicates.enumerated() { #expect(lowered(predicate) == nil, "case \(index)") }
         let same = #Predicate<Entry> { $0.habit == habit }
         #expect(lowered(same) == nil)
     }
 
-    /// Foundation's evaluation ends the process where a whole number overflows. What has to be evaluated by it, because
-    /// something else in the predicate has no filter form, is refused instead.
-    @Test func arithmeticThatFoundationWouldTrapOnNeverReachesIt() throws {
-        let (most, zero) = (Int.max, 0)
-        let store = try InMemoryHabitStore()
-        try store.save(Habit(name: "x", streak: most))
-        let refused: [Predicate<Habit>] = [
-            #Predicate { $0.name.min() == nil || $0.streak + most > 0 },
-            #Predicate { $0.name.min() == nil || $0.streak / zero > 0 },
-            #Predicate { $0.name.min() == nil || -$0.streak > 0 },
-            #Predicate { $0.name.min() == nil || ($0.streak...$0.periodDays).contains(2) },
+    /// Foundation evaluates from left to right. A term that is lowered narrows the search only where no term before it
+    /// could have failed for a record that the term leaves out.
+    @Test func aConjunctionIsLoweredAsFarAsThatKeepsEveryFailure() {
+        let cases: [(Predicate<Habit>, String)] = [
+            (#Predicate { $0.streak > 3 && $0.name.min() == nil }, "streak > 3"),
+            (#Predicate { $0.name.min() == nil && $0.streak > 3 }, "streak > 3"),
+            (#Predicate { $0.streak > 3 && $0.name.min() == nil && !$0.isArchived }, "streak > 3 AND NOT isArchived"),
+            // swift-format-ignore: NeverForceUnwrap
+            (#Predicate { $0.isArchived && $0.category!.isEmpty && $0.streak > 3 }, "isArchived"),
+            (#Predicate { $0.name.min() == nil && $0.streak * 2 > 3 }, "true"),
+            (#Predicate { $0.streak * 2 > 3 && $0.name.min() == nil }, "(streak * 2) > 3"),
+            (#Predicate { $0.streak > 3 || $0.name.min() == nil }, "true"),
         ]
-        for (index, predicate) in refused.enumerated() {
-            let error = #expect(throws: HabitStoreError.self, "case \(index)") {
-                try store.fetch(FetchDescriptor(predicate: predicate))
-            }
-            #expect(error?.code == .unsupported)
+        for (predicate, text) in cases {
+            let lowered = PredicateLowering.lower(predicate, schema: HabitSchema.current)
+            #expect(!lowered.isWhole)
+            #expect(lowered.expression.description == text)
         }
-        let harmless = #Predicate<Habit> { $0.name.min() == nil || ($0.target ?? 0) * 2 > 3 }
-        #expect(try store.fetch(FetchDescriptor(predicate: harmless)).isEmpty)
+    }
+
+    @Test func textsAreComparedWithoutLetterCase() {
+        let same = ComparisonResult.orderedSame
+        let cases: [(Predicate<Habit>, String)] = [
+            (#Predicate { $0.name.caseInsensitiveCompare("run") == same }, "CASECOMPARE(name, \"run\") == 0"),
+            (#Predicate { $0.name.localizedStandardContains("e") }, "name CONTAINS[cd] \"e\""),
+            (
+                #Predicate { $0.category?.localizedStandardContains("e") == true },
+                "IF(category != nil, category CONTAINS[cd] \"e\", nil) == true"
+            ),
+        ]
+        for (predicate, text) in cases { #expect(lowered(predicate) == text) }
+    }
+
+    @Test func numbersListsAndCapturedListsAreLowered() {
+        let names = ["a", "b"]
+        let none: [String] = []
+        let cases: [(Predicate<Habit>, String)] = [
+            (#Predicate { ($0.target ?? 0) * 2.5 > 1 }, "(COALESCE(target, 0.0) * 2.5) > 1.0"),
+            (#Predicate { ($0.target ?? 0) / 4 == 1 }, "(COALESCE(target, 0.0) / 4.0) == 1.0"),
+            (#Predicate { -($0.target ?? 0) < 1 }, "(-1.0 * COALESCE(target, 0.0)) < 1.0"),
+            (
+                #Predicate { habit in names.contains { habit.name.contains($0) } },
+                "name CONTAINS \"a\" OR name CONTAINS \"b\""
+            ),
+            (#Predicate { habit in names.allSatisfy { habit.name != $0 } }, "name != \"a\" AND name != \"b\""),
+            (#Predicate { habit in none.contains { habit.name == $0 } }, "FALSE"),
+            (#Predicate { habit in none.allSatisfy { habit.name == $0 } }, "true"),
+        ]
+        for (predicate, text) in cases { #expect(lowered(predicate) == text) }
+        let first = "a"
+        #expect(lowered(#Predicate<Draft> { $0.attachments.min() == first }) == "MIN(attachments) == \"a\"")
+        #expect(lowered(#Predicate<Draft> { $0.attachments.max() == nil }) == "MAX(attachments) == nil")
     }
 
     private func lowered<M: PersistentModel>(_ predicate: Predicate<M>) -> String? {
-        PredicateLowering.lower(predicate, schema: HabitSchema.current)?.description
+        try? FilterExpression(predicate, schema: HabitSchema.current).description
     }
 }

@@ -34,6 +34,12 @@ struct SchemaProofTests {
         #expect(error?.message.contains("Habit, Entry, Tag, Draft") == true)
     }
 
+    @Test func indexesAreDeclaredByAttributesOnly() {
+        let indexes = [IndexDescription("habitID", "date"), IndexDescription("date")]
+        #expect(Entry.entity.indexes == indexes)
+        expectRefusal(Schema([IndexedByLength.self]), naming: "count")
+    }
+
     private func expectRefusal(_ schema: Schema, naming name: String) {
         let error = #expect(throws: HabitStoreError.self) { try schema.validate() }
         #expect(error?.code == .schemaMismatch)
@@ -92,6 +98,27 @@ private struct ExchangedFlags: PersistentModel {
         row.append(id)
         row.append(c)
         row.append(b)
+        row.append(a)
+    }
+}
+
+private struct IndexedByLength: PersistentModel {
+    var id = UUID()
+    var a = ""
+
+    static let entity = EntityDescription(
+        IndexedByLength.self,
+        attributes: [.id(\IndexedByLength.id), .attribute("a", \IndexedByLength.a)],
+        indexes: [.index(\IndexedByLength.a.count)]
+    )
+
+    init(row: inout AttributeReader) throws {
+        id = try row.nextUUID()
+        a = try row.nextString()
+    }
+
+    func write(to row: inout AttributeWriter) throws {
+        row.append(id)
         row.append(a)
     }
 }

@@ -54,29 +54,16 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
 
     func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
         try requireOpen()
-        return try PreparedFetch(descriptor, schema: schema, evaluatesPredicates: evaluatesPredicates) { predicate in
-            { [scope] row in try Self.evaluate(predicate, try M(row: &row), scope) }
+        return try PreparedFetch(descriptor, schema: schema, evaluatesPredicates: evaluatesPredicates) { condition in
+            let evaluator = FilterEvaluator(SnapshotRecords(snapshot, schema))
+            return { [scope] row in
+                let model = try M(row: &row)
+                let result = Result { try condition.holds(model, row, evaluator) }
+                // A relationship that could not be read is why whatever came after it went wrong.
+                try scope.rethrow()
+                return try result.get()
+            }
         }
-    }
-
-    private static func evaluate<M: PersistentModel>(
-        _ predicate: Predicate<M>,
-        _ model: M,
-        _ scope: SnapshotResolver<Snapshot>
-    ) throws -> Bool {
-        let result: Bool
-        do {
-            result = try predicate.evaluate(model)
-        } catch {
-            throw HabitStoreError(
-                .evaluationFailed,
-                "a predicate could not be evaluated, where Swift would trap or throw",
-                at: .init(entity: M.entity.name, id: model.id),
-                underlying: error
-            )
-        }
-        try scope.rethrow()
-        return result
     }
 
     func enumerateRows(

@@ -29,6 +29,8 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         _ fetch: PreparedFetch,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
+        var fetch = fetch
+        fetch.query.projection = nil
         var found: [EncodedRecord] = []
         var statistics = try super.enumerateRows(fetch) { row in
             found.append(try row.encoded())

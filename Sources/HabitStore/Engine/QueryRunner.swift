@@ -21,9 +21,12 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
     ) throws -> FetchStatistics {
         if query.isEmpty { return FetchStatistics() }
         let plan = try snapshot.plan(query)
-        return plan.orderIsExact && !query.mayFail
-            ? try stream(query, plan, condition, body)
-            : try sort(query, plan, condition, body)
+        if plan.orderIsExact, !query.mayFail { return try stream(query, plan, condition, body) }
+        guard query.projection != nil else { return try sort(query, plan, condition, body) }
+        // Records are kept whole until they are in order.
+        var whole = query
+        whole.projection = nil
+        return try sort(whole, try snapshot.plan(whole), condition, body)
     }
 
     private func stream(

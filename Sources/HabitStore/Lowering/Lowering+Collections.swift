@@ -27,6 +27,7 @@ extension PredicateExpressions.SequenceStartsWith: LowerableExpression {
 
 extension PredicateExpressions.SequenceContainsWhere: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
+        if let tests = try lowerElements(sequence, variable.key, test, context) { return .value(.any(tests)) }
         let (path, number, condition, test) = try lowerMembers(sequence, variable.key, test, context)
         return .value(.some(path, variable: number, .all([condition, test])))
     }
@@ -34,6 +35,7 @@ extension PredicateExpressions.SequenceContainsWhere: LowerableExpression {
 
 extension PredicateExpressions.SequenceAllSatisfy: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
+        if let tests = try lowerElements(sequence, variable.key, test, context) { return .value(.all(tests)) }
         let (path, number, condition, test) = try lowerMembers(sequence, variable.key, test, context)
         let every = condition == .always ? test : .or([.not(condition), test])
         return .value(.every(path, variable: number, every))
@@ -46,6 +48,53 @@ extension PredicateExpressions.Filter: LowerableExpression {
         return .collection(path, variable: number, .all([condition, test]))
     }
 }
+
+extension PredicateExpressions.SequenceMinimum: LowerableExpression {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
+        try lowerExtreme(elements, context) { .least($0) }
+    }
+}
+
+extension PredicateExpressions.SequenceMaximum: LowerableExpression {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
+        try lowerExtreme(elements, context) { .greatest($0) }
+    }
+}
+
+/// The least or greatest element of a list attribute. The Characters of a text have an order of their own, and captured
+/// lists are Swift's to look through.
+private func lowerExtreme(
+    _ elements: any PredicateExpression,
+    _ context: LoweringContext,
+    _ make: (FilterExpression) -> FilterExpression
+) throws -> Lowered {
+    guard elements.givesList, case .value(let list) = try lowerOperand(elements, context) else { throw NotLowerable() }
+    return .value(make(list))
+}
+
+extension PredicateExpression {
+    /// Whether the value is of a type that list attributes have.
+    fileprivate var givesList: Bool { Output.self == [String].self || Output.self == Set<UUID>.self }
+}
+
+/// The condition on each element of a captured list, with the element in its place; nil when it is no captured list.
+private func lowerElements(
+    _ sequence: Any,
+    _ variable: PredicateExpressions.VariableID,
+    _ test: Any,
+    _ context: LoweringContext
+) throws -> [FilterExpression]? {
+    guard case .constants(let values) = try lowerOperand(sequence, context) else { return nil }
+    guard values.count <= longestUnrolledList else { throw NotLowerable() }
+    return try values.map { value in
+        var inner = context
+        inner.bindings[variable] = value.isNull ? .null : .value(.literal(value))
+        return try lowerValue(test, inner)
+    }
+}
+
+/// Longer lists are looked through by evaluating.
+private let longestUnrolledList = 256
 
 /// Lowers a collection and a condition on its members, which are known by the number of the nesting depth.
 private func lowerMembers(

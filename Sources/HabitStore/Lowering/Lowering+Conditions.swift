@@ -140,8 +140,8 @@ extension PredicateExpressions.OptionalFlatMap: LowerableExpression {
 
 extension PredicateExpressions.Arithmetic: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
-        // Swift gives infinity where a double overflows, and stores keep none: only whole numbers are lowered.
-        guard Output.self == Int.self else { throw NotLowerable() }
+        // Numbers of other types are bounded elsewhere.
+        guard Output.self == Int.self || Output.self == Double.self else { throw NotLowerable() }
         let operation: FilterExpression.Arithmetic
         switch op {
         case .add: operation = .add
@@ -160,6 +160,13 @@ extension PredicateExpressions.IntDivision: LowerableExpression {
     }
 }
 
+extension PredicateExpressions.FloatDivision: LowerableExpression {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
+        guard Output.self == Double.self else { throw NotLowerable() }
+        return .value(.arithmetic(.divide, try lowerValue(lhs, context), try lowerValue(rhs, context)))
+    }
+}
+
 extension PredicateExpressions.IntRemainder: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Output.self == Int.self else { throw NotLowerable() }
@@ -169,8 +176,11 @@ extension PredicateExpressions.IntRemainder: LowerableExpression {
 
 extension PredicateExpressions.UnaryMinus: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
-        guard Output.self == Int.self else { throw NotLowerable() }
-        return .value(.arithmetic(.subtract, .literal(.int(0)), try lowerValue(wrapped, context)))
+        let wrapped = try lowerValue(wrapped, context)
+        if Output.self == Int.self { return .value(.arithmetic(.subtract, .literal(.int(0)), wrapped)) }
+        // Not 0 - x, which would lose the sign of zero.
+        guard Output.self == Double.self else { throw NotLowerable() }
+        return .value(.arithmetic(.multiply, .literal(.double(-1)), wrapped))
     }
 }
 
@@ -188,3 +198,17 @@ extension Double: NativelyOrdered {}
 extension String: NativelyOrdered {}
 extension Date: NativelyOrdered {}
 extension UUID: NativelyOrdered {}
+
+extension PredicateExpressions.StringLocalizedStandardContains: LowerableExpression {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
+        guard Root.Output.self == String.self, Other.Output.self == String.self else { throw NotLowerable() }
+        return .value(.text(.searches, try lowerValue(root, context), try lowerValue(other, context)))
+    }
+}
+
+extension PredicateExpressions.StringCaseInsensitiveCompare: LowerableExpression {
+    package func lower(_ context: LoweringContext) throws -> Lowered {
+        guard Root.Output.self == String.self, Other.Output.self == String.self else { throw NotLowerable() }
+        return .value(.caseInsensitiveOrder(try lowerValue(root, context), try lowerValue(other, context)))
+    }
+}

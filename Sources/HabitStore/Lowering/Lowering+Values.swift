@@ -51,6 +51,9 @@ enum CapturedValue {
         case let id as UUID: return .uuid(id)
         case let number as Int: return .int(Int64(number))
         case let flag as Bool: return .bool(flag)
+        // No attribute keeps the sign of zero, and dividing by it tells.
+        case let number as Double where number == 0 && number.sign == .minus: throw NotLowerable()
+        case let order as ComparisonResult: return .int(Int64(order.rawValue))
         case let date as Date where date.timeIntervalSinceReferenceDate.isFinite: return .date(try date.storable())
         case let convertible as any AttributeConvertible:
             if type(of: convertible).attributeKind == .strings || type(of: convertible).attributeKind == .links {
@@ -155,6 +158,7 @@ extension PredicateExpressions.KeyPath: LowerableExpression {
 
     /// `rawValue` of an enum attribute is what is stored.
     private func lowerRawValue(of expression: FilterExpression) throws -> Lowered {
+        if keyPath == \ComparisonResult.rawValue { return .value(expression) }
         guard let type = Root.Output.self as? any AttributeEnum.Type, type.hasRawValue(keyPath) else {
             throw NotLowerable()
         }

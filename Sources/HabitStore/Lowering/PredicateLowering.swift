@@ -6,38 +6,14 @@ import Foundation
 /// ``LowerableExpression`` without conditions and casts its operands at run time, so that a construct that cannot be
 /// lowered only ever makes the predicate be evaluated instead.
 enum PredicateLowering {
-    /// The filter that means the same, or nil when the predicate holds a construct that must be evaluated.
-    static func lower<Model: PersistentModel>(_ predicate: Predicate<Model>, schema: Schema) -> FilterExpression? {
-        guard let expression = predicate.expression as? any LowerableExpression else { return nil }
-        var context = LoweringContext(schema: schema)
-        context.bindings[predicate.variable.key] = .record(RecordPath())
-        guard case .value(let filter) = try? expression.lower(context) else { return nil }
-        return context.texts.needSwiftsOrder ? nil : filter
-    }
-
-    /// Whether evaluating the predicate may end the process: on overflow of whole numbers, on division by zero, and on a
-    /// range whose bounds are the wrong way round.
-    ///
-    /// The names of an expression's nodes are all in the name of its type, also of those below a node that cannot be
-    /// lowered.
-    static func mayTrap<Model: PersistentModel>(_ predicate: Predicate<Model>) -> Bool {
-        let name = String(reflecting: type(of: predicate.expression))
-        let traps = ["IntDivision", "IntRemainder", "Range", "ClosedRange"].map { "PredicateExpressions.\($0)<" }
-        if traps.contains(where: name.contains) { return true }
-        return ["Arithmetic", "UnaryMinus"].contains { node in
-            name.ranges(of: "PredicateExpressions.\(node)<").contains { operands(name, from: $0.upperBound) }
+    /// The predicate as far as it can be lowered: as a whole, or those terms of its conjunction that can.
+    static func lower<Model: PersistentModel>(_ predicate: Predicate<Model>, schema: Schema) -> LoweredFilter {
+        LoweredFilter(terms: predicate.expression) { term in
+            var context = LoweringContext(schema: schema)
+            context.bindings[predicate.variable.key] = .record(RecordPath())
+            guard let filter = try? lowerValue(term, context), !context.texts.needSwiftsOrder else { return nil }
+            return filter
         }
-    }
-
-    /// Whether a whole number is among the operands of a node, which end with the bracket that closes it.
-    private static func operands(_ name: String, from start: String.Index) -> Bool {
-        var depth = 1
-        var end = start
-        while depth > 0, end < name.endIndex {
-            depth += name[end] == "<" ? 1 : (name[end] == ">" ? -1 : 0)
-            end = name.index(after: end)
-        }
-        return name[start..<end].contains("Swift.Int")
     }
 }
 

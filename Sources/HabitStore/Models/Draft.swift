@@ -28,7 +28,7 @@ public struct Draft: PersistentModel {
             .attribute("creationDate", \Draft.creationDate),
             .attribute("attachments", \Draft.attachments),
         ],
-        indexes: [IndexDescription("creationDate")]
+        indexes: [.index(\Draft.creationDate)]
     )
 
     /// Reads the attributes in their declared order.

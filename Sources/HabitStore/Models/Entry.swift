@@ -38,7 +38,7 @@ public struct Entry: PersistentModel {
         relationships: [
             .toOne("habit", \Entry.habit, through: "habitID", destination: "Habit", inverse: "entries")
         ],
-        indexes: [IndexDescription("habitID", "date"), IndexDescription("date")]
+        indexes: [.index(\Entry.habitID, \Entry.date), .index(\Entry.date)]
     )
 
     /// Reads the attributes in their declared order.

@@ -78,7 +78,7 @@ public struct Habit: PersistentModel {
             .toMany("entries", \Habit.entries, destination: "Entry", inverse: "habit", deleteRule: .cascade),
             .manyToMany("tags", \Habit.tags, through: "tagIDs", destination: "Tag", inverse: "habits"),
         ],
-        indexes: [IndexDescription("name"), IndexDescription("category"), IndexDescription("createdAt")]
+        indexes: [.index(\Habit.name), .index(\Habit.category), .index(\Habit.createdAt)]
     )
 
     /// Reads the attributes in their declared order.

@@ -57,3 +57,23 @@ extension FilterExpression.Comparison {
         }
     }
 }
+
+extension FilterExpression {
+    /// Whether something in it is calculated, which may fail; whether the numbers are whole is known only once it is
+    /// bound.
+    var calculates: Bool {
+        switch self {
+        case .literal, .attribute, .exists: false
+        case .arithmetic: true
+        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
+            inner.calculates
+        case .and(let parts), .or(let parts): parts.contains(where: \.calculates)
+        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
+            .caseInsensitiveOrder(let left, let right):
+            left.calculates || right.calculates
+        case .some(_, _, let inner), .every(_, _, let inner), .count(_, _, let inner): inner.calculates
+        case .conditional(let test, let first, let second):
+            test.calculates || first.calculates || second.calculates
+        }
+    }
+}

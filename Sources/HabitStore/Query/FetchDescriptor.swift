@@ -12,8 +12,8 @@ import Foundation
 public struct FetchDescriptor<Model: PersistentModel>: Sendable {
     /// The condition, or nil for all records.
     public var predicate: Predicate<Model>?
-    /// A further condition, from text or composed; a record must fulfil both.
-    public var filter: FilterExpression
+    /// A further condition, composed or from text; a record must fulfil both.
+    public var filter: Filter<Model>
     /// The keys of the order.
     public var sortBy: [SortDescriptor<Model>]
     /// How many records at most: nil for all, and 0 for none.
@@ -26,7 +26,7 @@ public struct FetchDescriptor<Model: PersistentModel>: Sendable {
     /// Describes a fetch.
     public init(
         predicate: Predicate<Model>? = nil,
-        filter: FilterExpression = .always,
+        filter: Filter<Model> = .always,
         sortBy: [SortDescriptor<Model>] = [],
         fetchLimit: Int? = nil,
         fetchOffset: Int = 0,
@@ -38,6 +38,26 @@ public struct FetchDescriptor<Model: PersistentModel>: Sendable {
         self.fetchLimit = fetchLimit
         self.fetchOffset = fetchOffset
         self.cursor = cursor
+    }
+}
+
+extension FetchDescriptor {
+    /// Describes a fetch by an expression.
+    @_disfavoredOverload
+    public init(
+        filter: FilterExpression,
+        sortBy: [SortDescriptor<Model>] = [],
+        fetchLimit: Int? = nil,
+        fetchOffset: Int = 0,
+        cursor: PageCursor? = nil
+    ) {
+        self.init(
+            filter: Filter(filter),
+            sortBy: sortBy,
+            fetchLimit: fetchLimit,
+            fetchOffset: fetchOffset,
+            cursor: cursor
+        )
     }
 }
 

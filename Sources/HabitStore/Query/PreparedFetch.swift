@@ -21,48 +21,35 @@ public struct PreparedFetch {
     }
 
     /// - Parameters:
-    ///   - evaluatesPredicates: whether Foundation evaluates every predicate, as the in-memory reference does; those
-    ///     whose arithmetic would end the process are evaluated here all the same.
-    ///   - evaluate: makes a condition of a predicate.
+    ///   - evaluatesPredicates: whether every predicate is evaluated, as the in-memory reference does.
+    ///   - evaluate: makes a condition of what has to be evaluated on the model.
     init<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>,
         schema: Schema,
         evaluatesPredicates: Bool,
-        evaluate: (Predicate<Model>) -> Condition
+        evaluate: (FilterCondition<Model>) -> Condition
     ) throws {
         let entity = try schema.position(of: Model.self)
-        var conditions = [descriptor.filter]
-        var condition: Condition?
-        if let predicate = descriptor.predicate {
-            if !evaluatesPredicates || PredicateLowering.mayTrap(predicate),
-                let lowered = PredicateLowering.lower(predicate, schema: schema)
-            {
-                conditions.append(lowered)
-            } else if PredicateLowering.mayTrap(predicate) {
-                throw HabitStoreError(
-                    .unsupported,
-                    "this predicate calculates with whole numbers, or makes a range, beside a construct that only "
-                        + "Foundation can evaluate, which ends the process on overflow; move one of them out of it",
-                    at: .init(entity: Model.entity.name)
-                )
-            } else {
-                condition = evaluate(predicate)
-            }
-        }
+        let wanted = descriptor.predicate.map { .predicate($0) && descriptor.filter } ?? descriptor.filter
+        let lowered = LoweredFilter(wanted, schema: schema, evaluatesPredicates: evaluatesPredicates)
+        let condition =
+            lowered.isWhole ? nil : try FilterCondition(wanted, schema: schema, entity: entity)
         let order = try descriptor.order(in: schema)
+        var filter = lowered.expression
         if let cursor = descriptor.cursor {
             let total = BoundQuery(entity: entity, order: order).order
-            conditions.append(try cursor.condition(total, entity: schema.entities[entity]))
+            filter = .all([filter, try cursor.condition(total, entity: schema.entities[entity])])
         }
-        self.condition = condition
-        filter = .all(conditions)
+        self.condition = condition.map(evaluate)
+        self.filter = filter
         query = BoundQuery(
             entity: entity,
             filter: try filter.bound(to: schema, entity: entity),
             order: order,
             offset: descriptor.fetchOffset,
             limit: descriptor.fetchLimit,
-            hasOpaqueCondition: condition != nil
+            hasOpaqueCondition: condition != nil,
+            opaqueConditionMayFail: condition?.mayFail ?? false
         )
     }
 }

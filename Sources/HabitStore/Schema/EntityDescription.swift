@@ -27,7 +27,7 @@ public struct EntityDescription: Sendable {
         self.attributes = attributes
         self.relationships = relationships
         layout = RecordLayout(kinds: attributes.map(\.kind))
-        var indexes = indexes
+        var indexes = indexes.map { $0.named(by: attributes) }
         var needed = attributes.dropFirst().filter { $0.isUnique || $0.kind == .links }.map(\.name)
         for relationship in relationships {
             if case .toOne(let attribute) = relationship.kind { needed.append(attribute) }

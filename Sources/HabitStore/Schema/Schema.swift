@@ -137,6 +137,7 @@ extension Schema {
     ) throws(HabitStoreError) -> [[Relationship]] {
         var result: [[Relationship]] = []
         for entity in entities {
+            try requireIndexedAttributes(of: entity)
             var resolved: [Relationship] = []
             for relationship in entity.relationships {
                 resolved.append(try resolve(relationship, of: entity, entities, positions))
@@ -144,6 +145,18 @@ extension Schema {
             result.append(resolved)
         }
         return result
+    }
+
+    private static func requireIndexedAttributes(of entity: EntityDescription) throws(HabitStoreError) {
+        for index in entity.indexes {
+            for name in index.attributes where entity.position(of: name) == nil {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "an index of \(entity.name) names \(name), which is no attribute of it",
+                    at: .init(entity: entity.name, attribute: name)
+                )
+            }
+        }
     }
 
     private static func resolve(

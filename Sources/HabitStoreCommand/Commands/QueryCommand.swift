@@ -46,10 +46,14 @@ struct QueryCommand: ReportingCommand {
     @Flag(help: "Only say how the store would answer.")
     var explain = false
 
+    @Flag(help: "With --explain: ask the query, and say how many records it looked at.")
+    var analyze = false
+
     func validate() throws {
         if let limit, limit < 0 { throw ValidationError("--limit must be 0 or more") }
         guard offset >= 0 else { throw ValidationError("--offset must be 0 or more") }
         guard !count || !explain else { throw ValidationError("--count and --explain exclude each other") }
+        guard explain || !analyze else { throw ValidationError("--analyze belongs to --explain; give both") }
         guard store == nil || !userOptions.isGiven else {
             throw ValidationError("--store names a store, and --root and --user another one; give one of them")
         }
@@ -70,7 +74,9 @@ struct QueryCommand: ReportingCommand {
         let store = try address.open(.readOnly)
         defer { store.close() }
         try store.read { transaction in
-            if explain {
+            if analyze {
+                try show(try transaction.analyze(query))
+            } else if explain {
                 try show(try transaction.explain(query))
             } else if count {
                 try show(count: try transaction.countRecords(query))
@@ -107,10 +113,12 @@ struct QueryCommand: ReportingCommand {
         )
     }
 
-    private func show(_ explanation: QueryExplanation) throws {
+    private func show(_ explanation: some Encodable & CustomStringConvertible) throws {
         switch output.format {
         case .json: try JSON.write(explanation)
-        case .text: try Output.write(TerminalText.escaped(explanation.description) + "\n")
+        case .text:
+            let lines = explanation.description.split(separator: "\n").map { TerminalText.escaped(String($0)) }
+            try Output.write(lines.joined(separator: "\n") + "\n")
         }
     }
 

@@ -75,7 +75,7 @@ extension StoreContract {
             try store.insert((0..<10).map { Habit(name: "x", streak: $0, isArchived: $0 % 2 == 0) })
             let descriptor = FetchDescriptor(
                 predicate: #Predicate<Habit> { $0.streak > 3 },
-                filter: try FilterExpression(text: "isArchived AND streak < 8"),
+                filter: try Filter(text: "isArchived AND streak < 8"),
                 sortBy: [SortDescriptor(\.streak)]
             )
             try expectEqual(try store.fetch(descriptor).map(\.streak), [4, 6], "the streaks")

@@ -52,7 +52,8 @@ public enum StoreContract {
     public static let clauses: [Clause] = [
         valueClauses, writingClauses, uniquenessClauses, isolationClauses, relationshipClauses, referenceClauses,
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
-        optionalPredicateClauses, collectionPredicateClauses, filterTextClauses, historyClauses, netChangeClauses,
+        optionalPredicateClauses, collectionPredicateClauses, languageClauses, filterTextClauses, historyClauses,
+        netChangeClauses,
         asyncClauses, durabilityClauses, roleClauses, replicationClauses, checkingClauses,
     ].flatMap { $0 }
 }

@@ -131,7 +131,7 @@ final class DifferentialRun {
             mayFail = template.mayFail
         } else {
             var random = RandomFilter(schema: reference.schema, population: population, generator: generator)
-            descriptor.filter = random.condition(entity: try reference.schema.position(of: type))
+            descriptor.filter = Filter(random.condition(entity: try reference.schema.position(of: type)))
             generator = random.generator
             mayFail = random.mayFail
         }

@@ -1,0 +1,91 @@
+import Foundation
+
+/// A filter as far as it can be lowered: an expression that every result fulfils.
+struct LoweredFilter {
+    /// What every result fulfils, and all that engines know.
+    var expression: FilterExpression
+    /// Whether the expression says everything; otherwise the filter itself is evaluated for every candidate, too.
+    var isWhole: Bool
+
+    private static let nothing = LoweredFilter(expression: .always, isWhole: false)
+
+    private init(expression: FilterExpression, isWhole: Bool) {
+        self.expression = expression
+        self.isWhole = isWhole
+    }
+
+    /// - Parameter evaluatesPredicates: whether no predicate is lowered.
+    init<Model: PersistentModel>(_ filter: Filter<Model>, schema: Schema, evaluatesPredicates: Bool) {
+        func lower(_ part: Filter<Model>) -> LoweredFilter {
+            LoweredFilter(part, schema: schema, evaluatesPredicates: evaluatesPredicates)
+        }
+        switch filter {
+        case .expression(let expression): self.init(expression: expression, isWhole: true)
+        case .predicate(let predicate):
+            self = evaluatesPredicates ? .nothing : PredicateLowering.lower(predicate, schema: schema)
+        case .not(let part):
+            let part = lower(part)
+            self = part.isWhole ? LoweredFilter(expression: .not(part.expression), isWhole: true) : .nothing
+        case .all(let parts):
+            self = .whole(.always)
+            for part in parts {
+                append(lower(part))
+                // What stands behind a part that may fail must not keep its failure from being seen.
+                if !isWhole, part.hazard != .none { return }
+            }
+        case .any(let parts):
+            let lowered = parts.map(lower)
+            self =
+                lowered.allSatisfy(\.isWhole)
+                ? LoweredFilter(expression: .any(lowered.map(\.expression)), isWhole: true) : .nothing
+        }
+    }
+
+    /// Lowers the terms of a conjunction as far as that goes.
+    init(terms expression: Any, _ lower: (Any) -> FilterExpression?) {
+        if let whole = lower(expression) {
+            self.init(expression: whole, isWhole: true)
+            return
+        }
+        guard let conjunction = expression as? any ConjunctionTerms else {
+            self = .nothing
+            return
+        }
+        let (first, second) = conjunction.terms
+        self.init(terms: first, lower)
+        if isWhole || EvaluationHazard.of(first) == .none { append(LoweredFilter(terms: second, lower)) }
+        isWhole = false
+    }
+
+    private static func whole(_ expression: FilterExpression) -> LoweredFilter {
+        LoweredFilter(expression: expression, isWhole: true)
+    }
+
+    /// Adds a term that stands behind what is here. Behind a term that is not in the expression, and that may be false,
+    /// nothing is added that can fail: Swift does not come to it.
+    private mutating func append(_ other: LoweredFilter) {
+        if isWhole || !other.expression.calculates { expression = .all([expression, other.expression]) }
+        isWhole = isWhole && other.isWhole
+    }
+}
+
+/// The two sides of an `&&`, whatever their types.
+protocol ConjunctionTerms {
+    var terms: (any PredicateExpression, any PredicateExpression) { get }
+}
+
+extension PredicateExpressions.Conjunction: ConjunctionTerms {
+    var terms: (any PredicateExpression, any PredicateExpression) { (lhs, rhs) }
+}
+
+extension Filter {
+    /// The worst that evaluating the predicates in it may do. Expressions say themselves whether they can fail.
+    var hazard: EvaluationHazard {
+        switch self {
+        case .expression: .none
+        case .predicate(let predicate): .of(predicate.expression)
+        case .not(let part): part.hazard
+        case .all(let parts), .any(let parts): parts.map(\.hazard).max() ?? .none
+        }
+    }
+}
