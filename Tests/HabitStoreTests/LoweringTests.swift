@@ -142,6 +142,15 @@ struct LoweringTests {
         #expect(lowered(#Predicate<Draft> { $0.attachments.max() == nil }) == "MAX(attachments) == nil")
     }
 
+    /// A captured empty set was taken for an empty list of texts, so that every native store refused the comparison.
+    @Test func aCapturedSetIsComparedAsLinks() {
+        let (none, ids): (Set<UUID>, Set<UUID>) = ([], [UUID()])
+        #expect(lowered(#Predicate<Habit> { $0.tagIDs != none }) == "tagIDs != links([])")
+        #expect(lowered(#Predicate<Habit> { $0.tagIDs == ids })?.hasPrefix("tagIDs == links([\"") == true)
+        let texts: [String] = []
+        #expect(lowered(#Predicate<Draft> { $0.attachments == texts }) == "attachments == []")
+    }
+
     private func lowered<M: PersistentModel>(_ predicate: Predicate<M>) -> String? {
         try? FilterExpression(predicate, schema: HabitSchema.current).description
     }

@@ -18,13 +18,13 @@ extension PredicateExpressions.Negation: LowerableExpression {
 
 extension PredicateExpressions.Equal: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
-        .value(try lowerEquality(lhs, rhs, .equal, context))
+        .value(try lowerEquality(lhs, rhs, .equal, LHS.Output.self, context))
     }
 }
 
 extension PredicateExpressions.NotEqual: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
-        .value(try lowerEquality(lhs, rhs, .notEqual, context))
+        .value(try lowerEquality(lhs, rhs, .notEqual, LHS.Output.self, context))
     }
 }
 
@@ -32,6 +32,7 @@ private func lowerEquality(
     _ left: Any,
     _ right: Any,
     _ comparison: FilterExpression.Comparison,
+    _ type: Any.Type,
     _ context: LoweringContext
 ) throws -> FilterExpression {
     let pair = (try lowerOperand(left, context), try lowerOperand(right, context))
@@ -39,15 +40,29 @@ private func lowerEquality(
     case (.record(let path), .null), (.null, .record(let path)):
         return comparison == .equal ? .not(.exists(path)) : .exists(path)
     case (.constants(let values), .value(let expression)), (.value(let expression), .constants(let values)):
-        // A captured list of texts against a `[String]` attribute.
-        let texts = try values.map { value in
-            guard case .string(let text) = value else { throw NotLowerable() }
-            return text
-        }
-        return .compare(comparison, expression, .literal(.strings(texts)))
+        return .compare(comparison, expression, .literal(try list(values, type)))
     default:
         return .compare(comparison, try value(pair.0), try value(pair.1))
     }
+}
+
+/// A captured list as the value of a list attribute of a type.
+private func list(_ values: [Value], _ type: Any.Type) throws -> Value {
+    if type == [String].self || type == [String]?.self {
+        return .strings(
+            try values.map { value in
+                guard case .string(let text) = value else { throw NotLowerable() }
+                return text
+            }
+        )
+    }
+    guard type == Set<UUID>.self else { throw NotLowerable() }
+    return .links(
+        try values.map { value in
+            guard case .uuid(let id) = value else { throw NotLowerable() }
+            return id
+        }
+    )
 }
 
 private func value(_ lowered: Lowered) throws -> FilterExpression {
