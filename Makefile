@@ -35,7 +35,7 @@ format: ## Format the code in place
 fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same as before
 	@sh scripts/fixtures.sh "$(SWIFT)"
 
-bench: setup ## Measure against the same work in C; see Benchmarks/README.md
+bench: setup ## Measure against the same work in C and through GRDB; see Benchmarks/README.md
 	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench
 
 docs: setup ## Make the documentation in .build/docs

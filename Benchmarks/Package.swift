@@ -5,7 +5,10 @@ let package = Package(
     name: "HabitStoreBenchmarks",
     platforms: [.macOS(.v15)],
     products: [.executable(name: "habitstore-bench", targets: ["HabitStoreBench"])],
-    dependencies: [.package(name: "HabitStore", path: "..")],
+    dependencies: [
+        .package(name: "HabitStore", path: ".."),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
     targets: [
         .target(
             name: "CYardstick",
@@ -16,6 +19,7 @@ let package = Package(
             name: "HabitStoreBench",
             dependencies: [
                 "CYardstick",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HabitStore", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreLMDB", package: "HabitStore"),

@@ -11,6 +11,8 @@ final class BenchData {
     /// Identifiers in random order, each once.
     let shuffled: [UUID]
     let ranges: [(habit: UUID, from: Date, to: Date)]
+    /// The date of the first entry.
+    let firstDate: Date
 
     private let notes: [[CChar]]
 
@@ -29,6 +31,7 @@ final class BenchData {
         shuffled = entries.map(\.id).shuffled(using: &random)
         notes = entries.map { ($0.note ?? "").utf8.map { CChar(bitPattern: $0) } }
         let dates = (entries.first?.date ?? Date(), entries.last?.date ?? Date())
+        firstDate = dates.0
         let span = dates.1.timeIntervalSince(dates.0)
         let identifiers = habits.map(\.id)
         ranges = (0..<2_000).map { index in

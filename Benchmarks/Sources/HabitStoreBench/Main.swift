@@ -1,29 +1,45 @@
 import Foundation
 import HabitStore
 
-/// `habitstore-bench [FIXTURE] [ROUNDS]`: measures reading by id, reading ranges, scanning and bulk loading on the heavy
-/// fixture, through the public API and by hand in C, in turn and in one run, and prints medians and ratios as Markdown.
+/// `habitstore-bench [FIXTURE] [ROUNDS] [SUITE]`: measures on the heavy fixture, all sides in turn and in one run, and
+/// prints medians and ratios as Markdown. The suite `basics` reads by id, reads ranges, scans and loads, through the
+/// public API and by hand in C; the suite `plans` asks every kind of query, GRDB's requests beside. Without one: both.
 @main
 enum Main {
     static func main() {
         let arguments = CommandLine.arguments
         let fixture = arguments.count > 1 ? arguments[1] : "fixtures/heavy.sqlite"
         let rounds = arguments.count > 2 ? Int(arguments[2]) ?? 7 : 7
+        let suite = arguments.count > 3 ? Suite(rawValue: arguments[3]) : .all
         do {
-            try run(fixture, rounds: max(1, rounds))
+            guard let suite else { throw BenchError("the suites are basics, plans and all") }
+            try run(fixture, rounds: max(1, rounds), suite)
         } catch {
             FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
             exit(1)
         }
     }
 
-    private static func run(_ fixture: String, rounds: Int) throws {
+    private enum Suite: String {
+        case basics, plans, all
+    }
+
+    private static func run(_ fixture: String, rounds: Int, _ suite: Suite) throws {
         let data = try BenchData(fixture: fixture)
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        print("\(data.habits.count) habits, \(data.entries.count) entries, \(rounds) rounds in turn; medians.\n")
-        print("| engine | work | ours, ms | C, ms | ratio |")
+        print("\(data.habits.count) habits, \(data.entries.count) entries, \(rounds) rounds in turn; medians.")
+        if suite != .plans { try measureBasics(data, directory, rounds: rounds) }
+        if suite != .basics {
+            let run = try PlanRun(data, directory, rounds: rounds)
+            defer { run.close() }
+            try run.measure()
+        }
+    }
+
+    private static func measureBasics(_ data: BenchData, _ directory: URL, rounds: Int) throws {
+        print("\n| engine | work | ours, ms | C, ms | ratio |")
         print("|---|---|---:|---:|---:|")
         for engine in [SQLiteBench(), LMDBBench()] as [any BenchEngine] {
             for row in try EngineRun(engine, data, directory, rounds: rounds).measure() { print(row) }

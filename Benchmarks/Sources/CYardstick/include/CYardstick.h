@@ -57,4 +57,6 @@ int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_
 int cy_lmdb_scan(cy_lmdb *store, cy_list *list);
 void cy_lmdb_close(cy_lmdb *store);
 
+#include "plans.h"
+
 #endif
