@@ -3,21 +3,29 @@ import Foundation
 /// Tells which of a plan's candidates are results: what the engine left of the filter, then the condition that engines do
 /// not know. It is not generic, so that nothing about types is looked up for each row.
 final class CandidateFilter {
-    private let residual: BoundExpression?
-    private let evaluator: FilterEvaluator
+    /// How what the engine left of the filter is evaluated.
+    enum Residual {
+        /// As it is written, by the reference.
+        case interpreted(BoundExpression, FilterEvaluator)
+        /// Compiled for the query.
+        case compiled(CompiledFilter)
+    }
+
+    private let residual: Residual?
     private let condition: PreparedFetch.Condition?
     private let entity: String
     private let collectsFailures: Bool
     private var failure: (id: UUID, error: HabitStoreError)?
 
     /// - Parameters:
-    ///   - records: follows relationships.
+    ///   - residual: what the engine left of the filter.
+    ///   - condition: a condition that engines do not know.
+    ///   - entity: the name of the rows' entity.
     ///   - collectsFailures: whether a record that cannot be evaluated is kept for ``rethrow()``, so that of several the one
     ///     with the least identifier is reported, in whatever order they come.
     init(
-        residual: BoundExpression?,
+        residual: Residual?,
         condition: PreparedFetch.Condition?,
-        records: any RelatedRecords,
         entity: String,
         collectsFailures: Bool
     ) {
@@ -25,7 +33,6 @@ final class CandidateFilter {
         self.condition = condition
         self.entity = entity
         self.collectsFailures = collectsFailures
-        evaluator = FilterEvaluator(records)
     }
 
     /// Whether a candidate is a result. The row is at its beginning afterwards.
@@ -54,7 +61,11 @@ final class CandidateFilter {
     }
 
     private func evaluate(_ row: inout AttributeReader) throws -> Bool {
-        if let residual, try !evaluator.matches(residual, row) { return false }
+        switch residual {
+        case nil: break
+        case .interpreted(let filter, let evaluator): guard try evaluator.matches(filter, row) else { return false }
+        case .compiled(let filter): guard try filter.matches(&row) else { return false }
+        }
         guard let condition else { return true }
         defer { row.rewind() }
         return try condition(&row)

@@ -55,7 +55,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
     func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
         try requireOpen()
         return try PreparedFetch(descriptor, schema: schema, evaluatesPredicates: evaluatesPredicates) { condition in
-            let evaluator = FilterEvaluator(SnapshotRecords(snapshot, schema))
+            let evaluator = FilterEvaluator(SnapshotRecords(snapshot))
             return { [scope] row in
                 let model = try M(row: &row)
                 let result = Result { try condition.holds(model, row, evaluator) }

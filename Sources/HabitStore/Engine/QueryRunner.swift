@@ -45,7 +45,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
             }
             return FetchStatistics(examined: count + passed, returned: count)
         }
-        let records = SnapshotRecords(snapshot, schema)
+        let records = SnapshotRecords(snapshot)
         let filter = filter(query, plan, condition, records)
         return try withoutActuallyEscaping(body) { body in
             let stream = RowStream(
@@ -67,7 +67,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         _ condition: PreparedFetch.Condition?,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        let records = SnapshotRecords(snapshot, schema)
+        let records = SnapshotRecords(snapshot)
         let filter = filter(query, plan, condition, records)
         let wanted = query.limit.map { max(0, $0).addingReportingOverflow(query.offset) }
             .flatMap { $0.overflow ? nil : $0.partialValue }
@@ -106,7 +106,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         if plan.residual == nil, condition == nil {
             total = try snapshot.count(plan)
         } else {
-            let records = SnapshotRecords(snapshot, schema)
+            let records = SnapshotRecords(snapshot)
             let filter = filter(query, plan, condition, records)
             let passed = try snapshot.walk(plan) { row in
                 statistics.examined += 1
@@ -127,9 +127,20 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         _ records: SnapshotRecords<Snapshot>
     ) -> CandidateFilter {
         CandidateFilter(
-            residual: plan.residual,
+            residual: plan.residual.map { residual in
+                Snapshot.interpretsFilters
+                    ? .interpreted(residual, FilterEvaluator(records))
+                    : .compiled(
+                        CompiledFilter(
+                            residual,
+                            entity: query.entity,
+                            schema: schema,
+                            records: records,
+                            recordsMayChange: snapshot is any EngineWriter
+                        )
+                    )
+            },
             condition: condition,
-            records: records,
             entity: schema.entities[query.entity].name,
             collectsFailures: query.mayFail
         )
@@ -171,34 +182,20 @@ private final class RowStream {
     }
 }
 
-/// Follows relationships inside a snapshot for the evaluator.
+/// Follows relationships inside a snapshot for filters.
 final class SnapshotRecords<Snapshot: EngineSnapshot>: RelatedRecords {
     private let snapshot: Snapshot
-    private let schema: Schema
-    /// How many records were followed to.
+    /// How many records were followed to. A record that was kept from an earlier row is not read, and not counted, again.
     private(set) var followed = 0
 
-    init(_ snapshot: Snapshot, _ schema: Schema) {
-        self.snapshot = snapshot
-        self.schema = schema
-    }
+    init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
-    func related(entity: Int, id: UUID) throws -> (any RecordAccess)? {
+    func withRelated(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
         followed += 1
-        return try snapshot.withRow(entity: entity, id: id) { row in
-            OwnedRecord(record: try row.encoded(), layout: schema.entities[entity].layout)
-        }
+        return try snapshot.withRow(entity: entity, id: id, body) != nil
     }
 
-    func identifiers(entity: Int, attribute: Int, referringTo id: UUID) throws -> [UUID] {
-        try snapshot.identifiers(entity: entity, attribute: attribute, equalTo: .uuid(id), limit: nil)
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID, limit: Int?) throws -> [UUID] {
+        try snapshot.identifiers(entity: entity, attribute: attribute, equalTo: .uuid(id), limit: limit)
     }
-}
-
-/// A record that owns its bytes, as the evaluator sees it.
-private struct OwnedRecord: RecordAccess {
-    let record: EncodedRecord
-    let layout: RecordLayout
-
-    func value(at position: Int) throws -> Value { try record.withView(layout) { try $0.value(at: position) } }
 }

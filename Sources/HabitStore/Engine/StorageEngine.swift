@@ -37,6 +37,10 @@ public protocol EngineSnapshot: AnyObject {
     /// How the engine goes about a query.
     associatedtype Plan: EnginePlan
 
+    /// Whether filters are evaluated as they are written, by ``FilterEvaluator``, and not compiled: so does the reference,
+    /// against which compiled filters are tested.
+    static var interpretsFilters: Bool { get }
+
     /// A value of the store's own bookkeeping, or nil.
     func metadata(_ key: String) throws -> String?
 
@@ -69,6 +73,11 @@ public protocol EngineSnapshot: AnyObject {
 
     /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
     func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws
+}
+
+extension EngineSnapshot {
+    /// Filters are compiled.
+    public static var interpretsFilters: Bool { false }
 }
 
 /// The write transaction of an engine: a snapshot that sees its own changes.

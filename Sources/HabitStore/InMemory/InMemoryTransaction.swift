@@ -15,6 +15,9 @@ public final class InMemoryTransaction: EngineWriter {
         public let accessPath: String
     }
 
+    /// Filters are evaluated as they are written.
+    public static let interpretsFilters = true
+
     var state: InMemoryEngine.State
     private let schema: Schema
 

@@ -6,12 +6,15 @@ public protocol RecordAccess {
     func value(at position: Int) throws -> Value
 }
 
-/// What the evaluator needs of a transaction to follow relationships.
+/// What filters need of a transaction to follow relationships.
 public protocol RelatedRecords {
-    /// The record of an identifier, or nil.
-    func related(entity: Int, id: UUID) throws -> (any RecordAccess)?
-    /// The identifiers of the records whose reference or links in `attribute` lead to `id`, ascending.
-    func identifiers(entity: Int, attribute: Int, referringTo id: UUID) throws -> [UUID]
+    /// Lends the record of an identifier to `body`; it is valid during the call.
+    ///
+    /// - Returns: false when there is none.
+    func withRelated(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool
+    /// The identifiers of the records whose reference or links in `attribute` lead to `id`, ascending; no more than
+    /// `limit` of them.
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID, limit: Int?) throws -> [UUID]
 }
 
 /// Evaluates bound expressions over records, the way Swift would: the meaning that every engine's shortcut must match.
@@ -28,6 +31,11 @@ public struct FilterEvaluator {
         try holds(condition, [0: record])
     }
 
+    /// The value of an expression that depends on no record.
+    static func value(of expression: BoundExpression) throws -> Value {
+        try FilterEvaluator(NoRecords()).evaluate(expression, [:])
+    }
+
     private typealias Environment = [Int: any RecordAccess]
 
     private func holds(_ expression: BoundExpression, _ environment: Environment) throws -> Bool {
@@ -39,8 +47,8 @@ public struct FilterEvaluator {
         switch expression {
         case .literal(let value): return value
         case .attribute(let path, let position, _, _):
-            return try follow(path, environment)?.value(at: position) ?? .null
-        case .exists(let path): return .bool(try follow(path, environment) != nil)
+            return try follow(path, environment) { try $0?.value(at: position) } ?? .null
+        case .exists(let path): return .bool(try follow(path, environment) { $0 != nil })
         case .not(let inner): return .bool(try !holds(inner, environment))
         case .and(let parts): return .bool(try parts.allSatisfy { try holds($0, environment) })
         case .or(let parts): return .bool(try parts.contains { try holds($0, environment) })
@@ -75,13 +83,27 @@ public struct FilterEvaluator {
         }
     }
 
-    private func follow(_ path: BoundPath, _ environment: Environment) throws -> (any RecordAccess)? {
-        var record = environment[path.variable]
-        for hop in path.hops {
-            guard case .uuid(let id)? = try record?.value(at: hop.attribute) else { return nil }
-            record = try records.related(entity: hop.destination, id: id)
+    /// Calls `body` with the record that a path leads to, or nil.
+    private func follow<R>(
+        _ path: BoundPath,
+        _ environment: Environment,
+        _ body: ((any RecordAccess)?) throws -> R
+    ) throws -> R {
+        try follow(path.hops[...], environment[path.variable], body)
+    }
+
+    private func follow<R>(
+        _ hops: ArraySlice<BoundPath.Hop>,
+        _ record: (any RecordAccess)?,
+        _ body: ((any RecordAccess)?) throws -> R
+    ) throws -> R {
+        guard let hop = hops.first else { return try body(record) }
+        guard case .uuid(let id)? = try record?.value(at: hop.attribute) else { return try body(nil) }
+        var result: R?
+        _ = try records.withRelated(entity: hop.destination, id: id) {
+            result = try follow(hops.dropFirst(), $0, body)
         }
-        return record
+        return try result ?? body(nil)
     }
 
     /// Calls `body` for each related record until it returns false.
@@ -92,14 +114,16 @@ public struct FilterEvaluator {
         _ environment: Environment,
         _ body: (Environment) throws -> Bool
     ) throws -> Bool {
-        guard let owner = try follow(collection.path, environment) else { return true }
-        for id in try identifiers(collection, owner) {
-            guard let member = try records.related(entity: collection.destination, id: id) else { continue }
-            var inner = environment
-            inner[collection.variable] = member
-            guard try body(inner) else { return false }
+        let ids = try follow(collection.path, environment) { try $0.map { try identifiers(collection, $0) } ?? [] }
+        var goesOn = true
+        for id in ids where goesOn {
+            _ = try records.withRelated(entity: collection.destination, id: id) { member in
+                var inner = environment
+                inner[collection.variable] = member
+                goesOn = try body(inner)
+            }
         }
-        return true
+        return goesOn
     }
 
     private func identifiers(_ collection: BoundCollection, _ owner: any RecordAccess) throws -> [UUID] {
@@ -109,9 +133,20 @@ public struct FilterEvaluator {
             return ids
         case .referring(let attribute), .linking(let attribute):
             guard case .uuid(let id) = try owner.value(at: 0) else { return [] }
-            return try records.identifiers(entity: collection.destination, attribute: attribute, referringTo: id)
+            return try records.identifiers(
+                entity: collection.destination,
+                attribute: attribute,
+                referringTo: id,
+                limit: nil
+            )
         }
     }
+}
+
+/// Relationships that lead nowhere.
+private struct NoRecords: RelatedRecords {
+    func withRelated(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool { false }
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID, limit: Int?) throws -> [UUID] { [] }
 }
 
 extension FilterExpression.Comparison {
@@ -151,6 +186,11 @@ extension FilterExpression.TextTest {
         guard case .string(let part) = part else { return false }
         if case .strings(let texts) = text { return self == .contains && texts.contains(part) }
         guard case .string(let text) = text else { return false }
+        return holds(text, part)
+    }
+
+    /// Whether the test holds for two texts, by their Characters.
+    func holds(_ text: String, _ part: String) -> Bool {
         switch self {
         case .contains: return text.containsCharacters(part)
         case .beginsWith: return text.starts(with: part)
@@ -213,32 +253,40 @@ extension FilterExpression.Arithmetic {
     ///   traps.
     func apply(_ left: Value, _ right: Value) throws -> Value {
         switch (left, right) {
-        case (.int(let a), .int(let b)):
-            let (result, overflow): (Int64, Bool)
-            switch self {
-            case .add: (result, overflow) = a.addingReportingOverflow(b)
-            case .subtract: (result, overflow) = a.subtractingReportingOverflow(b)
-            case .multiply: (result, overflow) = a.multipliedReportingOverflow(by: b)
-            case .divide: (result, overflow) = a.dividedReportingOverflow(by: b)
-            case .remainder: (result, overflow) = a.remainderReportingOverflow(dividingBy: b)
-            }
-            guard !overflow else {
-                throw HabitStoreError(
-                    .evaluationFailed,
-                    "arithmetic in a filter overflowed or divided by zero, where Swift would trap"
-                )
-            }
-            return .int(result)
-        case (.double(let a), .double(let b)):
-            switch self {
-            case .add: return .double(a + b)
-            case .subtract: return .double(a - b)
-            case .multiply: return .double(a * b)
-            case .divide: return .double(a / b)
-            case .remainder: return .double(a.truncatingRemainder(dividingBy: b))
-            }
+        case (.int(let a), .int(let b)): return .int(try apply(a, b))
+        case (.double(let a), .double(let b)): return .double(apply(a, b))
         case (.null, _), (_, .null): return .null
         default: throw HabitStoreError(.invalidQuery, "arithmetic needs two numbers of one kind")
+        }
+    }
+
+    /// The result for whole numbers.
+    func apply(_ a: Int64, _ b: Int64) throws -> Int64 {
+        let (result, overflow): (Int64, Bool)
+        switch self {
+        case .add: (result, overflow) = a.addingReportingOverflow(b)
+        case .subtract: (result, overflow) = a.subtractingReportingOverflow(b)
+        case .multiply: (result, overflow) = a.multipliedReportingOverflow(by: b)
+        case .divide: (result, overflow) = a.dividedReportingOverflow(by: b)
+        case .remainder: (result, overflow) = a.remainderReportingOverflow(dividingBy: b)
+        }
+        guard !overflow else {
+            throw HabitStoreError(
+                .evaluationFailed,
+                "arithmetic in a filter overflowed or divided by zero, where Swift would trap"
+            )
+        }
+        return result
+    }
+
+    /// The result for doubles.
+    func apply(_ a: Double, _ b: Double) -> Double {
+        switch self {
+        case .add: return a + b
+        case .subtract: return a - b
+        case .multiply: return a * b
+        case .divide: return a / b
+        case .remainder: return a.truncatingRemainder(dividingBy: b)
         }
     }
 }

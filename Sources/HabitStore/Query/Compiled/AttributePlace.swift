@@ -1,0 +1,182 @@
+import Foundation
+
+/// Where an attribute lies, worked out once: its record, its slot and its bit among the nulls.
+struct AttributePlace {
+    let source: RecordSource
+    private let position: Int
+    private let isOptional: Bool
+    private let offset: Int
+    private let nullByte: Int
+    private let nullMask: UInt8
+
+    init(_ source: RecordSource, position: Int, entity: EntityDescription) {
+        self.source = source
+        self.position = position
+        isOptional = entity.attributes[position].isOptional
+        offset = entity.layout.offsets[position]
+        nullByte = RecordLayout.headerSize + position / 8
+        nullMask = 1 << UInt8(position % 8)
+    }
+
+    /// The slot in an encoded record; nil for null.
+    @inline(__always)
+    private func slot(_ bytes: UnsafeRawBufferPointer, _ size: Int) throws -> UnsafeRawPointer? {
+        guard let base = bytes.baseAddress, nullByte < bytes.count,
+            base.load(fromByteOffset: nullByte, as: UInt8.self) & nullMask == 0
+        else { return nil }
+        guard offset &+ size <= bytes.count else { throw RecordView.outOfBounds }
+        return base + offset
+    }
+
+    /// The variable part that a slot of an encoded record leads to.
+    @inline(__always)
+    private func variable(_ bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
+        guard let slot = try slot(bytes, 8), let base = bytes.baseAddress else { return nil }
+        let start = Int(UInt32(littleEndian: slot.loadUnaligned(as: UInt32.self)))
+        let count = Int(UInt32(littleEndian: slot.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
+        guard start &+ count <= bytes.count else { throw RecordView.outOfBounds }
+        return UnsafeRawBufferPointer(start: base + start, count: count)
+    }
+
+    /// The columns of a row that is not encoded; nil when this one is null.
+    private func columns(_ reader: UnsafePointer<AttributeReader>) throws -> (any AttributeColumns)? {
+        guard let columns = reader.pointee.columns else { throw RecordView.outOfBounds }
+        guard try columns.isNull(position) else { return columns }
+        // Where null is not allowed, reading it says so.
+        if !isOptional { _ = try columns.value(position) }
+        return nil
+    }
+
+    // MARK: Whatever the kind
+
+    /// Whether there is a value.
+    @inline(__always)
+    func isPresent(_ rows: FilterRows) throws -> Bool {
+        guard let reader = try source.reader(rows) else { return false }
+        guard reader.pointee.isEncoded else { return try columns(reader) != nil }
+        return try slot(reader.pointee.bytes, 0) != nil
+    }
+
+    /// The value.
+    func value(_ rows: FilterRows) throws -> Value {
+        try source.reader(rows)?.pointee.value(at: position) ?? .null
+    }
+
+    // MARK: By kind
+
+    /// A whole number.
+    @inline(__always)
+    func int(_ rows: FilterRows) throws -> Int64? {
+        guard let reader = try source.reader(rows) else { return nil }
+        guard reader.pointee.isEncoded else { return try columnInt(reader) }
+        return try slot(reader.pointee.bytes, 8).map { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
+    }
+
+    @inline(never)
+    private func columnInt(_ reader: UnsafePointer<AttributeReader>) throws -> Int64? {
+        try columns(reader)?.int(position)
+    }
+
+    /// A truth value, as 1 or 0.
+    @inline(__always)
+    func bool(_ rows: FilterRows) throws -> Int64? {
+        guard let reader = try source.reader(rows) else { return nil }
+        guard reader.pointee.isEncoded else { return try columnBool(reader) }
+        return try slot(reader.pointee.bytes, 1).map { $0.load(as: UInt8.self) != 0 ? 1 : 0 }
+    }
+
+    @inline(never)
+    private func columnBool(_ reader: UnsafePointer<AttributeReader>) throws -> Int64? {
+        try columns(reader).map { try $0.bool(position) ? 1 : 0 }
+    }
+
+    /// A double, or the seconds of a date.
+    @inline(__always)
+    func double(_ rows: FilterRows) throws -> Double? {
+        guard let reader = try source.reader(rows) else { return nil }
+        guard reader.pointee.isEncoded else { return try columnDouble(reader) }
+        guard let slot = try slot(reader.pointee.bytes, 8) else { return nil }
+        let number = Double(bitPattern: UInt64(littleEndian: slot.loadUnaligned(as: UInt64.self)))
+        guard number.isFinite else { throw RecordView.outOfBounds }
+        return number
+    }
+
+    @inline(never)
+    private func columnDouble(_ reader: UnsafePointer<AttributeReader>) throws -> Double? {
+        try columns(reader)?.double(position)
+    }
+
+    /// An identifier.
+    @inline(__always)
+    func identifier(_ rows: FilterRows) throws -> IdentifierKey? {
+        guard let reader = try source.reader(rows) else { return nil }
+        guard reader.pointee.isEncoded else { return try columnIdentifier(reader) }
+        return try slot(reader.pointee.bytes, 16).map { IdentifierKey($0) }
+    }
+
+    @inline(never)
+    private func columnIdentifier(_ reader: UnsafePointer<AttributeReader>) throws -> IdentifierKey? {
+        try columns(reader).map { IdentifierKey(try $0.uuid(position)) }
+    }
+
+    /// The UTF-8 of a text.
+    @inline(__always)
+    func text(_ rows: FilterRows, _ scratch: FilterScratch) throws -> UnsafeRawBufferPointer? {
+        guard let reader = try source.reader(rows) else { return nil }
+        guard reader.pointee.isEncoded else { return try columnText(reader, scratch) }
+        return try variable(reader.pointee.bytes)
+    }
+
+    @inline(never)
+    private func columnText(
+        _ reader: UnsafePointer<AttributeReader>,
+        _ scratch: FilterScratch
+    ) throws -> UnsafeRawBufferPointer? {
+        try columns(reader).map { scratch.keep(try $0.text(position)) }
+    }
+
+    /// Bytes.
+    func data(_ rows: FilterRows, _ scratch: FilterScratch) throws -> UnsafeRawBufferPointer? {
+        guard let reader = try source.reader(rows) else { return nil }
+        guard reader.pointee.isEncoded else {
+            return try columns(reader).map { try $0.data(position).withUnsafeBytes { scratch.keep($0) } }
+        }
+        return try variable(reader.pointee.bytes)
+    }
+
+    /// The identifiers of a list of links, sixteen bytes each.
+    func links(_ rows: FilterRows, _ scratch: FilterScratch) throws -> UnsafeRawBufferPointer? {
+        guard let reader = try source.reader(rows) else { return nil }
+        guard reader.pointee.isEncoded else {
+            guard let columns = reader.pointee.columns else { throw RecordView.outOfBounds }
+            return try columns.links(position).withUnsafeBytes { scratch.keep($0) }
+        }
+        guard let links = try variable(reader.pointee.bytes) else { return nil }
+        guard links.count % 16 == 0 else { throw RecordView.outOfBounds }
+        return links
+    }
+
+    /// Whether a list of texts holds one; false for null.
+    func list(_ rows: FilterRows, holds text: UnsafeRawBufferPointer) throws -> Bool {
+        guard let reader = try source.reader(rows) else { return false }
+        guard reader.pointee.isEncoded else {
+            guard let columns = try columns(reader) else { return false }
+            return try columns.texts(position).contains { element in
+                var element = element
+                return element.withUTF8 { ByteText.areEqual(UnsafeRawBufferPointer($0), text) }
+            }
+        }
+        guard let list = try variable(reader.pointee.bytes) else { return false }
+        guard list.count >= 4 else { throw RecordView.outOfBounds }
+        var offset = 4
+        for _ in 0..<UInt32(littleEndian: list.loadUnaligned(as: UInt32.self)) {
+            guard offset &+ 4 <= list.count else { throw RecordView.outOfBounds }
+            let count = Int(UInt32(littleEndian: list.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+            guard offset &+ 4 &+ count <= list.count else { throw RecordView.outOfBounds }
+            let element = UnsafeRawBufferPointer(rebasing: list[(offset &+ 4)..<(offset &+ 4 &+ count)])
+            if ByteText.areEqual(element, text) { return true }
+            offset &+= 4 &+ count
+        }
+        return false
+    }
+}

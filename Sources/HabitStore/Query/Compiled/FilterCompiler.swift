@@ -1,0 +1,161 @@
+import Foundation
+
+/// Compiles a bound expression, each part by the kind of value that it gives.
+struct FilterCompiler {
+    /// What a variable stands for.
+    struct Variable {
+        let slot: Int
+        let entity: Int
+    }
+
+    /// The variables by their numbers.
+    typealias Scope = [Int: Variable]
+
+    private struct StepKey: Hashable {
+        let slot: Int
+        let hops: [BoundPath.Hop]
+    }
+
+    let schema: Schema
+    let records: any RelatedRecords
+    let moment: FilterMoment
+    /// How many slots the compiled filter needs.
+    private(set) var slotCount = 1
+    private var steps: [StepKey: ReferenceStep] = [:]
+
+    init(schema: Schema, records: any RelatedRecords, moment: FilterMoment) {
+        self.schema = schema
+        self.records = records
+        self.moment = moment
+    }
+
+    // MARK: Places
+
+    /// A slot for the records of one more variable.
+    mutating func addSlot() -> Int {
+        defer { slotCount += 1 }
+        return slotCount
+    }
+
+    /// The record that a path leads to, and its entity; nil when nothing binds its variable.
+    mutating func source(_ path: BoundPath, _ scope: Scope) -> (RecordSource, entity: Int)? {
+        guard let variable = scope[path.variable] else { return nil }
+        var source = RecordSource(slot: variable.slot, step: nil)
+        var entity = variable.entity
+        for (depth, hop) in path.hops.enumerated() {
+            let key = StepKey(slot: variable.slot, hops: Array(path.hops[...depth]))
+            let step =
+                steps[key]
+                ?? ReferenceStep(
+                    AttributePlace(source, position: hop.attribute, entity: schema.entities[entity]),
+                    destination: hop.destination,
+                    layout: schema.entities[hop.destination].layout,
+                    records: records,
+                    moment: moment
+                )
+            steps[key] = step
+            source = RecordSource(slot: variable.slot, step: step)
+            entity = hop.destination
+        }
+        return (source, entity)
+    }
+
+    /// Where an attribute lies; nil when nothing binds its variable.
+    mutating func place(_ path: BoundPath, _ position: Int, _ scope: Scope) -> AttributePlace? {
+        guard let (source, entity) = source(path, scope) else { return nil }
+        return AttributePlace(source, position: position, entity: schema.entities[entity])
+    }
+
+    /// Where an expression lies, when it is an attribute.
+    mutating func place(_ expression: BoundExpression, _ scope: Scope) -> AttributePlace? {
+        guard case .attribute(let path, let position, _, _) = expression else { return nil }
+        return place(path, position, scope)
+    }
+
+    // MARK: Conditions
+
+    /// A condition.
+    mutating func test(_ condition: BoundExpression, _ scope: Scope) -> FilterTest {
+        switch condition {
+        case .literal(let value):
+            let holds = value == .bool(true)
+            return { _ in holds }
+        case .attribute:
+            guard let place = place(condition, scope) else { return { _ in false } }
+            return { try place.bool($0) == 1 }
+        case .exists(let path):
+            guard let (source, _) = source(path, scope) else { return { _ in false } }
+            return { try source.reader($0) != nil }
+        case .not(let inner):
+            let inner = test(inner, scope)
+            return { try !inner($0) }
+        case .and(let parts): return conjunction(conjuncts(parts, scope)[...])
+        case .or(let parts): return disjunction(parts.map { test($0, scope) }[...])
+        case .compare(let comparison, let left, let right): return compare(comparison, left, right, scope)
+        case .isIn(let member, let values): return membership(member, values, scope)
+        case .text(let kind, let text, let part): return textTest(kind, text, part, scope)
+        case .some(let collection, let inner): return some(collection, inner, scope)
+        case .every(let collection, let inner): return every(collection, inner, scope)
+        case .conditional(let test, let first, let second):
+            let (test, first, second) = (self.test(test, scope), self.test(first, scope), self.test(second, scope))
+            return { try test($0) ? try first($0) : try second($0) }
+        case .coalesce:
+            let flag = int(condition, scope)
+            return { try flag($0) == 1 }
+        case .count, .length, .least, .greatest, .caseInsensitiveOrder, .arithmetic:
+            let value = value(condition, scope)
+            return { try value($0) == .bool(true) }
+        }
+    }
+
+    /// Conditions of which all must hold; neighbours that bound the same attribute become one range.
+    private mutating func conjuncts(_ parts: [BoundExpression], _ scope: Scope) -> [FilterTest] {
+        var tests: [FilterTest] = []
+        var next = 0
+        while next < parts.count {
+            var merged = AttributeRange(parts[next])
+            let first = next
+            next += 1
+            while next < parts.count, let range = merged?.intersection(AttributeRange(parts[next])) {
+                merged = range
+                next += 1
+            }
+            let test = next > first + 1 ? merged.flatMap { self.range($0, scope) } : nil
+            tests.append(test ?? self.test(parts[first], scope))
+            if test == nil { next = first + 1 }
+        }
+        return tests
+    }
+
+    private mutating func range(_ range: AttributeRange, _ scope: Scope) -> FilterTest? {
+        guard let place = place(range.attribute, scope) else { return nil }
+        switch range.numbers {
+        case .ints(let range): return { range.holds(try place.int($0)) }
+        case .doubles(let range): return { range.holds(try place.double($0)) }
+        }
+    }
+
+    /// All of them, in their order, halved so that many do not nest deeply.
+    private func conjunction(_ tests: ArraySlice<FilterTest>) -> FilterTest {
+        guard let only = tests.first else { return { _ in true } }
+        if tests.count == 1 { return only }
+        let middle = tests.startIndex + tests.count / 2
+        let (first, second) = (conjunction(tests[..<middle]), conjunction(tests[middle...]))
+        return { rows in
+            guard try first(rows) else { return false }
+            return try second(rows)
+        }
+    }
+
+    /// One of them, in their order.
+    private func disjunction(_ tests: ArraySlice<FilterTest>) -> FilterTest {
+        guard let only = tests.first else { return { _ in false } }
+        if tests.count == 1 { return only }
+        let middle = tests.startIndex + tests.count / 2
+        let (first, second) = (disjunction(tests[..<middle]), disjunction(tests[middle...]))
+        return { rows in
+            if try first(rows) { return true }
+            return try second(rows)
+        }
+    }
+}
