@@ -79,6 +79,7 @@ struct LoweringTests {
         let (nan, minusZero, decomposed) = (Double.nan, -0.0, "e\u{301}")
         let predicates: [Predicate<Habit>] = [
             #Predicate { $0.target == nan }, #Predicate { $0.name < decomposed },
+            #Predicate { $0.name.localizedStandardContains(decomposed) },
             #Predicate { ($0.target ?? 1) / minusZero < 0 }, #Predicate { $0.name.min() == nil },
             #Predicate { $0.entries.first == nil }, #Predicate { $0.name.contains(/[a-c]/) },
             #Predicate { ($0.name as Any) is String },

@@ -77,7 +77,7 @@ extension PredicateExpressions.Comparison: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
         // A type of the app's own may have an order of its own, which its raw values do not have.
         guard LHS.Output.self is any NativelyOrdered.Type else { throw NotLowerable() }
-        if LHS.Output.self == String.self { context.texts.areOrdered = true }
+        if LHS.Output.self == String.self { context.texts.formMatters = true }
         let comparison: FilterExpression.Comparison
         switch op {
         case .lessThan: comparison = .less
@@ -95,7 +95,7 @@ extension PredicateExpressions.RangeExpressionContains: LowerableExpression {
         guard Element.Output.self is any NativelyOrdered.Type,
             case .range(let lower, let upper, let includesUpper) = try lowerOperand(range, context)
         else { throw NotLowerable() }
-        if Element.Output.self == String.self { context.texts.areOrdered = true }
+        if Element.Output.self == String.self { context.texts.formMatters = true }
         let element = try lowerValue(element, context)
         return .value(
             .and([
@@ -217,6 +217,7 @@ extension UUID: NativelyOrdered {}
 extension PredicateExpressions.StringLocalizedStandardContains: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Root.Output.self == String.self, Other.Output.self == String.self else { throw NotLowerable() }
+        context.texts.formMatters = true
         return .value(.text(.searches, try lowerValue(root, context), try lowerValue(other, context)))
     }
 }
@@ -224,6 +225,7 @@ extension PredicateExpressions.StringLocalizedStandardContains: LowerableExpress
 extension PredicateExpressions.StringCaseInsensitiveCompare: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
         guard Root.Output.self == String.self, Other.Output.self == String.self else { throw NotLowerable() }
+        context.texts.formMatters = true
         return .value(.caseInsensitiveOrder(try lowerValue(root, context), try lowerValue(other, context)))
     }
 }

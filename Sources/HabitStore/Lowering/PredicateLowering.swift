@@ -11,7 +11,7 @@ enum PredicateLowering {
         LoweredFilter(terms: predicate.expression) { term in
             var context = LoweringContext(schema: schema)
             context.bindings[predicate.variable.key] = .record(RecordPath())
-            guard let filter = try? lowerValue(term, context), !context.texts.needSwiftsOrder else { return nil }
+            guard let filter = try? lowerValue(term, context), !context.texts.mustBeEvaluated else { return nil }
             return filter
         }
     }
@@ -35,13 +35,16 @@ package enum Lowered {
 
 /// What was seen of texts on the way down.
 ///
-/// Swift orders decomposed text in a way of its own, which is not even transitive. All stored text is in NFC, where that
-/// order is the order of the bytes; a captured constant may be in another form, and then Swift's answer must be Swift's.
+/// All stored text is in NFC, where Swift's order is the order of the bytes. A captured constant may be in another form:
+/// Swift orders it in a way of its own, which is not even transitive, and Foundation searches it scalar by scalar. Then
+/// Swift's answer must be Swift's.
 package final class LoweredTexts {
-    var areOrdered = false
+    /// Whether texts are ordered or searched, so that their form makes a difference.
+    var formMatters = false
+    /// Whether a constant is not in NFC.
     var hasOtherForms = false
 
-    var needSwiftsOrder: Bool { areOrdered && hasOtherForms }
+    var mustBeEvaluated: Bool { formMatters && hasOtherForms }
 }
 
 /// What is known on the way down.
