@@ -3,6 +3,9 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
 
+/// What only debug builds have: bugs that tests plant in the planners.
+let plannerSettings = settings + [.define("PLANNER_MUTANTS", .when(configuration: .debug))]
+
 let package = Package(
     name: "HabitStore",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -29,7 +32,7 @@ let package = Package(
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .target(name: "HabitStore", swiftSettings: settings),
         .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: settings),
-        .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: settings),
+        .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: plannerSettings),
         .target(name: "FeatureFlags", swiftSettings: settings),
         .target(name: "HabitTracking", swiftSettings: settings),
         .target(name: "ShadowVerifier", dependencies: ["HabitStore"], swiftSettings: settings),
@@ -68,7 +71,7 @@ let package = Package(
         .testTarget(
             name: "HabitStoreLMDBTests",
             dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting"],
-            swiftSettings: settings
+            swiftSettings: plannerSettings
         ),
         .testTarget(name: "FeatureFlagsTests", dependencies: ["FeatureFlags"], swiftSettings: settings),
         .testTarget(name: "HabitTrackingTests", dependencies: ["HabitTracking"], swiftSettings: settings),

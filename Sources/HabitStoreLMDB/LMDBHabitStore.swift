@@ -22,6 +22,10 @@ public final class LMDBHabitStore: EngineBackedStore {
         /// How far the file may grow before it is mapped anew, in bytes. It takes address space only, and grows by
         /// itself. The first opening of a file in a process decides.
         public var mapSizeBytes: Int
+        #if PLANNER_MUTANTS
+        /// A bug to be planted in the planner, by tests that must find it.
+        package var mutant: LMDBPlannerMutant?
+        #endif
 
         /// 4 GiB where addresses have 64 bits.
         public static let defaultMapSizeBytes = LMDBOptions.defaultMapSizeBytes

@@ -130,13 +130,40 @@ struct LMDBPlanTests {
         ),
         .init(filter: "rank / rank == 1 AND weight > 2", path: "scan Note", isExact: false, isOrdered: true),
         .init(filter: "weight > 2 AND rank / rank == 1", path: "index Note(weight)", isExact: false, isOrdered: false),
-        .init(filter: "weight > 2 AND rank / rank == 1", limit: 1, path: "scan Note", isExact: false, isOrdered: true),
+        .init(
+            filter: "weight > 2 AND rank / rank == 1",
+            limit: 1,
+            path: "index Note(weight)",
+            isExact: false,
+            isOrdered: false
+        ),
         .init(
             filter: "weight > 2 AND rank / rank == 1",
             sort: ["weight"],
             limit: 1,
             path: "index Note(weight)",
             isExact: false,
+            isOrdered: true
+        ),
+        .init(
+            filter: "rank / rank == 1",
+            sort: ["weight"],
+            limit: 1,
+            path: "scan Note",
+            isExact: false,
+            isOrdered: false
+        ),
+        .init(
+            filter: "rank IN [1, 2] AND subtitle BEGINSWITH \"a\"",
+            sort: ["rank", "subtitle"],
+            path: "index Note(rank, subtitle)",
+            isExact: false,
+            isOrdered: true
+        ),
+        .init(
+            filter: "subtitle IN [\"a\", nil] AND title IN [\"b\", \"c\"] AND rank > 1",
+            path: "index Note(subtitle, title, rank)",
+            isExact: true,
             isOrdered: false
         ),
     ]

@@ -6,10 +6,16 @@ public final class LMDBEngine: StorageEngine {
     public let path: String?
     let environment: LMDBEnvironment
     let catalog: LMDBCatalog
+    #if PLANNER_MUTANTS
+    private let mutant: LMDBPlannerMutant?
+    #endif
 
     /// Opens a file; see ``LMDBHabitStore``.
     init(path: String, schema: Schema, options: LMDBHabitStore.Options) throws {
         self.path = path
+        #if PLANNER_MUTANTS
+        mutant = options.mutant
+        #endif
         let layouts = try LMDBCatalog.layouts(schema)
         let names = try LMDBCatalog.databaseNames(schema)
         var environmentOptions = LMDBOptions()
@@ -36,7 +42,13 @@ public final class LMDBEngine: StorageEngine {
 
     /// Runs `body` over one snapshot. Inside a write of the same thread it sees the state before that write.
     public func read<R>(_ body: (LMDBSnapshot) throws -> R) throws -> R {
-        try environment.withRead { try body(LMDBSnapshot($0, catalog)) }
+        try environment.withRead { transaction in
+            let snapshot = try LMDBSnapshot(transaction, catalog)
+            #if PLANNER_MUTANTS
+            snapshot.mutant = mutant
+            #endif
+            return try body(snapshot)
+        }
     }
 
     /// Runs `body` as the only writer, of all processes.

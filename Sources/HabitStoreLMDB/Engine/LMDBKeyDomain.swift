@@ -9,6 +9,9 @@ struct LMDBKeyDomain {
         var isExact: Bool
         /// Whether they are single values.
         var isPoints: Bool
+
+        /// Whether nothing is left out.
+        var isAll: Bool { ranges.count == 1 && ranges[0].isAll }
     }
 
     /// What precedes the attribute in the key.
@@ -20,9 +23,6 @@ struct LMDBKeyDomain {
     /// Whether a presence byte precedes the value: in indexes, and not in an entity's own keys.
     let hasPresence: Bool
     let buffer: LMDBIndexKeyBuffer
-
-    /// More ranges than this are not intersected with others: the condition is left to the filter.
-    private static let mostIntersections = 100_000
 
     private var values: LMDBKeyRange { LMDBKeyRange(prefix: hasPresence ? prefix + [1] : prefix) }
     private var nils: [LMDBKeyRange] { hasPresence ? [LMDBKeyRange(prefix: prefix + [0])] : [] }
@@ -135,18 +135,17 @@ struct LMDBKeyDomain {
                 isExact = false
                 continue
             }
-            result = try intersection(result, found) ?? result
-            if !found.isExact || result == nil { isExact = false }
+            result = intersection(result, found)
+            if !found.isExact { isExact = false }
         }
         guard var result else { return nil }
         result.isExact = result.isExact && isExact
         return result
     }
 
-    /// Both conditions; nil when there are too many ranges, and the second is left to the filter.
-    func intersection(_ first: Selection?, _ second: Selection) throws -> Selection? {
+    /// Both conditions.
+    func intersection(_ first: Selection?, _ second: Selection) -> Selection {
         guard let first else { return second }
-        guard first.ranges.count * second.ranges.count <= Self.mostIntersections else { return nil }
         return Selection(
             ranges: LMDBKeyRange.intersection(first.ranges, second.ranges),
             isExact: first.isExact && second.isExact,

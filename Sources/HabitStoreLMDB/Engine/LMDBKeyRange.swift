@@ -59,8 +59,26 @@ struct LMDBKeyRange: Equatable, Sendable {
         return result
     }
 
-    /// The keys that are in both lists, as disjoint ranges in ascending order.
+    /// The keys that are in both of two lists of disjoint ranges in ascending order, as such a list.
     static func intersection(_ left: [LMDBKeyRange], _ right: [LMDBKeyRange]) -> [LMDBKeyRange] {
-        union(left.flatMap { range in right.map { range.intersection($0) } })
+        var result: [LMDBKeyRange] = []
+        var (first, second) = (0, 0)
+        while first < left.count, second < right.count {
+            let both = left[first].intersection(right[second])
+            if !both.isEmpty { result.append(both) }
+            // The one that ends first meets nothing further on.
+            if left[first].endsBefore(right[second]) { first += 1 } else { second += 1 }
+        }
+        return result
+    }
+
+    private func endsBefore(_ other: LMDBKeyRange) -> Bool {
+        guard let upper else { return false }
+        return other.upper.map { upper.lexicographicallyPrecedes($0) } ?? true
+    }
+
+    /// The keys whose beginning is the single value that `value` stands for, and whose rest is in this range.
+    func behind(_ value: LMDBKeyRange) -> LMDBKeyRange {
+        LMDBKeyRange(lower: value.lower + lower, upper: upper.map { value.lower + $0 } ?? value.upper)
     }
 }

@@ -26,19 +26,28 @@ public struct LMDBPlan: EnginePlan {
     }
 
     let entity: Int
-    let access: Access
+    var access: Access
     /// Disjoint and ascending.
-    let ranges: [LMDBKeyRange]
+    var ranges: [LMDBKeyRange]
+    /// Whether something led to these ranges, so that not every record is looked at.
+    let isNarrowed: Bool
     let isReverse: Bool
-    let repair: OrderRepair?
+    var repair: OrderRepair?
     let order: [BoundQuery.SortKey]
+    /// How many candidates are passed over, and how many are handed out then.
+    var offset = 0
+    var limit: Int?
+    /// Whether rows are read for their identifiers only.
+    var lendsIdentifiersOnly = false
+    /// How many records of any entity were looked at to make this plan.
+    var examined = 0
 
     /// What is left of the filter.
-    public let residual: BoundExpression?
+    public var residual: BoundExpression?
     /// Whether candidates come in the query's order.
     public let orderIsExact: Bool
-    /// The runner stops a walk when it has enough.
-    public var windowIsApplied: Bool { false }
+    /// Whether offset and limit are applied to keys, before records are read.
+    public var windowIsApplied = false
     /// The access path for people; it begins with `scan` when every record of the entity is looked at.
     public let accessPath: String
 }

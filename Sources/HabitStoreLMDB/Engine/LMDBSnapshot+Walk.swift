@@ -6,31 +6,53 @@ extension LMDBSnapshot {
     @discardableResult
     public func walk(_ plan: LMDBPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         let table = catalog.tables[plan.entity]
+        var window = LMDBWindow(plan)
         switch plan.access {
         case .nothing: break
         case .records:
             let walk = LMDBRangeWalk(try transaction.cursor(catalog.records(table)))
+            if plan.lendsIdentifiersOnly {
+                try lendIdentifiers(plan, table, walk, &window, body)
+                break
+            }
             try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
+                if window.passesOver() { return true }
                 var row = try view(table, record.key, record.value).reader
-                return try body(&row)
+                return try body(&row) && window.goesOn()
             }
         case .index(let place):
             let index = table.indexes[place]
             let walk = LMDBRangeWalk(try transaction.cursor(catalog.database(index)))
             if let repair = plan.repair {
-                try walkRepaired(plan, repair, table, index, walk, body)
+                try walkRepaired(plan, repair, table, index, walk, &window, body)
+            } else if plan.lendsIdentifiersOnly {
+                try lendIdentifiers(plan, table, walk, &window, body)
             } else {
                 try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
                     guard record.key.count > LMDBFormat.identifierLength else { throw malformedKey(index) }
-                    return try emit(identifier(record.key), table, index, body)
+                    if window.passesOver() { return true }
+                    return try emit(identifier(record.key), table, index, body) && window.goesOn()
                 }
             }
         }
-        return 0
+        return plan.examined + window.passedOver
     }
 
-    /// Not known yet.
-    public func estimatedRows(_ plan: LMDBPlan) throws -> Int? { nil }
+    /// The walk where only identifiers are asked for: the keys have them.
+    private func lendIdentifiers(
+        _ plan: LMDBPlan,
+        _ table: LMDBCatalog.Table,
+        _ walk: LMDBRangeWalk,
+        _ window: inout LMDBWindow,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws {
+        let row = LMDBIdentifierRow()
+        try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
+            if window.passesOver() { return true }
+            row.id = try identifier(endOf: record.key)
+            return try AttributeReader.withReader(of: row, layout: table.layout, body) && window.goesOn()
+        }
+    }
 
     @inline(__always)
     private func identifier(_ key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
@@ -62,13 +84,23 @@ extension LMDBSnapshot {
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index,
         _ walk: LMDBRangeWalk,
+        _ window: inout LMDBWindow,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws {
         var run = LMDBKeyRun()
         var goesOn = true
+        let lent = LMDBIdentifierRow()
+        func hand(_ id: UUID) throws -> Bool {
+            guard plan.lendsIdentifiersOnly else {
+                return try withUnsafeBytes(of: id.uuid) { try emit($0, table, index, body) }
+            }
+            lent.id = id
+            return try AttributeReader.withReader(of: lent, layout: table.layout, body)
+        }
         func finish() throws {
             for id in try ordered(run, plan, repair, table, index) where goesOn {
-                goesOn = try withUnsafeBytes(of: id.uuid) { try emit($0, table, index, body) }
+                if window.passesOver() { continue }
+                goesOn = try hand(id) && window.goesOn()
             }
         }
         try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
@@ -117,6 +149,34 @@ extension LMDBSnapshot {
             return false
         }
         return keyed.map(\.id)
+    }
+}
+
+/// What offset and limit leave of a walk.
+private struct LMDBWindow {
+    private var toPassOver: Int
+    private var left: Int
+    private(set) var passedOver = 0
+
+    init(_ plan: LMDBPlan) {
+        toPassOver = plan.offset
+        left = plan.limit ?? Int.max
+    }
+
+    /// Whether a candidate lies before the offset.
+    @inline(__always)
+    mutating func passesOver() -> Bool {
+        guard toPassOver > 0 else { return false }
+        toPassOver -= 1
+        passedOver += 1
+        return true
+    }
+
+    /// Whether another candidate is wanted after one that was handed out.
+    @inline(__always)
+    mutating func goesOn() -> Bool {
+        left -= 1
+        return left > 0
     }
 }
 

@@ -10,6 +10,10 @@ public class LMDBSnapshot: EngineSnapshot {
     let buffer = LMDBIndexKeyBuffer()
     /// The names of the complete indexes; nil when all are.
     private let completeIndexes: Set<String>?
+    #if PLANNER_MUTANTS
+    /// The bug that is planted; only tests plant any.
+    var mutant: LMDBPlannerMutant?
+    #endif
 
     init(_ transaction: LMDBTransaction, _ catalog: LMDBCatalog) throws {
         self.transaction = transaction
@@ -95,22 +99,19 @@ public class LMDBSnapshot: EngineSnapshot {
     // MARK: Queries
 
     /// How the engine would answer a query.
-    public func plan(_ query: BoundQuery) throws -> LMDBPlan {
+    public func plan(_ query: BoundQuery) throws -> LMDBPlan { try plan(query, depth: 0) }
+
+    /// - Parameter depth: how many plans this one is part of.
+    func plan(_ query: BoundQuery, depth: Int) throws -> LMDBPlan {
         let declared = catalog.tables[query.entity].indexes
         let indexes = declared.allSatisfy(isComplete) ? declared : declared.filter(isComplete)
-        return try LMDBPlanner(query, catalog, indexes: indexes, buffer: buffer).plan()
+        return try LMDBPlanner(query, self, indexes: indexes, depth: depth).plan()
     }
 
     /// The number of records of a plan whose filter is exact, without decoding any.
     public func count(_ plan: LMDBPlan) throws -> Int {
-        let table = catalog.tables[plan.entity]
-        let database: LMDBDatabase
-        switch plan.access {
-        case .nothing: return 0
-        case .records: database = try catalog.records(table)
-        case .index(let place): database = try catalog.database(table.indexes[place])
-        }
-        if plan.ranges == [.all] { return try transaction.count(database) }
+        guard let database = try database(plan.access, plan.entity) else { return 0 }
+        if plan.ranges.count == 1, plan.ranges[0].isAll { return try transaction.count(database) }
         var count = 0
         try LMDBRangeWalk(transaction.cursor(database)).forEach(plan.ranges, reverse: false) { _ in
             count += 1

@@ -1,0 +1,31 @@
+import HabitStore
+
+/// One way to go about a query.
+struct LMDBPlanCandidate {
+    var access: LMDBPlan.Access
+    var ranges: [LMDBKeyRange]
+    /// The places of the conditions that the ranges fulfil exactly, each once.
+    var consumed: [Int] = []
+    /// The places of those that narrowed the ranges and are left to the filter all the same.
+    var used: [Int] = []
+    /// At most one record for each range.
+    var isUnique = false
+    var equalities = 0
+    var rangeConditions = 0
+    var isReverse = false
+    var givesOrder = false
+    var repair: LMDBPlan.OrderRepair?
+    var partCount = 0
+
+    var isNarrowed: Bool { equalities + rangeConditions > 0 }
+
+    /// The greater, the better, as far as that can be told without looking at keys.
+    ///
+    /// - Parameter conditions: how many there are.
+    func rank(_ conditions: Int) -> (Int, Int, Int, Int, Int, Int) {
+        (
+            isUnique ? 1 : 0, equalities, rangeConditions, givesOrder ? 1 : 0,
+            consumed.count == conditions ? 1 : 0, -partCount
+        )
+    }
+}

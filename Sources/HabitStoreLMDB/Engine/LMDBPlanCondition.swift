@@ -1,0 +1,46 @@
+import HabitStore
+
+/// One of the conditions that must all hold, as the planner looks at it.
+struct LMDBPlanCondition {
+    /// As the filter has it; what is left of the filter is made of these.
+    let original: BoundExpression
+    /// As indexes are asked for it.
+    var expression: BoundExpression { didSet { subject = Self.subject(expression) } }
+    /// The attribute that it is about; nil when its shape has to be looked at for each attribute.
+    private(set) var subject: Int?
+    /// What led to the identifiers that stand for it, for people; nil for a condition of the filter's own.
+    private(set) var source: String?
+
+    init(_ condition: BoundExpression) {
+        original = condition
+        expression = condition
+        subject = Self.subject(condition)
+    }
+
+    /// Asks indexes for another condition that holds for the same records.
+    ///
+    /// - Parameter source: what led to it.
+    mutating func replace(by condition: BoundExpression, from source: String) {
+        expression = condition
+        self.source = source
+    }
+
+    /// The attribute that it fixes for all results.
+    var constant: Int? {
+        guard subject != nil, let comparison = expression.rootComparison, comparison.comparison == .equal else {
+            return nil
+        }
+        return comparison.position
+    }
+
+    @inline(__always)
+    func mayConcern(_ position: Int) -> Bool { subject.map { $0 == position } ?? true }
+
+    private static func subject(_ condition: BoundExpression) -> Int? {
+        switch condition {
+        case .compare: return condition.rootComparison?.position
+        case .isIn(.attribute(let path, let position, _, _), _) where path.isRoot: return position
+        default: return nil
+        }
+    }
+}

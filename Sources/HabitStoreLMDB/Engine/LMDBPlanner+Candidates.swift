@@ -1,0 +1,188 @@
+import Foundation
+import HabitStore
+
+/// What the entity's own keys and each index can do for a query.
+extension LMDBPlanner {
+    /// Ranges behind a list of values are made for at most as many ranges as this.
+    private static let mostCombinedRanges = 1_000
+
+    func recordsCandidate() throws -> LMDBPlanCandidate {
+        var candidate = LMDBPlanCandidate(access: .records, ranges: [.all])
+        let domain = LMDBKeyDomain(
+            prefix: [],
+            position: 0,
+            kind: .uuid,
+            isOptional: false,
+            budget: 0,
+            hasPresence: false,
+            buffer: snapshot.buffer
+        )
+        if let found = try narrow(&candidate, domain) {
+            candidate.ranges = found.ranges
+            candidate.isUnique = found.isPoints
+        }
+        candidate.givesOrder = orderKeys.isEmpty
+        candidate.isReverse = orderKeys.isEmpty && !identifierAscends
+        return candidate
+    }
+
+    func candidate(_ index: LMDBCatalog.Index) throws -> LMDBPlanCandidate? {
+        let layout = index.layout
+        let first = layout.parts[0].position
+        // Most indexes have nothing to do with a query; that is told without making keys.
+        guard first == orderKeys.first?.position || conditions.contains(where: { $0.mayConcern(first) }) else {
+            return nil
+        }
+        var candidate = LMDBPlanCandidate(access: .index(index.place), ranges: [], partCount: layout.parts.count)
+        var prefix: [UInt8] = []
+        var bound = 0
+        while bound < layout.parts.count {
+            let part = layout.parts[bound]
+            guard let found = try equality(domain(prefix, part, layout)) else { break }
+            prefix = found.prefix
+            if found.isExact {
+                candidate.consumed.append(found.condition)
+            } else {
+                candidate.used.append(found.condition)
+            }
+            if attributes[part.position].isUnique, found.isValue { candidate.isUnique = true }
+            candidate.equalities += 1
+            bound += 1
+        }
+        // Records without links have no key, others have several: only one link's keys are each record's once.
+        if layout.parts[bound...].contains(where: { $0.kind == .links }) { return nil }
+        candidate.ranges = [LMDBKeyRange(prefix: prefix)]
+        if bound < layout.parts.count { try narrow(&candidate, layout, from: bound, behind: prefix) }
+        applyOrder(&candidate, layout, bound: bound, prefixLength: prefix.count)
+        return candidate
+    }
+
+    private func domain(
+        _ prefix: [UInt8],
+        _ part: LMDBIndexKeyLayout.Part,
+        _ layout: LMDBIndexKeyLayout
+    ) -> LMDBKeyDomain {
+        LMDBKeyDomain(
+            prefix: prefix,
+            position: part.position,
+            kind: part.kind,
+            isOptional: part.isOptional,
+            budget: layout.budget,
+            hasPresence: true,
+            buffer: snapshot.buffer
+        )
+    }
+
+    /// The first condition that fixes the attribute to one value, and the prefix with that value.
+    private func equality(
+        _ domain: LMDBKeyDomain
+    ) throws -> (prefix: [UInt8], condition: Int, isExact: Bool, isValue: Bool)? {
+        for (place, condition) in conditions.enumerated() where condition.mayConcern(domain.position) {
+            if domain.kind == .links {
+                guard let (link, isExact) = link(condition.expression, domain.position),
+                    let found = try domain.key(.uuid(link))
+                else { continue }
+                return (found.bytes, place, isExact, false)
+            }
+            guard let found = try domain.selection(condition.expression), found.isPoints, found.ranges.count == 1
+            else { continue }
+            let isNil = found.ranges[0].lower.dropFirst(domain.prefix.count).first == 0
+            return (found.ranges[0].lower, place, found.isExact, !isNil)
+        }
+        return nil
+    }
+
+    /// The link that a condition asks for, and whether it asks for nothing else.
+    private func link(_ condition: BoundExpression, _ position: Int) -> (UUID, isExact: Bool)? {
+        switch condition {
+        case .text(.contains, .attribute(let path, position, _, _), .literal(.uuid(let id))) where path.isRoot:
+            return (id, true)
+        case .some(let collection, .compare(.equal, .attribute(let path, 0, _, _), .literal(.uuid(let id))))
+        where collection.path.isRoot && collection.storage == .linked(attribute: position)
+            && path.variable == collection.variable && path.hops.isEmpty:
+            // The linked record has to exist, too.
+            return (id, false)
+        default: return nil
+        }
+    }
+
+    /// Narrows the ranges by every condition on one attribute.
+    ///
+    /// - Returns: what is left, or nil when nothing was narrowed.
+    private func narrow(
+        _ candidate: inout LMDBPlanCandidate,
+        _ domain: LMDBKeyDomain
+    ) throws -> LMDBKeyDomain.Selection? {
+        var result: LMDBKeyDomain.Selection?
+        var rangeConditions = 0
+        for (place, condition) in conditions.enumerated()
+        where condition.mayConcern(domain.position) && !candidate.consumed.contains(place)
+            && !candidate.used.contains(place)
+        {
+            guard let found = try domain.selection(condition.expression), !found.isAll else { continue }
+            result = domain.intersection(result, found)
+            if found.isExact {
+                candidate.consumed.append(place)
+            } else {
+                candidate.used.append(place)
+            }
+            rangeConditions += 1
+        }
+        guard let result else { return nil }
+        if result.isPoints {
+            candidate.equalities += 1
+        } else {
+            candidate.rangeConditions += rangeConditions
+        }
+        return result
+    }
+
+    /// Narrows the ranges by an attribute of the key and, as long as single values are wanted, by the next one.
+    private func narrow(
+        _ candidate: inout LMDBPlanCandidate,
+        _ layout: LMDBIndexKeyLayout,
+        from bound: Int,
+        behind prefix: [UInt8]
+    ) throws {
+        guard let found = try narrow(&candidate, domain(prefix, layout.parts[bound], layout)) else { return }
+        candidate.ranges = found.ranges
+        var isPoints = found.isPoints
+        for part in layout.parts[(bound + 1)...] where isPoints {
+            // Counted before anything is narrowed: a condition that was used must be in the ranges.
+            guard candidate.ranges.count <= Self.mostCombinedRanges else { return }
+            var attempt = candidate
+            guard let next = try narrow(&attempt, domain([], part, layout)),
+                next.ranges.count * candidate.ranges.count <= Self.mostCombinedRanges
+            else { return }
+            attempt.ranges = candidate.ranges.flatMap { range in next.ranges.map { $0.behind(range) } }
+            candidate = attempt
+            isPoints = next.isPoints
+        }
+    }
+
+    // MARK: Order
+
+    /// An index gives the order when what follows its fixed attributes is the order's keys, all in one direction.
+    private func applyOrder(
+        _ candidate: inout LMDBPlanCandidate,
+        _ layout: LMDBIndexKeyLayout,
+        bound: Int,
+        prefixLength: Int
+    ) {
+        let rest = layout.parts[bound...].filter { !constants.contains($0.position) }
+        guard rest.count == orderKeys.count, zip(rest, orderKeys).allSatisfy({ $0.position == $1.position }) else {
+            return
+        }
+        let ascends = orderKeys.first?.ascending ?? identifierAscends
+        guard orderKeys.allSatisfy({ $0.ascending == ascends }) else { return }
+        candidate.givesOrder = true
+        candidate.isReverse = !ascends
+        let repair = LMDBPlan.OrderRepair(
+            firstPart: bound,
+            start: prefixLength,
+            reversesEqualKeys: ascends != identifierAscends,
+            sortsCutTexts: rest.contains(where: \.isVariable)
+        )
+        if repair.isNeeded { candidate.repair = repair }
+    }
+}

@@ -1,0 +1,84 @@
+import HabitStore
+
+/// What indexes of other entities, or several indexes of one, can do for conditions that no single index answers.
+extension LMDBPlanner {
+    /// With fewer candidates than this there is nothing to be gained.
+    private static let leastWorthJoining = 8
+    /// How many records a plan is narrowed to at most by looking up their identifiers first.
+    static let mostJoined = 10_000
+    /// A plan's plans have no plans but of this depth.
+    private static let mostDepth = 3
+    /// A record that is looked up costs as much as so many that lie side by side.
+    private static let lookupCost = 2
+
+    /// The plan with conditions replaced by the identifiers that they lead to; nil when that gains nothing.
+    func joined(insteadOf best: LMDBPlanCandidate) throws -> LMDBPlan? {
+        guard depth < Self.mostDepth, best.consumed.count < conditions.count else { return nil }
+        let places = conditions.indices.filter { place in
+            !best.consumed.contains(place) && !best.used.contains(place)
+                && LMDBSemiJoin.mayAnswer(conditions[place].expression)
+        }
+        guard !places.isEmpty else { return nil }
+        let rows = try snapshot.countKeys(
+            best.access,
+            best.ranges,
+            query.entity,
+            upTo: Self.mostJoined * Self.lookupCost
+        )
+        guard rows >= Self.leastWorthJoining else { return nil }
+        var joined = self
+        var examined = 0
+        let join = LMDBSemiJoin(snapshot, query.entity, depth: depth, most: rows / Self.lookupCost)
+        for place in places {
+            if let found = try join.identifiers(conditions[place].expression, &examined) {
+                joined.replace(place, by: found)
+            }
+        }
+        guard joined.conditions.contains(where: { $0.source != nil }) else { return nil }
+        guard let candidate = try joined.cheapest() else { return joined.nothing(examined: examined) }
+        guard try joined.isCheaper(candidate, than: best, rows) else { return nil }
+        return joined.plan(candidate, examined: examined)
+    }
+
+    /// The candidate with the fewest keys; nil when there is one without any.
+    private func cheapest() throws -> LMDBPlanCandidate? {
+        var best = try recordsCandidate()
+        if best.ranges.isEmpty { return nil }
+        var fewest = try rows(best, upTo: Self.mostJoined * Self.lookupCost)
+        for index in indexes {
+            guard let candidate = try candidate(index), candidate.isNarrowed else { continue }
+            if candidate.ranges.isEmpty { return nil }
+            let count = try rows(candidate, upTo: min(fewest, Self.mostJoined * Self.lookupCost) + 1)
+            if count < fewest || (count == fewest && best.rank(conditions.count) < candidate.rank(conditions.count)) {
+                (best, fewest) = (candidate, count)
+            }
+        }
+        return best
+    }
+
+    private func rows(_ candidate: LMDBPlanCandidate, upTo most: Int) throws -> Int {
+        candidate.isUnique
+            ? candidate.ranges.count
+            : try snapshot.countKeys(candidate.access, candidate.ranges, query.entity, upTo: most)
+    }
+
+    /// Whether a candidate with joins is worth more than one without them.
+    ///
+    /// - Parameter rows: how many keys the other has, or many.
+    private func isCheaper(_ candidate: LMDBPlanCandidate, than other: LMDBPlanCandidate, _ rows: Int) throws -> Bool {
+        guard candidate.isNarrowed,
+            conditions.indices.contains(where: { place in
+                conditions[place].source != nil
+                    && (candidate.consumed.contains(place) || candidate.used.contains(place))
+            })
+        else { return false }
+        let count = try self.rows(candidate, upTo: rows)
+        // What comes in order ends at the limit, which is met the sooner the more of the records fulfil the filter.
+        guard let limit = query.limit, other.givesOrder, !candidate.givesOrder, !query.mayFail else {
+            return count * (other.isNarrowed ? 1 : Self.lookupCost) <= rows
+        }
+        let total = try snapshot.countKeys(other.access, other.ranges, query.entity, upTo: Int.max)
+        let wanted = min(max(limit, 0), total) + min(query.offset, total)
+        return count * count <= wanted * total
+    }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import HabitStore
+
+/// Finds the records that fulfil a condition on related records, or one of several alternatives, by the indexes that those
+/// have, and says it as membership in a list of identifiers, which the entity's own indexes answer.
+struct LMDBSemiJoin {
+    /// What stands for a condition.
+    struct Found {
+        /// Membership of one of the entity's attributes in a list; it holds for the same records.
+        var condition: BoundExpression
+        /// The access path that led to the list.
+        var source: String
+    }
+
+    private let snapshot: LMDBSnapshot
+    private let entity: Int
+    private let depth: Int
+    /// How many identifiers are gathered at most, and how many records are looked at for each condition.
+    private let most: Int
+
+    private var attributes: [AttributeDescription] { snapshot.catalog.schema.entities[entity].attributes }
+
+    /// - Parameters:
+    ///   - entity: the entity that is asked for.
+    ///   - depth: how many plans this is part of.
+    ///   - most: how many identifiers are gathered at most.
+    init(_ snapshot: LMDBSnapshot, _ entity: Int, depth: Int, most: Int) {
+        self.snapshot = snapshot
+        self.entity = entity
+        self.depth = depth
+        self.most = min(most, LMDBPlanner.mostJoined)
+    }
+
+    /// Whether a condition has a form that may be answered; without looking at any key.
+    static func mayAnswer(_ condition: BoundExpression) -> Bool {
+        if case .or = condition { return true }
+        return membership(condition) != nil || condition.rebasedBehindFirstHop() != nil
+    }
+
+    /// What stands for a condition; nil when there is nothing, or it would be too long.
+    ///
+    /// - Parameter examined: how many records were looked at, to be added to.
+    func identifiers(_ condition: BoundExpression, _ examined: inout Int) throws -> Found? {
+        if let (collection, inner) = Self.membership(condition) {
+            return try owners(collection, inner, &examined)
+        }
+        if let (hop, inner) = condition.rebasedBehindFirstHop() {
+            return try referring(by: hop, to: inner, unless: condition, &examined)
+        }
+        if case .or(let parts) = condition { return try union(parts, &examined) }
+        return nil
+    }
+
+    // MARK: Forms
+
+    /// A condition that holds when one of the related records fulfils another.
+    private static func membership(_ condition: BoundExpression) -> (BoundCollection, BoundExpression)? {
+        switch condition {
+        case .some(let collection, let inner) where collection.path.isRoot: return (collection, inner)
+        case .compare(let comparison, .count(let collection, let inner), .literal(.int(let number)))
+        where collection.path.isRoot && isAnyOfThem(comparison, number):
+            return (collection, inner)
+        case .compare(let comparison, .literal(.int(let number)), .count(let collection, let inner))
+        where collection.path.isRoot && isAnyOfThem(comparison.turned, number):
+            return (collection, inner)
+        case .not(.compare(.equal, .count(let collection, let inner), .literal(.int(0)))) where collection.path.isRoot:
+            return (collection, inner)
+        default: return nil
+        }
+    }
+
+    /// Whether a count that compares like this is one or more, and nothing else.
+    private static func isAnyOfThem(_ comparison: FilterExpression.Comparison, _ number: Int64) -> Bool {
+        switch comparison {
+        case .greater, .notEqual: number == 0
+        case .greaterOrEqual: number == 1
+        case .equal, .less, .lessOrEqual: false
+        }
+    }
+
+    // MARK: Answers
+
+    /// The condition holds for records whose reference leads to one of those that fulfil `inner`.
+    private func referring(
+        by hop: BoundPath.Hop,
+        to inner: BoundExpression,
+        unless condition: BoundExpression,
+        _ examined: inout Int
+    ) throws -> Found? {
+        // Where nothing is referred to, the condition must not hold.
+        guard try !holdsForNothing(condition),
+            let plan = try plan(hop.destination, inner, &examined),
+            let ids = try gather(plan, position: 0, &examined)
+        else { return nil }
+        return Found(
+            condition: .isIn(.rootAttribute(hop.attribute, attributes[hop.attribute]), ids.map { .uuid($0) }),
+            source: plan.accessPath
+        )
+    }
+
+    private func holdsForNothing(_ condition: BoundExpression) throws -> Bool {
+        #if PLANNER_MUTANTS
+        if snapshot.mutant == .joinLosesRecordsWithoutReference { return false }
+        #endif
+        return try FilterEvaluator(NoRecords()).matches(condition, NoRecord())
+    }
+
+    /// The condition holds for records of which one of the related records fulfils `inner`.
+    private func owners(
+        _ collection: BoundCollection,
+        _ inner: BoundExpression,
+        _ examined: inout Int
+    ) throws -> Found? {
+        guard let inner = inner.rebased(fromMembersOf: collection) else { return nil }
+        var ids: [UUID]?
+        var source: String
+        switch collection.storage {
+        case .linked(let attribute):
+            guard let plan = try plan(collection.destination, inner, &examined),
+                let linked = try gather(plan, position: 0, &examined)
+            else { return nil }
+            source = plan.accessPath
+            if linked.count == 1 {
+                let links = BoundExpression.rootAttribute(attribute, attributes[attribute])
+                return Found(condition: .text(.contains, links, .literal(.uuid(linked[0]))), source: source)
+            }
+            guard let index = snapshot.index(entity, beginningWith: attribute) else { return nil }
+            source = "index \(index.title) by \(source)"
+            ids = try snapshot.identifiers(linkingTo: linked, by: index, atMost: most)
+        case .referring(let attribute), .linking(let attribute):
+            if inner.isAlwaysTrue, let index = snapshot.index(collection.destination, beginningWith: attribute) {
+                source = "index \(index.title)"
+                ids = try snapshot.firstIdentifiers(in: index, atMost: most)
+            } else {
+                guard let plan = try plan(collection.destination, inner, &examined) else { return nil }
+                source = plan.accessPath
+                ids = try gather(plan, position: attribute, &examined)
+            }
+        }
+        return ids.map { found(own: $0, source) }
+    }
+
+    /// The condition holds for records that fulfil one of the parts.
+    private func union(_ parts: [BoundExpression], _ examined: inout Int) throws -> Found? {
+        var ids: [UUID] = []
+        var sources: [String] = []
+        var parts = parts
+        #if PLANNER_MUTANTS
+        if snapshot.mutant == .unionLosesLastBranch { parts.removeLast() }
+        #endif
+        // All are planned before one is walked: without an index for each there is nothing to be gained.
+        var plans: [LMDBPlan] = []
+        for part in parts {
+            guard let plan = try plan(entity, part, &examined), plan.isNarrowed else { return nil }
+            plans.append(plan)
+        }
+        for plan in plans {
+            guard let found = try gather(plan, position: 0, &examined), ids.count + found.count <= most else {
+                return nil
+            }
+            ids += found
+            if !sources.contains(plan.accessPath) { sources.append(plan.accessPath) }
+        }
+        return found(own: Self.sorted(ids), sources.joined(separator: " or "))
+    }
+
+    private func found(own ids: [UUID], _ source: String) -> Found {
+        Found(condition: .isIn(.rootAttribute(0, attributes[0]), ids.map { .uuid($0) }), source: source)
+    }
+
+    // MARK: Gathering
+
+    /// The plan for a condition on another entity's records; nil when it leads to too many of them.
+    private func plan(_ entity: Int, _ condition: BoundExpression, _ examined: inout Int) throws -> LMDBPlan? {
+        let plan = try snapshot.plan(BoundQuery(entity: entity, filter: condition), depth: depth + 1)
+        examined += plan.examined
+        let count = try snapshot.countKeys(plan.access, plan.ranges, plan.entity, upTo: most + 1)
+        return count <= most ? plan : nil
+    }
+
+    /// The identifiers that an attribute of a plan's results holds, ascending, each once; nil when there are too many.
+    private func gather(_ plan: LMDBPlan, position: Int, _ examined: inout Int) throws -> [UUID]? {
+        if position == 0, plan.residual == nil { return Self.sorted(try snapshot.identifiers(plan)) }
+        var ids: [UUID] = []
+        let records = LMDBRelatedRecords(snapshot)
+        let evaluator = FilterEvaluator(records)
+        var isWithinLimit = true
+        try snapshot.walk(plan) { row in
+            examined += 1
+            if let residual = plan.residual, try !evaluator.matches(residual, row) { return true }
+            switch position == 0 ? .uuid(try row.identifier()) : try row.value(at: position) {
+            case .uuid(let id): ids.append(id)
+            case .links(let links): ids += links
+            default: break
+            }
+            isWithinLimit = ids.count <= most
+            return isWithinLimit
+        }
+        examined += records.followed
+        return isWithinLimit ? Self.sorted(ids) : nil
+    }
+
+    static func sorted(_ ids: [UUID]) -> [UUID] {
+        var result: [UUID] = []
+        result.reserveCapacity(ids.count)
+        for id in ids.sorted(by: { $0.isBefore($1) }) where result.last != id { result.append(id) }
+        return result
+    }
+}
+
+/// Follows relationships inside of a snapshot without copying records.
+final class LMDBRelatedRecords: RelatedRecords {
+    private let snapshot: LMDBSnapshot
+    /// How many records were followed to.
+    private(set) var followed = 0
+
+    init(_ snapshot: LMDBSnapshot) { self.snapshot = snapshot }
+
+    func related(entity: Int, id: UUID) throws -> (any RecordAccess)? {
+        followed += 1
+        return try withUnsafeBytes(of: id.uuid) { try snapshot.row(snapshot.catalog.tables[entity], $0) }
+    }
+
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID) throws -> [UUID] {
+        try snapshot.identifiers(entity: entity, attribute: attribute, equalTo: .uuid(id), limit: nil)
+    }
+}
+
+/// A record whose references lead nowhere.
+private struct NoRecord: RecordAccess {
+    func value(at position: Int) throws -> Value { .null }
+}
+
+/// No records at all.
+private struct NoRecords: RelatedRecords {
+    func related(entity: Int, id: UUID) throws -> (any RecordAccess)? { nil }
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID) throws -> [UUID] { [] }
+}

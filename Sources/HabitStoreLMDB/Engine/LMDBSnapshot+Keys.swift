@@ -1,0 +1,144 @@
+import Foundation
+import HabitStore
+
+/// What keys tell without their records.
+extension LMDBSnapshot {
+    /// How many keys are counted one by one.
+    private static let mostCounted = 10_000
+
+    /// The database of an access; nil for none.
+    func database(_ access: LMDBPlan.Access, _ entity: Int) throws -> LMDBDatabase? {
+        let table = catalog.tables[entity]
+        switch access {
+        case .nothing: return nil
+        case .records: return try catalog.records(table)
+        case .index(let place): return try catalog.database(table.indexes[place])
+        }
+    }
+
+    /// How many keys there are in ranges; not more than `most` are counted one by one.
+    func countKeys(_ access: LMDBPlan.Access, _ ranges: [LMDBKeyRange], _ entity: Int, upTo most: Int) throws -> Int {
+        guard let database = try database(access, entity) else { return 0 }
+        if ranges.count == 1, ranges[0].isAll { return try transaction.count(database) }
+        guard most < Int.max else { return try min(transaction.count(database), estimate(database, ranges)) }
+        var count = 0
+        try LMDBRangeWalk(transaction.cursor(database)).forEach(ranges, reverse: false) { _ in
+            count += 1
+            return count < most
+        }
+        return count
+    }
+
+    /// About how many keys a plan leads to: up to ten thousand are counted, and what lies behind them is estimated from how
+    /// far they reach.
+    public func estimatedRows(_ plan: LMDBPlan) throws -> Int? {
+        guard let database = try database(plan.access, plan.entity) else { return 0 }
+        let total = try transaction.count(database)
+        if plan.ranges.count == 1, plan.ranges[0].isAll { return total }
+        return min(total, try estimate(database, plan.ranges))
+    }
+
+    private func estimate(_ database: LMDBDatabase, _ ranges: [LMDBKeyRange]) throws -> Int {
+        let cursor = try transaction.cursor(database)
+        var count = 0
+        for (place, range) in ranges.enumerated() {
+            let before = count
+            var first: [UInt8] = []
+            var reached: [UInt8] = []
+            try LMDBRangeWalk(cursor).forEach([range], reverse: false) { record in
+                if count == before { first = Array(record.key) }
+                count += 1
+                guard count < Self.mostCounted else {
+                    reached = Array(record.key)
+                    return false
+                }
+                return true
+            }
+            guard count >= Self.mostCounted else { continue }
+            var last = reached
+            try LMDBRangeWalk(cursor).forEach([range], reverse: true) { record in
+                last = Array(record.key)
+                return false
+            }
+            let inRange = Double(count - before) * max(1, Self.share(first, reached, last))
+            // The ranges that are left are taken to be like those before.
+            let all = (Double(before) + inRange) / Double(place + 1) * Double(ranges.count)
+            return Int(min(all, Double(Int32.max)))
+        }
+        return count
+    }
+
+    /// How many times as far it is from the first of three keys to the last as from the first to the second.
+    private static func share(_ first: [UInt8], _ second: [UInt8], _ last: [UInt8]) -> Double {
+        let shared = zip(first, last).prefix { $0 == $1 }.count
+        func number(_ key: [UInt8]) -> Double {
+            key.dropFirst(shared).prefix(8).enumerated()
+                .reduce(0) {
+                    $0 + Double($1.element) / Double(sign: .plus, exponent: 8 * ($1.offset + 1), significand: 1)
+                }
+        }
+        let (start, middle, end) = (number(first), number(second), number(last))
+        return middle > start ? (end - start) / (middle - start) : 1
+    }
+
+    // MARK: Identifiers
+
+    /// The first complete index that begins with an attribute.
+    func index(_ entity: Int, beginningWith attribute: Int) -> LMDBCatalog.Index? {
+        catalog.tables[entity].indexes.first { $0.layout.parts[0].position == attribute && isComplete($0) }
+    }
+
+    /// The identifier that ends a key.
+    @inline(__always)
+    func identifier(endOf key: UnsafeRawBufferPointer) throws -> UUID {
+        let start = key.count - LMDBFormat.identifierLength
+        guard start >= 0 else {
+            throw LMDBError.error(.corrupt, "a key is too short for an identifier", path: catalog.path)
+        }
+        return UUID(uuid: key.loadUnaligned(fromByteOffset: start, as: uuid_t.self))
+    }
+
+    /// The identifiers of all candidates of a plan, in the order of its keys; no record is looked at.
+    func identifiers(_ plan: LMDBPlan) throws -> [UUID] {
+        guard let database = try database(plan.access, plan.entity) else { return [] }
+        var ids: [UUID] = []
+        try LMDBRangeWalk(transaction.cursor(database)).forEach(plan.ranges, reverse: false) { record in
+            ids.append(try identifier(endOf: record.key))
+            return true
+        }
+        return ids
+    }
+
+    /// The identifiers of the records that link to one of several, ascending, each once; nil when there are too many.
+    func identifiers(
+        linkingTo links: [UUID],
+        by index: LMDBCatalog.Index,
+        atMost most: Int
+    ) throws -> [UUID]? {
+        let ranges = links.map { link in LMDBKeyRange(prefix: [1] + withUnsafeBytes(of: link.uuid) { Array($0) }) }
+        var ids: [UUID] = []
+        let walk = LMDBRangeWalk(try transaction.cursor(catalog.database(index)))
+        try walk.forEach(ranges, reverse: false) { record in
+            guard let id = UUID(keyEnd: record.key) else { throw malformedKey(index) }
+            ids.append(id)
+            return ids.count <= most
+        }
+        return ids.count <= most ? LMDBSemiJoin.sorted(ids) : nil
+    }
+
+    /// The references or links with which the keys of an index begin, ascending, each once; nil when there are too many. The
+    /// keys between are passed over.
+    func firstIdentifiers(in index: LMDBCatalog.Index, atMost most: Int) throws -> [UUID]? {
+        let cursor = try transaction.cursor(catalog.database(index))
+        let length = 1 + LMDBFormat.identifierLength
+        var ids: [UUID] = []
+        var next: [UInt8]? = [1]
+        while let lower = next, let record = try cursor.seek(lower) {
+            guard record.key.count >= length else { throw malformedKey(index) }
+            guard ids.count < most else { return nil }
+            ids.append(UUID(uuid: record.key.loadUnaligned(fromByteOffset: 1, as: uuid_t.self)))
+            next = LMDBTransaction.successor(ofPrefix: Array(record.key.prefix(length)))
+        }
+        return ids
+    }
+}
