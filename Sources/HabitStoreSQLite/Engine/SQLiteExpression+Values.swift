@@ -60,7 +60,12 @@ extension SQLiteExpression {
     /// Whether a value is nil. That can be told of every kind.
     mutating func nullTest(_ expression: BoundExpression) -> String? {
         guard case .attribute(let path, let position, let kind, let isOptional) = expression else {
-            return value(expression).map { $0.canBeNull ? "\($0.sql) IS NULL" : "0" }
+            // What cannot be nil is not written, nor are its constants.
+            let count = bindings.count
+            guard let value = value(expression) else { return nil }
+            if value.canBeNull { return "\(value.sql) IS NULL" }
+            bindings.removeSubrange(count...)
+            return "0"
         }
         guard isOptional else { return "0" }
         // Links are nil only where there is no record.

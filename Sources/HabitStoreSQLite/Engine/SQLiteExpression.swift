@@ -56,7 +56,7 @@ struct SQLiteExpression {
     let tables: [SQLiteTable]
     let textIsCanonical: Bool
     /// What is bound to the parameters, from 1.
-    private(set) var bindings: [Value] = []
+    var bindings: [Value] = []
     var variables: [Int: Record] = [:]
     private var aliases = 0
     private var nesting = 0
