@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
+        .executable(name: "habitstore-fuzz", targets: ["HabitStoreFuzz"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -52,6 +53,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "HabitStoreFuzz",
+            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "HabitStoreFixtures",
             dependencies: [
                 "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier",
@@ -61,6 +67,11 @@ let package = Package(
         .testTarget(
             name: "HabitStoreTests",
             dependencies: ["HabitStore", "HabitStoreTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreFuzzTests",
+            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -9,13 +9,9 @@ import Testing
 struct FilterTextTests {
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func whatIsPrintedIsReadBack(_ seed: UInt64) throws {
-        var random = RandomFilter(
-            schema: HabitSchema.current,
-            population: Population(),
-            generator: SeededGenerator(seed: seed)
-        )
+        var random = FuzzGenerator(FuzzProfile(try .habits(seed: seed)), seed: seed)
         for _ in 0..<1_000 {
-            let filter = random.condition(entity: random.generator.int(0...3))
+            let filter = random.filter(entity: random.random.int(0...3))
             let text = filter.description
             #expect(try FilterExpression(text: text) == filter, "seed \(seed): \(text)")
             let json = try JSONEncoder().encode(filter)

@@ -5,7 +5,7 @@ import Foundation
 /// A store sets it while a transaction's closure runs. A model's relationship property is one line:
 /// `var habit: Habit? { RelationshipScope.one(\Entry.habit, habitID) }`.
 public enum RelationshipScope {
-    @TaskLocal static var current: (any RelationshipResolver)?
+    @TaskLocal package static var current: (any RelationshipResolver)?
 
     /// The record that a reference leads to, or nil when the reference is nil or dangles.
     ///
@@ -48,7 +48,7 @@ public enum RelationshipScope {
 }
 
 /// Follows relationships inside one transaction. Getters cannot throw: an error is kept and thrown by the transaction.
-protocol RelationshipResolver: AnyObject, Sendable {
+package protocol RelationshipResolver: AnyObject, Sendable {
     func record<D: PersistentModel>(_ type: D.Type, _ id: UUID) -> D?
     func records<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, [D]>, of owner: UUID) -> [D]
 }

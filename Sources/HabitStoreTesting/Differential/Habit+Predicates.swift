@@ -110,27 +110,27 @@ extension Habit: DifferentialModel {
             let (flag, number) = (c.flag, c.number)
             return #Predicate { $0.target == nil ? flag : $0.streak > number }
         },
-        .init("$0.streak + number > upper", mayFail: true) { c in
+        .init("$0.streak + number > upper") { c in
             let (number, upper) = (c.number, c.upper)
             return #Predicate { $0.streak + number > upper }
         },
-        .init("$0.streak * number - upper < number", mayFail: true) { c in
+        .init("$0.streak * number - upper < number") { c in
             let (number, upper) = (c.number, c.upper)
             return #Predicate { $0.streak * number - upper < number }
         },
-        .init("$0.streak % number == 1", mayFail: true) { c in
+        .init("$0.streak % number == 1") { c in
             let number = c.number
             return #Predicate { $0.streak % number == 1 }
         },
-        .init("$0.streak / number == upper", mayFail: true) { c in
+        .init("$0.streak / number == upper") { c in
             let (number, upper) = (c.number, c.upper)
             return #Predicate { $0.streak / number == upper }
         },
-        .init("-$0.streak < number", mayFail: true) { c in
+        .init("-$0.streak < number") { c in
             let number = c.number
             return #Predicate { -$0.streak < number }
         },
-        .init("$0.isArchived && $0.streak + number > upper", mayFail: true) { c in
+        .init("$0.isArchived && $0.streak + number > upper") { c in
             let (number, upper) = (c.number, c.upper)
             return #Predicate { $0.isArchived && $0.streak + number > upper }
         },

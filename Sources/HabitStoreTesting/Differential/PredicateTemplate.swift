@@ -5,15 +5,11 @@ import HabitStore
 struct PredicateTemplate<Model: PersistentModel>: Sendable {
     /// Its code, for people.
     let source: String
-    /// Whether evaluating it can fail.
-    let mayFail: Bool
     /// Fills the holes.
     let make: @Sendable (PredicateConstants) -> Predicate<Model>
 
-    init(_ source: String, mayFail: Bool = false, _ make: @escaping @Sendable (PredicateConstants) -> Predicate<Model>)
-    {
+    init(_ source: String, _ make: @escaping @Sendable (PredicateConstants) -> Predicate<Model>) {
         self.source = source
-        self.mayFail = mayFail
         self.make = make
     }
 }

@@ -1,0 +1,130 @@
+import Foundation
+import HabitStore
+
+/// Answers queries with Foundation's own `Predicate.evaluate` over arrays of models and a plain sort, without any store.
+final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
+    let schema: Schema
+    private let tables: [any FuzzModels]
+
+    /// Reads all models once.
+    init(_ data: FuzzData) throws {
+        schema = data.schema
+        let store = try InMemoryHabitStore(schema: data.schema)
+        try data.install(into: store)
+        tables = try store.read { transaction in
+            try data.schema.entities.map { try Self.table($0.modelType, transaction, data) }
+        }
+    }
+
+    private static func table<M: PersistentModel>(
+        _ type: M.Type,
+        _ transaction: any ReadTransaction,
+        _ data: FuzzData
+    ) throws -> any FuzzModels {
+        let entity = try data.schema.position(of: type)
+        return FuzzTable<M>(
+            try transaction.all(type),
+            values: data.records[entity].map(\.values),
+            referencePositions: data.schema.entities[entity].attributes.indices.filter {
+                [.uuid, .links].contains(data.schema.entities[entity].attributes[$0].kind)
+            }
+        )
+    }
+
+    /// The models of an entity.
+    func table<M: PersistentModel>(_ type: M.Type) throws -> FuzzTable<M> {
+        guard let table = tables[try schema.position(of: type)] as? FuzzTable<M> else {
+            throw FuzzTypeMismatch(wanted: "\(M.self)", found: "another model")
+        }
+        return table
+    }
+
+    /// Runs something in which the models' relationship properties lead through the arrays.
+    func run<R>(_ body: () throws -> R) rethrows -> R {
+        try RelationshipScope.$current.withValue(self, operation: body)
+    }
+
+    /// The positions of the records that a query comes to, in order, or the identifier of the first record on which
+    /// evaluating fails.
+    func answer<M: PersistentModel>(
+        _ query: FuzzQuery,
+        _ predicate: Predicate<M>
+    ) throws -> Result<[Int], FuzzEvaluationFailure> {
+        if let limit = query.limit, limit <= 0 { return .success([]) }
+        let table = try table(M.self)
+        var found: [Int] = []
+        for (index, model) in table.models.enumerated() {
+            do {
+                if try predicate.evaluate(model) { found.append(index) }
+            } catch {
+                return .failure(FuzzEvaluationFailure(id: model.id))
+            }
+        }
+        found.sort { table.isBefore($0, $1, query.sort) }
+        return .success(Array(found.dropFirst(max(0, query.offset)).prefix(query.limit ?? Int.max)))
+    }
+
+    // MARK: Relationships
+
+    func record<D: PersistentModel>(_ type: D.Type, _ id: UUID) -> D? {
+        guard let table = try? table(type), let index = table.positions[id] else { return nil }
+        return table.models[index]
+    }
+
+    func records<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, [D]>, of owner: UUID) -> [D] {
+        guard case .relationship(let entity, let position)? = schema.property(at: keyPath),
+            let table = try? table(D.self)
+        else { return [] }
+        let indices = table.referring[schema.relationships[entity][position].attribute]?[owner] ?? []
+        return indices.map { table.models[$0] }
+    }
+}
+
+/// Evaluating failed on a record, and on none with a lesser identifier.
+struct FuzzEvaluationFailure: Error, Equatable {
+    let id: UUID
+}
+
+/// The models of one entity, whatever their type.
+protocol FuzzModels: AnyObject {}
+
+/// The models of one entity, ascending by identifier.
+final class FuzzTable<Model: PersistentModel>: FuzzModels {
+    let models: [Model]
+    let positions: [UUID: Int]
+    /// For each attribute that refers to records: the positions of the models that refer to an identifier.
+    let referring: [Int: [UUID: [Int]]]
+    private let values: [[Value]]
+
+    init(_ models: [Model], values: [[Value]], referencePositions: [Int]) {
+        self.models = models
+        self.values = values
+        positions = Dictionary(models.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var referring: [Int: [UUID: [Int]]] = [:]
+        for position in referencePositions {
+            var indices: [UUID: [Int]] = [:]
+            for (index, record) in values.enumerated() {
+                switch record[position] {
+                case .uuid(let id): indices[id, default: []].append(index)
+                case .links(let ids): for id in ids { indices[id, default: []].append(index) }
+                default: break
+                }
+            }
+            referring[position] = indices
+        }
+        self.referring = referring
+    }
+
+    /// Whether one record stands before another in an order; the position is that of the identifier.
+    func isBefore(_ left: Int, _ right: Int, _ sort: [FuzzQuery.SortKey]) -> Bool {
+        for key in sort {
+            let pair = (values[left][key.position], values[right][key.position])
+            if FuzzOrder.isBefore(pair.0, pair.1) { return key.isAscending }
+            if FuzzOrder.isBefore(pair.1, pair.0) { return !key.isAscending }
+        }
+        return left < right
+    }
+
+    /// A record's values.
+    func record(_ index: Int) -> [Value] { values[index] }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import HabitStore
+
+/// What every expression's Swift type is.
+typealias FuzzOutput = Codable & Equatable & Sendable
+
+/// Makes Foundation predicates of expressions at run time, from the nodes that `#Predicate` makes them of.
+struct FuzzPredicateMaker {
+    let schema: Schema
+    /// Whether nodes hide their types from those above.
+    let erases: Bool
+    /// Whether nodes throw where evaluating them would end the process.
+    let isGuarded: Bool
+
+    /// The nodes that variables stand for.
+    typealias Scope = [Int: FuzzNode]
+
+    /// The predicate of a condition.
+    ///
+    /// - Throws: ``FuzzTypeMismatch`` when the expression is not well typed.
+    func predicate<M: PersistentModel>(_ condition: FuzzExpression, _ model: M.Type) throws -> Predicate<M> {
+        var failure: (any Error)?
+        let predicate = Predicate<M> { root in
+            do {
+                return try self.root(condition, [0: FuzzTypedNode<M>(root)]).typed(Bool.self)
+            } catch {
+                failure = error
+                return PredicateExpressions.Value(false)
+            }
+        }
+        if let failure { throw failure }
+        return predicate
+    }
+
+    /// The node of the whole condition. The `&&` at the top is left to be seen, since stores look for its terms.
+    private func root(_ condition: FuzzExpression, _ scope: Scope) throws -> FuzzNode {
+        guard erases, case .operation(.and, let operands, _) = condition else { return try node(condition, scope) }
+        var nodes = try operands.map { Erased(try node($0, scope).typed(Bool.self)) }[...]
+        guard let first = nodes.popFirst(), let second = nodes.popFirst() else { return try node(condition, scope) }
+        let pair = PredicateExpressions.Conjunction(lhs: first, rhs: second)
+        guard let third = nodes.popFirst() else { return FuzzTypedNode<Bool>(pair) }
+        return FuzzTypedNode<Bool>(PredicateExpressions.Conjunction(lhs: pair, rhs: third))
+    }
+
+    /// The node of an expression.
+    func node(_ expression: FuzzExpression, _ scope: Scope) throws -> FuzzNode {
+        switch expression {
+        case .constant(let value, let type): return try constant(value, type)
+        case .variable(let variable, _):
+            guard let node = scope[variable] else { throw FuzzTypeMismatch(wanted: "a variable", found: "none") }
+            return node
+        case .attribute(let base, let property, let type):
+            let attribute = schema.entities[property.entity].attributes[property.position]
+            return try member(attribute.keyPath, try node(base, scope), base.type, type)
+        case .relationship(let base, let property, let type):
+            let relationship = schema.entities[property.entity].relationships[property.position]
+            return try member(relationship.keyPath, try node(base, scope), base.type, type)
+        case .operation(let operation, let operands, let type):
+            return try self.operation(operation, operands, type, scope)
+        case .binding(.flatMap, let variable, let source, let body, _):
+            return try flatMap(
+                variable,
+                source,
+                body,
+                scope,
+                try output(source.type.wrapped),
+                try output(body.type.wrapped)
+            )
+        case .binding(let binding, let variable, let source, let body, _):
+            guard let element = source.type.element else {
+                throw FuzzTypeMismatch(wanted: "a list", found: "\(source)")
+            }
+            return try elements(binding, variable, try node(source, scope), body, scope, try output(element))
+        }
+    }
+
+    // MARK: Types
+
+    /// The Swift type.
+    func output(_ type: FuzzType) throws -> any FuzzOutput.Type {
+        let base: any FuzzOutput.Type
+        switch type.shape {
+        case .value(let scalar): base = scalar.type
+        case .record(let entity): base = schema.entities[entity].modelType
+        case .records(let entity): base = list(schema.entities[entity].modelType)
+        }
+        return type.isOptional ? optional(base) : base
+    }
+
+    private func list<T: FuzzOutput>(_ type: T.Type) -> any FuzzOutput.Type { [T].self }
+
+    private func optional<T: FuzzOutput>(_ type: T.Type) -> any FuzzOutput.Type { T?.self }
+
+    /// The Swift type of values in order.
+    func comparable(_ type: FuzzType) throws -> any (FuzzOutput & Comparable).Type {
+        guard let comparable = try output(type) as? any (FuzzOutput & Comparable).Type else {
+            throw FuzzTypeMismatch(wanted: "an ordered type", found: "\(type)")
+        }
+        return comparable
+    }
+
+    // MARK: Nodes
+
+    /// Takes up a node, and hides its type when that is wanted.
+    func take<E: StandardPredicateExpression>(_ expression: E) -> FuzzNode {
+        erases ? FuzzTypedNode<E.Output>(Erased<E.Output>(expression)) : FuzzTypedNode<E.Output>(expression)
+    }
+
+    /// Takes up a node that ends the process for some operands.
+    func take<E: StandardPredicateExpression>(
+        _ expression: E,
+        unless check: @escaping @Sendable (PredicateBindings) throws -> Bool
+    ) -> FuzzNode {
+        guard isGuarded else { return take(expression) }
+        return FuzzTypedNode<E.Output>(
+            Erased<E.Output>(expression) { if try check($0) { throw FuzzTrap() } }
+        )
+    }
+
+    // MARK: Leaves
+
+    private func constant(_ value: Value, _ type: FuzzType) throws -> FuzzNode {
+        if let scalar = type.scalar {
+            return try constant(value, isOptional: type.isOptional, scalar.type)
+        }
+        return null(try output(type.wrapped))
+    }
+
+    private func null<T: FuzzOutput>(_ type: T.Type) -> FuzzNode {
+        FuzzTypedNode<T?>(PredicateExpressions.NilLiteral<T>())
+    }
+
+    private func constant<T: FuzzValue>(_ value: Value, isOptional: Bool, _ type: T.Type) throws -> FuzzNode {
+        if isOptional, value.isNull { return null(T.self) }
+        let constant = try self.value(value, T.self)
+        return isOptional
+            ? FuzzTypedNode<T?>(PredicateExpressions.Value<T?>(constant))
+            : FuzzTypedNode<T>(PredicateExpressions.Value<T>(constant))
+    }
+
+    /// A constant's Swift value.
+    func value<T>(_ value: Value, _ type: T.Type) throws -> T {
+        guard let convertible = T.self as? any AttributeConvertible.Type,
+            let result = convertible.init(attributeValue: value) as? T
+        else { throw FuzzTypeMismatch(wanted: "\(T.self)", found: "\(value)") }
+        return result
+    }
+
+    private func member(
+        _ keyPath: any AnyKeyPath & Sendable,
+        _ base: FuzzNode,
+        _ baseType: FuzzType,
+        _ type: FuzzType
+    ) throws -> FuzzNode {
+        guard let entity = baseType.entity else { throw FuzzTypeMismatch(wanted: "a record", found: "\(baseType)") }
+        return try member(keyPath, base, schema.entities[entity].modelType, try output(type))
+    }
+
+    private func member<M: PersistentModel, V: FuzzOutput>(
+        _ keyPath: any AnyKeyPath & Sendable,
+        _ base: FuzzNode,
+        _ model: M.Type,
+        _ type: V.Type
+    ) throws -> FuzzNode {
+        guard let typed = keyPath as? KeyPath<M, V> else {
+            throw FuzzTypeMismatch(wanted: "\(KeyPath<M, V>.self)", found: "\(keyPath)")
+        }
+        // It came as a sendable one; only the cast forgets it.
+        return keyPathNode(try base.typed(M.self), unsafeBitCast(typed, to: (any KeyPath<M, V> & Sendable).self))
+    }
+
+    /// A key path's node; one of a variable is a leaf, whose type need not be hidden.
+    func keyPathNode<R: StandardPredicateExpression, V>(
+        _ root: R,
+        _ keyPath: any KeyPath<R.Output, V> & Sendable
+    ) -> FuzzNode {
+        let node = PredicateExpressions.KeyPath(root: root, keyPath: keyPath)
+        return root is PredicateExpressions.Variable<R.Output> ? FuzzTypedNode<V>(node) : take(node)
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import HabitStore
+
+/// A query and data on which a store disagrees, as small as they were made.
+struct FuzzCase: Sendable {
+    var query: FuzzQuery
+    var data: FuzzData
+    var subject: String
+    var expected: FuzzAnswer
+    var found: FuzzAnswer
+}
+
+/// Makes a disagreement small: fewer records, a smaller condition, no order, no window, nil instead of values.
+final class FuzzShrinker {
+    private let subject: StoreUnderTest
+    private var best: FuzzCase
+    private var left = 3_000
+    private let deadline: ContinuousClock.Instant
+
+    /// How long shrinking may take.
+    private static let limitSeconds = 60
+
+    init(_ failure: FuzzFailure, data: FuzzData, subject: StoreUnderTest) {
+        self.subject = subject
+        best = FuzzCase(
+            query: failure.query,
+            data: data,
+            subject: subject.name,
+            expected: failure.expected,
+            found: failure.found
+        )
+        deadline = ContinuousClock().now + .seconds(Self.limitSeconds)
+    }
+
+    /// The smallest case that was found.
+    func shrunk() throws -> FuzzCase {
+        var isSmaller = true
+        while isSmaller, isAllowed {
+            isSmaller = false
+            isSmaller = dropRecords() || isSmaller
+            isSmaller = simplifyQuery() || isSmaller
+            isSmaller = simplifyCondition() || isSmaller
+            isSmaller = clearValues() || isSmaller
+        }
+        return best
+    }
+
+    private var isAllowed: Bool { left > 0 && ContinuousClock().now < deadline }
+
+    /// Tries another case; it is kept when the store still disagrees.
+    private func accept(_ query: FuzzQuery, _ data: FuzzData) -> Bool {
+        guard isAllowed else { return false }
+        left -= 1
+        guard let bench = try? FuzzBench(data, [subject]) else { return false }
+        defer { bench.close() }
+        guard let (expected, found) = try? bench.answers(query), let found = found.first,
+            !expected.agrees(with: found)
+        else { return false }
+        best.query = query
+        best.data = data
+        best.expected = expected
+        best.found = found
+        return true
+    }
+
+    // MARK: Data
+
+    /// Delta debugging: leaves out halves, quarters, eighths … of the records, down to single ones.
+    private func dropRecords() -> Bool {
+        var isSmaller = false
+        for entity in best.data.records.indices {
+            var size = best.data.records[entity].count
+            while size > 0, isAllowed {
+                var start = 0
+                while start < best.data.records[entity].count, isAllowed {
+                    var data = best.data
+                    data.records[entity].removeSubrange(start..<min(start + size, data.records[entity].count))
+                    if accept(best.query, data) { isSmaller = true } else { start += size }
+                }
+                size /= 2
+            }
+        }
+        return isSmaller
+    }
+
+    /// Replaces values by nil or by the plainest of their kind.
+    private func clearValues() -> Bool {
+        var isSmaller = false
+        for (entity, description) in best.data.schema.entities.enumerated() {
+            for index in best.data.records[entity].indices {
+                for (position, attribute) in description.attributes.enumerated().dropFirst() {
+                    guard let plain = attribute.plainValue, isAllowed else { continue }
+                    var values = best.data.records[entity][index].values
+                    guard values[position] != plain else { continue }
+                    values[position] = plain
+                    var data = best.data
+                    guard let record = try? FuzzRecord(values, layout: description.layout) else { continue }
+                    data.records[entity][index] = record
+                    if accept(best.query, data) { isSmaller = true }
+                }
+            }
+        }
+        return isSmaller
+    }
+
+    // MARK: Query
+
+    private func simplifyQuery() -> Bool {
+        var isSmaller = false
+        func attempt(_ change: (inout FuzzQuery) -> Void) {
+            var query = best.query
+            change(&query)
+            if query != best.query, accept(query, best.data) { isSmaller = true }
+        }
+        attempt { $0.question = .count }
+        attempt { if $0.question != .count { $0.question = .fetch } }
+        attempt { $0.limit = nil }
+        attempt { $0.offset = 0 }
+        for index in best.query.sort.indices.reversed() {
+            attempt { if index < $0.sort.count { $0.sort.remove(at: index) } }
+        }
+        if best.query.condition.filter(best.data.schema) != nil { attempt { $0.form = .filter } }
+        if best.query.form == .composed { attempt { $0.form = .predicate(isErased: true) } }
+        attempt { if $0.form == .predicate(isErased: false) { $0.form = .predicate(isErased: true) } }
+        return isSmaller
+    }
+
+    private func simplifyCondition() -> Bool {
+        var isSmaller = false
+        var goesOn = true
+        while goesOn, isAllowed {
+            goesOn = false
+            for smaller in best.query.condition.reductions() where smaller.freeVariables.isSubset(of: [0]) {
+                var query = best.query
+                query.condition = smaller
+                guard canBePut(query), accept(query, best.data) else { continue }
+                goesOn = true
+                isSmaller = true
+                break
+            }
+        }
+        return isSmaller
+    }
+
+    private func canBePut(_ query: FuzzQuery) -> Bool {
+        query.form == .filter ? query.condition.filter(best.data.schema) != nil : query.condition.isPredicate
+    }
+}
+
+extension AttributeDescription {
+    /// The plainest value that it can have; nil where there is none that is plainer than others.
+    fileprivate var plainValue: Value? {
+        if isOptional { return .null }
+        if isUnique { return nil }
+        if case .value(.enumeration)? = FuzzType(self)?.shape { return nil }
+        if case .value(.json)? = FuzzType(self)?.shape { return nil }
+        switch kind {
+        case .bool: return .bool(false)
+        case .int: return .int(0)
+        case .double: return .double(0)
+        case .string: return .string("")
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: 0))
+        case .uuid: return nil
+        case .data: return .data(Data())
+        case .strings: return .strings([])
+        case .links: return .links([])
+        }
+    }
+}
