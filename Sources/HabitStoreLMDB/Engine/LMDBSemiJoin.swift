@@ -208,7 +208,7 @@ struct LMDBSemiJoin {
     }
 }
 
-/// Follows relationships inside of a snapshot without copying records.
+/// Follows relationships inside of a snapshot.
 final class LMDBRelatedRecords: RelatedRecords {
     private let snapshot: LMDBSnapshot
     /// How many records were followed to.
@@ -216,13 +216,13 @@ final class LMDBRelatedRecords: RelatedRecords {
 
     init(_ snapshot: LMDBSnapshot) { self.snapshot = snapshot }
 
-    func related(entity: Int, id: UUID) throws -> (any RecordAccess)? {
+    func withRelated(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
         followed += 1
-        return try withUnsafeBytes(of: id.uuid) { try snapshot.row(snapshot.catalog.tables[entity], $0) }
+        return try snapshot.withRow(entity: entity, id: id, body) != nil
     }
 
-    func identifiers(entity: Int, attribute: Int, referringTo id: UUID) throws -> [UUID] {
-        try snapshot.identifiers(entity: entity, attribute: attribute, equalTo: .uuid(id), limit: nil)
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID, limit: Int?) throws -> [UUID] {
+        try snapshot.identifiers(entity: entity, attribute: attribute, equalTo: .uuid(id), limit: limit)
     }
 }
 
@@ -233,6 +233,6 @@ private struct NoRecord: RecordAccess {
 
 /// No records at all.
 private struct NoRecords: RelatedRecords {
-    func related(entity: Int, id: UUID) throws -> (any RecordAccess)? { nil }
-    func identifiers(entity: Int, attribute: Int, referringTo id: UUID) throws -> [UUID] { [] }
+    func withRelated(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool { false }
+    func identifiers(entity: Int, attribute: Int, referringTo id: UUID, limit: Int?) throws -> [UUID] { [] }
 }
