@@ -37,8 +37,10 @@ struct CompiledFilterRun {
         while report.evaluations < evaluations {
             for schema in [HabitSchema.current, ContractSchema.schema] {
                 let records = try RecordsForFilters(schema, seed: generator.next())
+                let isHabits = schema === HabitSchema.current
+                let profile = FuzzProfile(try isHabits ? .habits(seed: seed) : .specimens(seed: seed))
                 for _ in 0..<20 where report.evaluations < evaluations {
-                    try compare(records, &generator, &report)
+                    try compare(records, profile, &generator, &report)
                 }
             }
         }
@@ -48,6 +50,7 @@ struct CompiledFilterRun {
     /// One filter over all records of an entity.
     private func compare(
         _ records: RecordsForFilters,
+        _ profile: FuzzProfile,
         _ generator: inout SeededGenerator,
         _ report: inout Report
     ) throws {
@@ -56,13 +59,9 @@ struct CompiledFilterRun {
         let entity =
             isContract && generator.chance(70)
             ? try schema.position(of: Specimen.self) : generator.int(0...schema.entities.count - 1)
-        var random = RandomFilter(
-            schema: schema,
-            population: Population(),
-            generator: SeededGenerator(seed: generator.next())
-        )
+        var random = FuzzGenerator(profile, seed: generator.next())
         var typed = RandomExpression(records: records, generator: SeededGenerator(seed: generator.next()))
-        let filter = generator.chance(30) ? random.condition(entity: entity) : typed.condition(entity: entity)
+        let filter = generator.chance(30) ? random.filter(entity: entity) : typed.condition(entity: entity)
         let bound = try filter.bound(to: schema, entity: entity)
         let evaluator = FilterEvaluator(records)
         let mayChange = generator.chance(30)

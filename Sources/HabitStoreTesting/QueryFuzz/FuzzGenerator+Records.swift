@@ -18,7 +18,10 @@ extension FuzzGenerator {
             let (variable, inner) = binding(hop.type.wrapped) { generator, record in generator.access(record) }
             return .binding(.flatMap, variable: variable, target, inner, inner.type.optional)
         }
-        let attribute = random.pick(profile.attributes[entity])
+        // Lists have much of the language to themselves, and few attributes are lists.
+        let attributes = profile.attributes[entity]
+        let lists = random.chance(10) ? attributes.filter { $0.type.wrapped == .strings } : []
+        let attribute = random.pick(lists.isEmpty ? attributes : lists)
         return .attribute(record, attribute.property, attribute.type)
     }
 
