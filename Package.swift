@@ -32,7 +32,7 @@ let package = Package(
         ),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .target(name: "HabitStore", swiftSettings: settings),
-        .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: settings),
+        .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: plannerSettings),
         .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: plannerSettings),
         .target(name: "FeatureFlags", swiftSettings: settings),
         .target(name: "HabitTracking", swiftSettings: settings),
@@ -77,7 +77,7 @@ let package = Package(
         .testTarget(
             name: "HabitStoreSQLiteTests",
             dependencies: ["CSQLite", "HabitStoreSQLite", "HabitStoreTesting"],
-            swiftSettings: settings
+            swiftSettings: plannerSettings
         ),
         .testTarget(
             name: "HabitStoreLMDBTests",

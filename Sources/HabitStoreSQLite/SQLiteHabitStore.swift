@@ -19,6 +19,12 @@ public final class SQLiteHabitStore: EngineBackedStore {
         /// How long a transaction waits for another thread or process before it throws
         /// ``HabitStoreError/Code/busy``.
         public var busyLimitSeconds: Double
+        #if PLANNER_MUTANTS
+        /// The bug that plans have, in tests of what finds it.
+        package var mutant: SQLitePlannerMutant?
+        /// A semi-join is chosen where it leads to less than one in so many records; 0 for wherever it can be.
+        package var joinShare: Int?
+        #endif
 
         /// Makes options; those of a store for reading and writing, unless said otherwise.
         public init(

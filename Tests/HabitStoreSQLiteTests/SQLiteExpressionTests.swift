@@ -54,6 +54,22 @@ struct SQLiteExpressionTests {
         Case("Habit", "streak + 1 > 3", nil, exact: false),
         Case("Habit", "streak > 1 AND streak + 1 > 3 AND isArchived", #"t0."streak" > ?1"#, exact: false),
         Case("Habit", "LENGTH(name) > 3", nil, exact: false),
+        Case("Habit", "LENGTH(name) == 0", #"t0."name" = ''"#),
+        Case("Habit", "0 < LENGTH(name)", #"t0."name" <> ''"#),
+        Case("Habit", "LENGTH(category) != 0", #"t0."category" IS NOT ''"#),
+        Case("Habit", "NOT (LENGTH(category) < 1)", #"NOT (COALESCE(t0."category" = '', 0))"#),
+        Case("Habit", "LENGTH(name) == LENGTH(category)", nil, exact: false),
+        Case(
+            "Habit",
+            "COUNT tags == COUNT entries",
+            #"(SELECT COUNT(*) FROM "Habit_tagIDs" AS t2 JOIN "Tag" AS t1 ON t1."id" = t2.target WHERE t2.owner = t0."id")"#
+                + #" = (SELECT COUNT(*) FROM "Entry" AS t3 WHERE t3."habitID" = t0."id")"#
+        ),
+        Case(
+            "Habit",
+            "target > 5 OR target == 5 AND streak > 3",
+            #"(t0."target" >= ?4 AND (t0."target" > ?1 OR (t0."target" = ?2 AND t0."streak" > ?3)))"#
+        ),
         Case("Habit", "LENGTH(tagIDs) > 1", #"(SELECT COUNT(*) FROM "Habit_tagIDs" WHERE owner = t0."id") > ?1"#),
         Case("Habit", "COALESCE(target, 0) > 1", #"COALESCE(t0."target", ?1) > ?2"#),
         Case(
@@ -113,7 +129,7 @@ struct SQLiteExpressionTests {
         let folder = try SQLiteWrapperFolder()
         let connection = try SQLiteConnection(path: folder.file(), mode: .create)
         let query = try RecordQuery(entity: entity, filter: filter).bound(to: schema)
-        return SQLitePlanner(tables, textIsCanonical: isCanonical, connection).plan(query)
+        return try SQLitePlanner(tables, textIsCanonical: isCanonical, connection).plan(query)
     }
 
     private func condition(_ plan: SQLitePlan) -> String? {
@@ -148,7 +164,10 @@ struct SQLiteExpressionTests {
         let whole = try plan("Habit", numbers)
         #expect(whole.bindings.count == 1 && whole.filterIsExact)
         let texts = FilterExpression.isIn(.attribute(AttributePath("name")), (0..<501).map { .string("\($0)") })
-        #expect(try !plan("Habit", texts).filterIsExact)
+        #expect(try plan("Habit", texts).bindings.count == 1 && plan("Habit", texts).filterIsExact)
+        let doubles = (0..<501).map { Value.double(Double($0)) }
+        let many = FilterExpression.isIn(.attribute(AttributePath("target")), doubles)
+        #expect(try !plan("Habit", many).filterIsExact)
     }
 
     @Test func theEndOfAPrefixIsTheNextScalar() {

@@ -4,31 +4,64 @@ import HabitStore
 /// What `EXPLAIN QUERY PLAN` says of the entity that is asked for, in a few words.
 struct SQLiteAccessPath {
     let description: String
+    /// The columns of the entity by which an index is searched.
+    let columns: Set<String>
+    /// Whether several index ranges are united.
+    let isUnion: Bool
+    /// Whether the rows are sorted, so that the last can be the first.
+    let sorts: Bool
 
-    init(_ sql: String, _ table: SQLiteTable, _ connection: SQLiteConnection) throws {
-        let statement = try connection.prepare("EXPLAIN QUERY PLAN " + sql)
-        let name = table.description.name
+    init(_ plan: SQLitePlan) throws {
+        let statement = try plan.connection.prepare("EXPLAIN QUERY PLAN " + plan.sql)
+        var lines: [String] = []
+        while try statement.step() { lines.append(try statement.text(at: 3)) }
+        isUnion = lines.contains("MULTI-INDEX OR")
+        sorts = lines.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }
+        let steps = lines.compactMap { Step($0, of: "t0") }
+        columns = steps.reduce(into: []) { $0.formUnion($1.columns) }
+        let tests = plan.tests + plan.branches.flatMap(\.self)
         var paths: [String] = []
-        var isScan = false
-        while try statement.step() {
-            let line = try statement.text(at: 3)
-            if line == "SCAN t0" || line.hasPrefix("SCAN t0 ") {
-                isScan = true
-            } else if !line.hasPrefix("SEARCH t0 ") {
-                continue
-            }
-            let index = Self.index(in: line).map { table.indexes[$0] ?? $0 }
-            let path = isScan ? index.map { "scan \(name) by index \($0)" } : index.map { "index \($0)" }
-            let text = path ?? (isScan ? "scan \(name)" : "primary key \(name)")
-            if !paths.contains(text) { paths.append(text) }
+        for step in steps {
+            let path = step.path(plan.table, tests, lines)
+            if !paths.contains(path) { paths.append(path) }
         }
-        description = paths.isEmpty ? "scan \(name)" : paths.joined(separator: " or ")
+        description = paths.isEmpty ? "scan \(plan.table.description.name)" : paths.joined(separator: " or ")
     }
 
-    /// The name behind `USING INDEX` or `USING COVERING INDEX`; names may hold anything but end before ` (`.
-    private static func index(in line: String) -> String? {
-        guard let word = line.range(of: " INDEX ") else { return nil }
-        let rest = line[word.upperBound...]
-        return String(rest.range(of: " (").map { rest[..<$0.lowerBound] } ?? rest)
+    /// One line of it that is about a table.
+    private struct Step {
+        let isScan: Bool
+        let index: String?
+        let columns: Set<String>
+
+        init?(_ line: String, of alias: String) {
+            isScan = line == "SCAN \(alias)" || line.hasPrefix("SCAN \(alias) ")
+            guard isScan || line.hasPrefix("SEARCH \(alias) ") else { return nil }
+            // The name stands behind `USING INDEX` or `USING COVERING INDEX`; it may hold anything, and ends before
+            // ` (`.
+            let rest = line.range(of: " INDEX ").map { line[$0.upperBound...] }
+            index = rest.map { rest in String(rest.range(of: " (").map { rest[..<$0.lowerBound] } ?? rest) }
+            // `(habitID=? AND date>?)`
+            let terms = line.range(of: " (", options: .backwards).map { line[$0.upperBound...].dropLast() } ?? ""
+            columns = Set(
+                terms.components(separatedBy: " AND ").compactMap { term in
+                    term.hasSuffix("?") ? String(term.dropLast(2)) : nil
+                }
+            )
+        }
+
+        /// In words, with the index by which the list was found that the search goes by.
+        func path(_ table: SQLiteTable, _ tests: [SQLiteColumnTest], _ lines: [String]) -> String {
+            let name = table.description.name
+            let title = index.map { table.indexes[$0] ?? $0 }
+            guard !isScan else { return title.map { "scan \(name) by index \($0)" } ?? "scan \(name)" }
+            var path = title.map { "index \($0)" } ?? "primary key \(name)"
+            for test in tests where columns.contains(table.description.attributes[test.position].name) {
+                guard let source = test.source else { continue }
+                guard let step = lines.lazy.compactMap({ Step($0, of: source.alias) }).first else { continue }
+                path += " by " + step.path(source.table, test.sourceTests.filter { $0.alias == source.alias }, lines)
+            }
+            return path
+        }
     }
 }

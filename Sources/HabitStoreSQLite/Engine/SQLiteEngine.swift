@@ -12,8 +12,17 @@ public final class SQLiteEngine: StorageEngine {
     /// Once all text was in NFC, it stays so: nothing here writes another form.
     private let isKnownCanonical = Atomic<Bool>(false)
 
+    #if PLANNER_MUTANTS
+    /// The bug that plans have, in tests of what finds it.
+    private let mutant: SQLitePlannerMutant?
+    private let joinShare: Int?
+    #endif
+
     /// Opens a store, or makes one.
     init(path: String, schema: Schema, options: SQLiteHabitStore.Options) throws {
+        #if PLANNER_MUTANTS
+        (mutant, joinShare) = (options.mutant, options.joinShare)
+        #endif
         try schema.validate()
         tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
         try SQLiteFormat.validate(tables, path: path)
@@ -46,6 +55,9 @@ public final class SQLiteEngine: StorageEngine {
         try database.withRead { connection in
             let isKnown = isKnownCanonical.load(ordering: .acquiring)
             let snapshot = SQLiteSnapshot(connection, tables, isKnownCanonical: isKnown)
+            #if PLANNER_MUTANTS
+            (snapshot.mutant, snapshot.joinShare) = (mutant, joinShare)
+            #endif
             let result = try explaining(connection) { try body(snapshot) }
             if !isKnown, snapshot.textForm == true { isKnownCanonical.store(true, ordering: .releasing) }
             return result
@@ -64,6 +76,9 @@ public final class SQLiteEngine: StorageEngine {
         return try database.withWrite { connection in
             let isKnown = isKnownCanonical.load(ordering: .acquiring)
             let writer = SQLiteWriter(connection, tables, isKnownCanonical: isKnown)
+            #if PLANNER_MUTANTS
+            (writer.mutant, writer.joinShare) = (mutant, joinShare)
+            #endif
             return try explaining(connection) { try body(writer) }
         }
     }

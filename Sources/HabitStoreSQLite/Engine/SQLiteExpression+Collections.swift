@@ -3,7 +3,8 @@ import HabitStore
 extension SQLiteExpression {
     /// Whether one of the related records fulfils a condition.
     mutating func some(_ collection: BoundCollection, _ inner: BoundExpression, _ use: Use) -> Condition? {
-        members(collection, inner, use.forWhere, isNegated: false)
+        if let joined = attempt({ $0.ownersJoin(collection, inner, use) }) { return joined }
+        return members(collection, inner, use.forWhere, isNegated: false)
             .map { Condition(sql: "EXISTS (SELECT 1 \($0.sql))", isExact: $0.isExact) }
     }
 
@@ -28,28 +29,31 @@ extension SQLiteExpression {
         }
         let member = Record(table: tables[collection.destination], alias: newAlias())
         let table = "\(member.table.name) AS \(member.alias)"
+        let visit = visit(.related, member.alias)
         var source: String
         switch collection.storage {
         case .referring(let attribute):
-            source = "FROM \(table) WHERE \(member.alias).\(member.table.columns[attribute]) = \(owner)"
+            source = "FROM \(table) WHERE \(visit)\(member.alias).\(member.table.columns[attribute]) = \(owner)"
         case .linked(let attribute):
             guard let links = linkTable(collection.path, attribute) else { return nil }
             let link = newAlias()
             source =
                 "FROM \(links.name) AS \(link) JOIN \(table) ON \(member.alias).\"id\" = \(link).target "
-                + "WHERE \(link).owner = \(owner)"
+                + "WHERE \(visit)\(link).owner = \(owner)"
         case .linking(let attribute):
             guard let links = member.table.links[attribute] else { return nil }
             let link = newAlias()
             source =
                 "FROM \(links.name) AS \(link) JOIN \(table) ON \(member.alias).\"id\" = \(link).owner "
-                + "WHERE \(link).target = \(owner)"
+                + "WHERE \(visit)\(link).target = \(owner)"
         }
         if inner.isAlwaysTrue, !isNegated { return Condition(sql: source, isExact: true) }
-        let outer = variables[collection.variable]
-        variables[collection.variable] = member
-        defer { variables[collection.variable] = outer }
-        if let condition = attempt({ $0.condition(inner, use) }) {
+        correlation += 1
+        defer { correlation -= 1 }
+        let condition = bound(collection.variable, to: member) { writer in
+            writer.attempt { $0.condition(inner, use) }
+        }
+        if let condition {
             source += isNegated ? " AND NOT (\(condition.sql))" : " AND \(condition.sql)"
             return Condition(sql: source, isExact: condition.isExact)
         }

@@ -85,46 +85,74 @@ extension SQLiteExpression {
         return Operand(sql: "length(\(data.sql))", canBeNull: data.canBeNull)
     }
 
+    /// Whether a text is empty; how long it is otherwise is Swift's to count. The empty text has one form only.
+    mutating func compareLength(
+        _ comparison: FilterExpression.Comparison,
+        _ left: BoundExpression,
+        _ right: BoundExpression,
+        _ use: Use
+    ) -> Condition? {
+        guard case .length(.attribute(let path, let position, .string, let isOptional)) = left else { return nil }
+        guard let isLong = comparison.asksForAny(than: right) else { return nil }
+        return nested(path.hops.isEmpty ? 0 : 11) { writer in
+            guard let text = writer.column(path, position) else { return nil }
+            // Nil has no length, which is not equal to 0, but neither more nor less.
+            if isOptional, comparison == .notEqual { return Condition(sql: "\(text) IS NOT ''", isExact: true) }
+            return writer.leaf("\(text) \(isLong ? "<>" : "=") ''", canBeNull: isOptional, use)
+        }
+    }
+
     // MARK: Paths
 
     /// A column of the record that a path leads to: NULL when it leads to none.
     mutating func column(_ path: BoundPath, _ position: Int) -> String? {
-        guard let record = variables[path.variable] else { return nil }
-        guard !path.hops.isEmpty else { return "\(record.alias).\(record.table.columns[position])" }
-        guard let (source, last) = follow(path) else { return nil }
+        guard let (record, rest) = resolve(path) else { return nil }
+        guard !rest.isEmpty else { return "\(record.alias).\(record.table.columns[position])" }
+        guard let (source, last) = follow(rest, from: record) else { return nil }
         return "(SELECT \(last.alias).\(last.table.columns[position]) \(source))"
     }
 
     /// Whether a path leads to a record.
     mutating func exists(_ path: BoundPath) -> Condition? {
-        guard !path.hops.isEmpty else { return variables[path.variable].map { _ in .always } }
-        return nested(9) { $0.follow(path) }.map { Condition(sql: "EXISTS (SELECT 1 \($0.source))", isExact: true) }
+        guard let (record, rest) = resolve(path) else { return nil }
+        guard !rest.isEmpty else { return .always }
+        return nested(9) { $0.follow(rest, from: record) }
+            .map { Condition(sql: "EXISTS (SELECT 1 \($0.source))", isExact: true) }
     }
 
-    /// `FROM` and `WHERE` that lead along a path, and the record at its end.
-    private mutating func follow(_ path: BoundPath) -> (source: String, last: Record)? {
-        guard var record = variables[path.variable], path.hops.count <= 8 else { return nil }
+    /// `FROM` and `WHERE` that lead along hops, and the record at their end.
+    private mutating func follow(
+        _ hops: ArraySlice<BoundPath.Hop>,
+        from start: Record
+    ) -> (source: String, last: Record)? {
+        guard hops.count <= 8 else { return nil }
+        var record = start
         var source = ""
         var condition = ""
-        for hop in path.hops {
+        for hop in hops {
             let reference = "\(record.alias).\(record.table.columns[hop.attribute])"
             record = Record(table: tables[hop.destination], alias: newAlias())
+            condition = visit(.related, record.alias) + condition
             if source.isEmpty {
                 source = "FROM \(record.table.name) AS \(record.alias)"
-                condition = " WHERE \(record.alias).\"id\" = \(reference)"
+                condition += "\(record.alias).\"id\" = \(reference)"
             } else {
                 source += " JOIN \(record.table.name) AS \(record.alias) ON \(record.alias).\"id\" = \(reference)"
             }
         }
-        return (source + condition, record)
+        return (source + " WHERE " + condition, record)
+    }
+
+    /// What counts a record as looked at, before any other condition is evaluated; nothing where that is not asked for.
+    func visit(_ kind: SQLiteVisits.Kind, _ alias: String) -> String {
+        // To SQLite's planner it is no condition that anything passes over.
+        countsVisits ? "likelihood(habitstore_visit(\(kind.rawValue), \(alias).\"id\"), 1.0) AND " : ""
     }
 
     /// The link table of a links attribute at the end of a path.
     func linkTable(_ path: BoundPath, _ position: Int) -> SQLiteLinkTable? {
-        guard let owner = path.hops.last.map({ tables[$0.destination] }) ?? variables[path.variable]?.table else {
-            return nil
-        }
-        return owner.links[position]
+        guard let (record, rest) = resolve(path) else { return nil }
+        return (rest.last.map { tables[$0.destination] } ?? record.table).links[position]
     }
 }
 

@@ -23,10 +23,14 @@ struct SQLiteExpression {
     }
 
     /// A condition in SQL.
-    struct Condition {
+    struct Condition: Sendable {
         var sql: String
         /// Whether it holds for no other records than the expression.
         var isExact: Bool
+        /// Conditions that hold wherever it holds, and that an index can answer.
+        var tests: [SQLiteColumnTest] = []
+        /// The same for each of the conditions of which it is the union.
+        var branches: [[SQLiteColumnTest]] = []
 
         static let never = Condition(sql: "0", isExact: true)
         static let always = Condition(sql: "1", isExact: true)
@@ -39,7 +43,7 @@ struct SQLiteExpression {
     }
 
     /// The record that a variable stands for.
-    struct Record {
+    struct Record: Sendable {
         var table: SQLiteTable
         var alias: String
     }
@@ -55,16 +59,40 @@ struct SQLiteExpression {
 
     let tables: [SQLiteTable]
     let textIsCanonical: Bool
+    /// Counts a few rows when a way has to be chosen; nil to take the one that is never bad.
+    let probe: SQLiteProbe?
+    /// Whether each record that is looked at is counted.
+    let countsVisits: Bool
+    /// Whether the rows of each part of a union are counted on their own.
+    let countsBranches: Bool
     /// What is bound to the parameters, from 1.
     var bindings: [Value] = []
     var variables: [Int: Record] = [:]
+    /// The records at the end of paths, where a subquery is about them.
+    var places: [SQLitePlace: Record] = [:]
+    /// How many subqueries around this place are run for each row.
+    var correlation = 0
+    /// How many others there are, which are run once.
+    var subqueries = 0
+    /// Whether SQL looks at other rows than those of the entity asked for.
+    private(set) var readsElsewhere = false
     private var aliases = 0
     private var nesting = 0
     private var parts = 0
 
-    init(_ tables: [SQLiteTable], textIsCanonical: Bool, root: SQLiteTable) {
+    init(
+        _ tables: [SQLiteTable],
+        textIsCanonical: Bool,
+        root: SQLiteTable,
+        probe: SQLiteProbe? = nil,
+        countsVisits: Bool = false,
+        countsBranches: Bool = false
+    ) {
         self.tables = tables
         self.textIsCanonical = textIsCanonical
+        self.probe = probe
+        self.countsVisits = countsVisits
+        self.countsBranches = countsBranches
         variables[0] = Record(table: root, alias: "t0")
     }
 
@@ -75,14 +103,17 @@ struct SQLiteExpression {
 
     mutating func newAlias() -> String {
         aliases += 1
+        readsElsewhere = true
         return "t\(aliases)"
     }
 
     /// Runs a translation that leaves nothing behind when it fails.
     mutating func attempt<T>(_ body: (inout SQLiteExpression) -> T?) -> T? {
-        let count = bindings.count
+        let (count, aliases, reads) = (bindings.count, self.aliases, readsElsewhere)
         if let result = body(&self) { return result }
         bindings.removeSubrange(count...)
+        self.aliases = aliases
+        readsElsewhere = reads
         return nil
     }
 
@@ -98,6 +129,13 @@ struct SQLiteExpression {
     // MARK: Conditions
 
     mutating func condition(_ expression: BoundExpression, _ use: Use) -> Condition? {
+        if let joined = semiJoin([expression], use) { return joined }
+        guard var condition = plainCondition(expression, use) else { return nil }
+        if let test = columnTest(expression, condition.sql) { condition.tests = [test] }
+        return condition
+    }
+
+    private mutating func plainCondition(_ expression: BoundExpression, _ use: Use) -> Condition? {
         switch expression {
         case .literal(.bool(let flag)): return flag ? .always : .never
         case .literal: return .never
@@ -120,38 +158,65 @@ struct SQLiteExpression {
     }
 
     private mutating func conjunction(_ parts: [BoundExpression], _ use: Use) -> Condition? {
-        var translated: [String] = []
-        var isExact = true
-        let result: Void? = nested(Self.nesting(of: parts)) { writer in
-            for part in parts {
-                if let condition = writer.attempt({ $0.condition(part, use) }) {
-                    translated.append(condition.sql)
-                    isExact = isExact && condition.isExact
-                } else {
-                    guard use.allowsSuperset else { return nil }
-                    isExact = false
-                }
+        guard !parts.isEmpty else { return .always }
+        guard let found = nested(Self.nesting(of: parts), { $0.conditions(parts, use) }) else { return nil }
+        let translated = found.compactMap(\.condition)
+        guard !translated.isEmpty, translated.count == found.count || use.allowsSuperset else { return nil }
+        return Condition(
+            sql: Self.joined(translated.map(\.sql)[...], by: " AND ", empty: "1"),
+            isExact: translated.count == found.count && translated.allSatisfy(\.isExact),
+            tests: translated.flatMap(\.tests)
+        )
+    }
+
+    /// The conditions of a conjunction one by one; what is said of the same related record is one condition, where that
+    /// can be.
+    mutating func conditions(
+        _ parts: [BoundExpression],
+        _ use: Use
+    ) -> [(parts: [BoundExpression], condition: Condition?)] {
+        var groups: [[BoundExpression]] = []
+        var known: [SQLitePlace: Int] = [:]
+        for part in parts {
+            guard canJoin(use), let place = nextPlace([part]) else {
+                groups.append([part])
+                continue
             }
-            return ()
+            if let group = known[place] {
+                groups[group].append(part)
+            } else {
+                known[place] = groups.count
+                groups.append([part])
+            }
         }
-        guard result != nil else { return nil }
-        guard !translated.isEmpty || parts.isEmpty else { return nil }
-        return Condition(sql: Self.joined(translated[...], by: " AND ", empty: "1"), isExact: isExact)
+        return groups.flatMap { group -> [(parts: [BoundExpression], condition: Condition?)] in
+            if group.count > 1, let joined = semiJoin(group, use) { return [(group, joined)] }
+            return group.map { part in ([part], attempt { $0.condition(part, use) }) }
+        }
     }
 
     private mutating func disjunction(_ parts: [BoundExpression], _ use: Use) -> Condition? {
-        var translated: [String] = []
-        var isExact = true
+        var translated: [Condition] = []
         let result: Void? = nested(Self.nesting(of: parts)) { writer in
             for part in parts {
                 guard let condition = writer.condition(part, use) else { return nil }
-                translated.append(condition.sql)
-                isExact = isExact && condition.isExact
+                translated.append(condition)
             }
             return ()
         }
         guard result != nil else { return nil }
-        return Condition(sql: Self.joined(translated[...], by: " OR ", empty: "0"), isExact: isExact)
+        let countsBranches = countsBranches && use.nullIsFalse && correlation == 0 && subqueries == 0
+        let texts = translated.map { countsBranches ? "(\(visit(.branch, "t0"))\($0.sql))" : $0.sql }
+        var condition = Condition(
+            sql: Self.joined(texts[...], by: " OR ", empty: "0"),
+            isExact: translated.allSatisfy(\.isExact),
+            branches: translated.map(\.tests)
+        )
+        if use.nullIsFalse, let hull = attempt({ $0.hull(of: parts) }) {
+            condition.sql = "(\(hull.map(\.sql).joined(separator: " AND ")) AND \(condition.sql))"
+            condition.tests = hull
+        }
+        return condition
     }
 
     /// Joined as a balanced tree: a plain chain of a thousand would be a thousand deep to SQLite.
@@ -182,7 +247,11 @@ struct SQLiteExpression {
                 Condition(sql: comparison == .equal ? test : "NOT (\(test))", isExact: true)
             }
         }
-        if let emptiness = compareCount(comparison, left, right) { return emptiness }
+        if case .literal = left {
+            if let emptiness = emptiness(comparison.turned, right, left, use) { return emptiness }
+        } else if let emptiness = emptiness(comparison, left, right, use) {
+            return emptiness
+        }
         guard let first = value(left), let second = value(right) else { return nil }
         let canBeNull = first.canBeNull || second.canBeNull
         if isEquality {
@@ -195,22 +264,34 @@ struct SQLiteExpression {
         return leaf("\(first.sql) \(comparison.rawValue) \(second.sql)", canBeNull: canBeNull, use)
     }
 
+    /// Whether there is anything at all can be told where the number cannot.
+    private mutating func emptiness(
+        _ comparison: FilterExpression.Comparison,
+        _ left: BoundExpression,
+        _ right: BoundExpression,
+        _ use: Use
+    ) -> Condition? {
+        switch left {
+        case .count: return compareCount(comparison, left, right, use)
+        case .length: return compareLength(comparison, left, right, use)
+        default: return nil
+        }
+    }
+
     /// Whether there are related records at all needs no counting.
     private mutating func compareCount(
         _ comparison: FilterExpression.Comparison,
         _ left: BoundExpression,
-        _ right: BoundExpression
+        _ right: BoundExpression,
+        _ use: Use
     ) -> Condition? {
-        guard case .count(let collection, let inner) = left, right == .literal(.int(0)) else { return nil }
-        let word: String
-        switch comparison {
-        case .equal, .lessOrEqual: word = "NOT EXISTS"
-        case .notEqual, .greater: word = "EXISTS"
-        case .less, .greaterOrEqual: return nil
+        guard case .count(let collection, let inner) = left, let isAny = comparison.asksForAny(than: right) else {
+            return nil
         }
         return attempt { writer in
-            writer.nested(11) { $0.members(collection, inner, .value.forWhere, isNegated: false) }
-                .map { Condition(sql: "\(word) (SELECT 1 \($0.sql))", isExact: true) }
+            if isAny { return writer.nested(11) { $0.some(collection, inner, use.exactly) } }
+            return writer.nested(11) { $0.members(collection, inner, .value.forWhere, isNegated: false) }
+                .map { Condition(sql: "NOT EXISTS (SELECT 1 \($0.sql))", isExact: true) }
         }
     }
 
@@ -227,7 +308,14 @@ struct SQLiteExpression {
         guard let operand = value(member), let list = list(constants) else { return nil }
         let test = "\(operand.sql) IN (\(list))"
         guard operand.canBeNull else { return Condition(sql: test, isExact: true) }
-        if matchesNull { return Condition(sql: "(\(operand.sql) IS NULL OR \(test))", isExact: true) }
+        if matchesNull {
+            let tests = ["\(operand.sql) IS NULL", test]
+            return Condition(
+                sql: "(\(tests[0]) OR \(tests[1]))",
+                isExact: true,
+                branches: tests.map { test in columnTest(member, test).map { [$0] } ?? [] }
+            )
+        }
         return leaf(test, canBeNull: true, use)
     }
 
@@ -236,11 +324,20 @@ struct SQLiteExpression {
         if values.count > Self.longestVariedList, let list = nested(20, { $0.longList(values) }) { return list }
         guard values.count <= Self.longestPlainList else { return nil }
         var places: [String] = []
-        for value in values {
+        // Lists of about the same length are one statement: the last value is repeated.
+        let length = Self.roundedUp(values.count)
+        for value in values + Array(repeating: values[values.count - 1], count: length - values.count) {
             guard let place = literal(value) else { return nil }
             places.append(place)
         }
         return places.joined(separator: ", ")
+    }
+
+    /// The next power of two.
+    private static func roundedUp(_ count: Int) -> Int {
+        var length = 1
+        while length < count { length *= 2 }
+        return length
     }
 
     private mutating func longList(_ values: [Value]) -> String? {
@@ -249,13 +346,24 @@ struct SQLiteExpression {
             return nil
         }
         if numbers.count == values.count {
+            readsElsewhere = true
             return "SELECT value FROM json_each(\(bind(.string("[\(numbers.joined(separator: ","))]"))))"
+        }
+        let texts = values.compactMap { value -> String? in
+            // In JSON, SQLite ends a text at a NUL.
+            if case .string(let text) = value, textIsCanonical, !text.utf8.contains(0) { return text }
+            return nil
+        }
+        if texts.count == values.count {
+            readsElsewhere = true
+            return "SELECT value FROM json_each(\(bind(.string(SQLiteTextList.encode(texts)))))"
         }
         var bytes: [UInt8] = []
         for value in values {
             guard case .uuid(let id) = value else { return nil }
             withUnsafeBytes(of: id.uuid) { bytes += $0 }
         }
+        readsElsewhere = true
         let blob = bind(.data(.init(bytes)))
         let count = bind(.int(Int64(values.count)))
         return "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < \(count)) "
@@ -273,6 +381,20 @@ extension SQLiteExpression.Use {
     var forWhere: SQLiteExpression.Use { .init(allowsSuperset: allowsSuperset, nullIsFalse: true) }
 }
 
+extension FilterExpression.Comparison {
+    /// Whether a number that is never negative, compared with this one, is asked to be above 0 (true) or to be 0
+    /// (false); nil for any other question.
+    func asksForAny(than number: BoundExpression) -> Bool? {
+        switch (self, number) {
+        case (.notEqual, .literal(.int(0))), (.greater, .literal(.int(0))), (.greaterOrEqual, .literal(.int(1))):
+            return true
+        case (.equal, .literal(.int(0))), (.lessOrEqual, .literal(.int(0))), (.less, .literal(.int(1))):
+            return false
+        default: return nil
+        }
+    }
+}
+
 extension BoundExpression {
-    fileprivate var isNullLiteral: Bool { self == .literal(.null) }
+    fileprivate var isNullLiteral: Bool { if case .literal(.null) = self { true } else { false } }
 }

@@ -5,30 +5,39 @@ import HabitStore
 public struct SQLitePlan: EnginePlan {
     let table: SQLiteTable
     /// The rows.
-    let sql: String
+    var sql: String
     /// Their number, without the window.
-    let countSQL: String
+    var countSQL: String
     /// A row of `sql` by its identifier, which is the last parameter, if it still fulfils the conditions.
-    let recheckSQL: String
+    var recheckSQL: String
     /// What is bound to the parameters of the conditions, from 1.
     let bindings: [Value]
     /// The limit and the offset, as they are bound behind.
-    let window: [Int64]
+    var window: [Int64]
     let offset: Int
     let limit: Int?
+    /// The conditions that an index can answer, all of which hold; where there is a union, those of each part.
+    let tests: [SQLiteColumnTest]
+    let branches: [[SQLiteColumnTest]]
+    /// Whether there are no other conditions than those.
+    let isWhollyTested: Bool
+    /// Whether `sql` counts each record that it looks at.
+    let countsVisits: Bool
+    /// Whether scans are of the entity asked for, and of nothing else.
+    let scansOneTable: Bool
     let connection: SQLiteConnection
 
     /// What is left of the filter.
-    public let residual: BoundExpression?
+    public var residual: BoundExpression?
     /// Whether candidates come in the query's total order.
     public let orderIsExact: Bool
     /// Whether offset and limit are already applied.
-    public let windowIsApplied: Bool
+    public var windowIsApplied: Bool
 
     /// The access path, as SQLite itself explains it. Only inside of the transaction that made the plan.
     public var accessPath: String {
         do {
-            return try SQLiteAccessPath(sql, table, connection).description
+            return try SQLiteAccessPath(self).description
         } catch {
             return "scan \(table.description.name) (SQLite did not explain it: \(error))"
         }
@@ -44,101 +53,22 @@ public struct SQLitePlan: EnginePlan {
     func bindConditions(to statement: SQLiteStatement) throws {
         for (index, value) in bindings.enumerated() { try statement.bind(value, at: Int32(index + 1)) }
     }
-}
 
-/// Makes plans.
-struct SQLitePlanner {
-    /// Far below the limit that connections are opened with.
-    private static let longestText = 500_000
-
-    let tables: [SQLiteTable]
-    let textIsCanonical: Bool
-    let connection: SQLiteConnection
-
-    init(_ tables: [SQLiteTable], textIsCanonical: Bool, _ connection: SQLiteConnection) {
-        self.tables = tables
-        self.textIsCanonical = textIsCanonical
-        self.connection = connection
-    }
-
-    func plan(_ query: BoundQuery) -> SQLitePlan {
-        let table = tables[query.entity]
-        var filter = self.filter(query.filter, table)
-        let order = self.order(query.order, table)
-        if let condition = filter.condition, condition.utf8.count > Self.longestText {
-            filter = (nil, [], false)
+    /// The rows that the access path leads to; within a part of an order that an index gives, no more than are wanted.
+    func estimatedRows() throws -> Int {
+        let path = try SQLiteAccessPath(self)
+        let probe = SQLiteProbe(connection: connection)
+        let record = SQLiteExpression.Record(table: table, alias: "t0")
+        var rows: Int
+        if path.isUnion, !branches.isEmpty {
+            rows = try branches.reduce(0) { try $0 + probe.estimate(record, $1, bindings) }
+            rows = min(rows, try probe.total(table))
+        } else {
+            let bound = tests.filter { path.columns.contains(table.description.attributes[$0.position].name) }
+            rows = try bound.isEmpty ? probe.total(table) : probe.estimate(record, bound, bindings)
+            let stops = windowIsApplied && isWhollyTested && bound.count == tests.count && !path.sorts
+            if stops, let limit { rows = min(rows, max(0, limit).addingReportingOverflow(offset).partialValue) }
         }
-        let isWindowed = query.limit != nil || query.offset > 0
-        let appliesWindow = isWindowed && filter.isExact && order != nil && !query.hasOpaqueCondition
-        let condition = filter.condition.map { " WHERE \($0)" } ?? ""
-        var sql = table.selectAll
-        // The one order that nearly every query has is a constant.
-        if filter.condition != nil || order != Self.byIdentifier {
-            sql = table.selection + condition + (order.map { " ORDER BY \($0)" } ?? "")
-        }
-        var window: [Int64] = []
-        if appliesWindow {
-            sql += " LIMIT ?\(filter.bindings.count + 1) OFFSET ?\(filter.bindings.count + 2)"
-            window = [query.limit.map { Int64(max(0, $0)) } ?? -1, Int64(query.offset)]
-        }
-        return SQLitePlan(
-            table: table,
-            sql: sql,
-            countSQL: "SELECT COUNT(*) FROM \(table.name) AS t0\(condition)",
-            recheckSQL: table.selection
-                + " WHERE \(filter.condition.map { "\($0) AND " } ?? "")t0.\"id\" = ?\(filter.bindings.count + 1)",
-            bindings: filter.bindings,
-            window: window,
-            offset: query.offset,
-            limit: query.limit,
-            connection: connection,
-            residual: filter.isExact ? nil : query.filter,
-            orderIsExact: order != nil,
-            windowIsApplied: appliesWindow
-        )
-    }
-
-    /// The conditions that SQL can narrow by. Those behind one that can fail are not among them: they would pass over
-    /// records whose failure Swift reports.
-    private func filter(
-        _ filter: BoundExpression,
-        _ table: SQLiteTable
-    ) -> (condition: String?, bindings: [Value], isExact: Bool) {
-        if filter.isAlwaysTrue { return (nil, [], true) }
-        var conditions: [String] = []
-        var expression = SQLiteExpression(tables, textIsCanonical: textIsCanonical, root: table)
-        let narrowing = filter.narrowingConditions
-        var isExact = !filter.canFail
-        for part in narrowing {
-            if let condition = expression.attempt({ $0.condition(part, .narrowing) }) {
-                conditions.append(condition.sql)
-                isExact = isExact && condition.isExact
-            } else {
-                isExact = false
-            }
-        }
-        guard !conditions.isEmpty else { return (nil, [], isExact) }
-        let text =
-            conditions.count <= 16
-            ? conditions.joined(separator: " AND ")
-            : SQLiteExpression.joined(conditions[...], by: " AND ", empty: "1")
-        return (text, expression.bindings, isExact)
-    }
-
-    private static let byIdentifier = "t0.\"id\""
-
-    /// The keys, up to the identifier, which decides; nil when SQLite would order one of them in another way.
-    private func order(_ keys: [BoundQuery.SortKey], _ table: SQLiteTable) -> String? {
-        var terms: [String] = []
-        for key in keys {
-            switch table.description.attributes[key.position].kind {
-            case .strings, .links: return nil
-            case .string: guard textIsCanonical else { return nil }
-            case .bool, .int, .double, .date, .uuid, .data: break
-            }
-            terms.append("t0.\(table.columns[key.position])\(key.ascending ? "" : " DESC")")
-            if key.position == 0 { break }
-        }
-        return terms.joined(separator: ", ")
+        return rows
     }
 }

@@ -7,6 +7,12 @@ public class SQLiteSnapshot: EngineSnapshot {
     let tables: [SQLiteTable]
     private let isKnownCanonical: Bool
     private(set) var textForm: Bool?
+    #if PLANNER_MUTANTS
+    /// The bug that plans have, in tests of what finds it.
+    var mutant: SQLitePlannerMutant?
+    /// What semi-joins have to be worth in tests.
+    var joinShare: Int?
+    #endif
 
     /// - Parameter isKnownCanonical: whether an earlier snapshot has found all text to be in NFC.
     init(_ connection: SQLiteConnection, _ tables: [SQLiteTable], isKnownCanonical: Bool) {
@@ -51,7 +57,13 @@ public class SQLiteSnapshot: EngineSnapshot {
 
     /// Translates a query to SQL, as far as that can be done without changing its meaning.
     public func plan(_ query: BoundQuery) throws -> SQLitePlan {
-        try SQLitePlanner(tables, textIsCanonical: textIsCanonical(), connection).plan(query)
+        #if PLANNER_MUTANTS
+        var planner = SQLitePlanner(tables, textIsCanonical: try textIsCanonical(), connection)
+        planner.joinShare = joinShare ?? planner.joinShare
+        return try mutant?.plan(query, planner) ?? planner.plan(query)
+        #else
+        return try SQLitePlanner(tables, textIsCanonical: textIsCanonical(), connection).plan(query)
+        #endif
     }
 
     /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
@@ -59,18 +71,21 @@ public class SQLiteSnapshot: EngineSnapshot {
     public func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         try connection.withStatement(plan.sql) { statement in
             try plan.bind(to: statement)
+            let counter = try SQLiteWorkCounter(plan, statement)
+            var handedOut = 0
             try SQLiteRow(statement, plan.table, connection).withReader { reader in
                 while try statement.step() {
+                    handedOut &+= 1
                     guard try body(&reader) else { return }
                     reader.rewind()
                 }
             }
+            return counter.passedOver(handedOut)
         }
-        return 0
     }
 
-    /// Not known yet.
-    public func estimatedRows(_ plan: SQLitePlan) throws -> Int? { nil }
+    /// About how many rows the access path leads to.
+    public func estimatedRows(_ plan: SQLitePlan) throws -> Int? { try plan.estimatedRows() }
 
     /// The number of records of a plan whose filter is exact.
     public func count(_ plan: SQLitePlan) throws -> Int {

@@ -23,6 +23,17 @@ final class SQLiteTable: Sendable {
     /// For each index, by its name, what people are told of it: `Entry(habitID, date)`.
     let indexes: [String: String]
 
+    /// The indexes that can answer a condition: the primary key and those over columns.
+    let indexKeys: [IndexKeys]
+
+    /// An index as conditions are matched with it.
+    struct IndexKeys: Sendable {
+        /// The name, quoted; nil for the primary key.
+        var name: String?
+        /// The positions of its attributes.
+        var positions: [Int]
+    }
+
     /// `SELECT` and `FROM` of rows, the table being called `t0`.
     let selection: String
     /// All rows in the order of their identifiers.
@@ -48,6 +59,12 @@ final class SQLiteTable: Sendable {
         self.links = links
         self.columnPositions = columnPositions
         self.indexes = indexes.descriptions
+        indexKeys =
+            [IndexKeys(name: nil, positions: [0])]
+            + indexes.keyed.map { index in
+                let positions = index.keys.compactMap { name in attributes.firstIndex { $0.name == name } }
+                return IndexKeys(name: SQLiteFormat.quoted(index.name), positions: positions)
+            }
         linkPositions = attributes.indices.filter { links[$0] != nil }
         objectNames = [description.name] + indexes.names + links.compactMap(\.self).flatMap(\.objectNames)
         let places = attributes.indices.map { links[$0] == nil ? "t0.\(columns[$0])" : "NULL" }
@@ -63,6 +80,14 @@ final class SQLiteTable: Sendable {
             links[position]?.selectOwners
                 ?? "SELECT \"id\" FROM \(name) WHERE \(columns[position]) IS ?1 ORDER BY \"id\" LIMIT ?2"
         }
+    }
+
+    /// `SELECT` and `FROM` of rows of which only some attributes are read; NULL stands for the others.
+    func selection(of positions: Set<Int>) -> String {
+        let places = columns.indices.map { position in
+            links[position] == nil && positions.contains(position) ? "t0.\(columns[position])" : "NULL"
+        }
+        return "SELECT \(places.joined(separator: ", ")) FROM \(name) AS t0"
     }
 
     /// `UPDATE` of the columns at these positions: the identifier is parameter 1, the values follow.
@@ -103,6 +128,9 @@ private struct SQLiteIndexes {
             descriptions[name] = text
         }
     }
+
+    /// The names, unquoted, and the columns.
+    var keyed: [(name: String, keys: [String])] { zip(names, keys).map { ($0, $1) } }
 
     var definitions: [String] {
         zip(names, keys).map { name, keys in

@@ -14,17 +14,22 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
     public override func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         try connection.withStatement(plan.sql) { statement in
             try plan.bind(to: statement)
+            let counter = try SQLiteWorkCounter(plan, statement)
             let row = SQLiteRow(statement, plan.table, connection)
             let walk = SQLiteWalk(row)
             walks.append(walk)
             defer { walks.removeLast() }
+            var handedOut = 0
             while walk.rest == nil, try statement.step() {
-                guard try row.withReader(body) else { return }
+                handedOut += 1
+                guard try row.withReader(body) else { return counter.passedOver(handedOut) }
             }
-            guard let rest = walk.rest else { return }
+            guard let rest = walk.rest else { return counter.passedOver(handedOut) }
+            // What is still to come was looked at, to fix it.
+            let passed = max(0, counter.passedOver(handedOut) - rest.count)
             try recheck(plan, rest, body)
+            return passed
         }
-        return 0
     }
 
     private func recheck(_ plan: SQLitePlan, _ rest: [UUID], _ body: (inout AttributeReader) throws -> Bool) throws {

@@ -17,6 +17,8 @@ final class SQLiteConnection {
     let cache: SQLiteStatementCache
     /// What the owner of a pool uses to tell connections from before a reopening.
     var generation = 0
+    /// Counts what statements look at, once that has been asked for.
+    var visits: SQLiteVisits?
 
     /// Opens the file, in the mode `.create` makes it first.
     ///

@@ -1,0 +1,161 @@
+import HabitStore
+
+/// A condition on one column, of the forms that an index answers.
+struct SQLiteColumnTest: Sendable {
+    /// The table's alias, and the attribute's position.
+    let alias: String
+    let position: Int
+    /// Whether it names values, and not a range.
+    let isPoint: Bool
+    let sql: String
+    /// The table whose records are looked up first, where it is a semi-join, and the conditions on them.
+    let source: SQLiteExpression.Record?
+    let sourceTests: [SQLiteColumnTest]
+
+    init(
+        _ alias: String,
+        _ position: Int,
+        isPoint: Bool,
+        _ sql: String,
+        by source: SQLiteExpression.Record? = nil,
+        _ sourceTests: [SQLiteColumnTest] = []
+    ) {
+        self.alias = alias
+        self.position = position
+        self.isPoint = isPoint
+        self.sql = sql
+        self.source = source
+        self.sourceTests = sourceTests
+    }
+}
+
+extension SQLiteExpression {
+    /// A condition as one on a column of a record at hand, if it is one.
+    func columnTest(_ expression: BoundExpression, _ sql: String) -> SQLiteColumnTest? {
+        let tested: BoundExpression
+        let isPoint: Bool
+        switch expression {
+        case .compare(let comparison, let left, let right):
+            guard comparison != .notEqual else { return nil }
+            switch (left, right) {
+            case (.attribute, .literal(let value)), (.literal(let value), .attribute):
+                guard comparison == .equal || !value.isNull else { return nil }
+            default: return nil
+            }
+            if case .attribute = left { tested = left } else { tested = right }
+            isPoint = comparison == .equal
+        case .isIn(let member, let values):
+            guard !values.isEmpty, !values.contains(.null) else { return nil }
+            (tested, isPoint) = (member, true)
+        case .text(.beginsWith, let text, .literal(.string(let prefix))):
+            guard !prefix.isEmpty else { return nil }
+            (tested, isPoint) = (text, false)
+        case .attribute: (tested, isPoint) = (expression, true)
+        default: return nil
+        }
+        guard case .attribute(let path, let position, _, _) = tested, let (record, rest) = resolve(path), rest.isEmpty
+        else { return nil }
+        return SQLiteColumnTest(record.alias, position, isPoint: isPoint, sql)
+    }
+
+    /// Ranges in which all of several conditions lie, one of which has to hold: with them an index gives a page that
+    /// begins behind `(date, id)` without what comes before it. Nil where there are none, or where they help nobody.
+    mutating func hull(of parts: [BoundExpression]) -> [SQLiteColumnTest]? {
+        guard correlation == 0, let root = variables[0], root.alias == "t0" else { return nil }
+        var hull: [Int: SQLiteBounds]?
+        for part in parts.flatMap(\.disjuncts) {
+            guard let bounds = SQLiteBounds.of(part, root.table) else { continue }
+            guard let known = hull else {
+                hull = bounds
+                continue
+            }
+            var both: [Int: SQLiteBounds] = [:]
+            for (position, first) in known {
+                guard let second = bounds[position] else { continue }
+                both[position] = first.hull(with: second)
+            }
+            hull = both
+        }
+        var tests: [SQLiteColumnTest] = []
+        for (position, bounds) in (hull ?? [:]).sorted(by: { $0.key < $1.key }) where !bounds.isPoint {
+            guard isComparable(root.table.description.attributes[position].kind) else { continue }
+            let column = "t0.\(root.table.columns[position])"
+            for (symbol, bound) in [(">=", bounds.lower), ("<=", bounds.upper)] {
+                guard let bound, let place = literal(bound) else { continue }
+                tests.append(SQLiteColumnTest("t0", position, isPoint: false, "\(column) \(symbol) \(place)"))
+            }
+        }
+        return tests.isEmpty ? nil : tests
+    }
+}
+
+/// Between which values an attribute lies; nil for no end.
+private struct SQLiteBounds {
+    var lower: Value?
+    var upper: Value?
+    /// Whether only single values were compared with.
+    var isPoint: Bool
+
+    /// What a condition says of each attribute of the record asked for; nil when it never holds.
+    static func of(_ condition: BoundExpression, _ table: SQLiteTable) -> [Int: SQLiteBounds]? {
+        var bounds: [Int: SQLiteBounds] = [:]
+        for part in condition.conjuncts {
+            guard let (position, comparison, value) = part.rootComparison else { continue }
+            if value.isNull {
+                if comparison == .equal, !table.description.attributes[position].isOptional { return nil }
+                continue
+            }
+            if case .double(let number) = value, number.isNaN { continue }
+            var known = bounds[position] ?? SQLiteBounds(isPoint: true)
+            switch comparison {
+            case .equal: (known.lower, known.upper) = (value, value)
+            case .greater, .greaterOrEqual: (known.lower, known.isPoint) = (known.lower ?? value, false)
+            case .less, .lessOrEqual: (known.upper, known.isPoint) = (known.upper ?? value, false)
+            case .notEqual: continue
+            }
+            bounds[position] = known
+        }
+        return bounds
+    }
+
+    func hull(with other: SQLiteBounds) -> SQLiteBounds {
+        SQLiteBounds(
+            lower: Self.outer(lower, other.lower) { $0 <= 0 },
+            upper: Self.outer(upper, other.upper) { $0 >= 0 },
+            isPoint: isPoint && other.isPoint
+        )
+    }
+
+    private static func outer(_ first: Value?, _ second: Value?, _ prefersFirst: (Int) -> Bool) -> Value? {
+        guard let first, let second else { return nil }
+        return prefersFirst(first.order(comparedWith: second)) ? first : second
+    }
+}
+
+extension BoundExpression {
+    /// The conditions of which one has to hold.
+    fileprivate var disjuncts: [BoundExpression] {
+        if case .or(let parts) = self { return parts.flatMap(\.disjuncts) }
+        return [self]
+    }
+}
+
+extension SQLiteTable {
+    /// The index that answers the most of some conditions on one record, which all have to hold, and those conditions.
+    func index(for tests: [SQLiteColumnTest]) -> (index: IndexKeys, tests: [SQLiteColumnTest])? {
+        var best: (index: IndexKeys, tests: [SQLiteColumnTest], columns: Int)?
+        for index in indexKeys {
+            var used: [SQLiteColumnTest] = []
+            var columns = 0
+            for position in index.positions {
+                let fitting = tests.filter { $0.position == position }
+                guard !fitting.isEmpty else { break }
+                used += fitting
+                columns += 1
+                guard fitting.contains(where: \.isPoint) else { break }
+            }
+            if columns > best?.columns ?? 0 { best = (index, used, columns) }
+        }
+        return best.map { ($0.index, $0.tests) }
+    }
+}

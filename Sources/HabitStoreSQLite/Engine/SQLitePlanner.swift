@@ -1,0 +1,192 @@
+import Foundation
+import HabitStore
+
+/// Makes plans.
+struct SQLitePlanner {
+    /// Far below the limit that connections are opened with.
+    private static let longestText = 500_000
+    private static let byIdentifier = "t0.\"id\""
+
+    let tables: [SQLiteTable]
+    let textIsCanonical: Bool
+    let connection: SQLiteConnection
+    /// What semi-joins have to be worth.
+    var joinShare = SQLiteProbe.leastShare
+
+    init(_ tables: [SQLiteTable], textIsCanonical: Bool, _ connection: SQLiteConnection) {
+        self.tables = tables
+        self.textIsCanonical = textIsCanonical
+        self.connection = connection
+    }
+
+    func plan(_ query: BoundQuery) throws -> SQLitePlan {
+        guard query.isAnalyzed else { return plan(query, counting: .nothing) }
+        _ = try connection.countingVisits()
+        let plan = plan(query, counting: .rows)
+        guard try !plan.branches.isEmpty && SQLiteAccessPath(plan).isUnion else { return plan }
+        // Rows that one of several ranges leads to, and that a condition beside it passes over, are seen in there only.
+        let detailed = self.plan(query, counting: .branches)
+        return try SQLiteAccessPath(detailed).isUnion ? detailed : plan
+    }
+
+    private enum Counting {
+        case nothing
+        case rows
+        case branches
+    }
+
+    private func plan(_ query: BoundQuery, counting: Counting) -> SQLitePlan {
+        let table = tables[query.entity]
+        let filter = self.filter(query.filter, table, counting)
+        // Where evaluating may fail, the runner looks at all candidates before it puts them in order.
+        var order = query.mayFail ? nil : self.order(query.order, table)
+        if let keys = order, let first = query.order.first, !filter.tests.isEmpty {
+            let probe = SQLiteProbe(connection: connection, share: joinShare)
+            let record = SQLiteExpression.Record(table: table, alias: "t0")
+            // No index gives the order of an expression.
+            if probe.isSmallRange(record, filter.tests, orderedBy: first.position, filter.bindings) {
+                order = "+" + keys
+            }
+        }
+        let isWindowed = query.limit != nil || query.offset > 0
+        let appliesWindow =
+            isWindowed && filter.residual == nil && order != nil && !query.hasOpaqueCondition && !query.mayFail
+        let condition = filter.condition.map { " WHERE \($0)" } ?? ""
+        let selection = selection(query, filter.residual, table)
+        var sql = table.selectAll
+        // The one order that nearly every query has is a constant.
+        if filter.condition != nil || order != Self.byIdentifier || selection != nil {
+            sql = (selection ?? table.selection) + condition + (order.map { " ORDER BY \($0)" } ?? "")
+        }
+        var window: [Int64] = []
+        if appliesWindow {
+            sql += " LIMIT ?\(filter.bindings.count + 1) OFFSET ?\(filter.bindings.count + 2)"
+            window = [query.limit.map { Int64(max(0, $0)) } ?? -1, Int64(query.offset)]
+        }
+        return SQLitePlan(
+            table: table,
+            sql: sql,
+            countSQL: "SELECT COUNT(*) FROM \(table.name) AS t0\(condition)",
+            recheckSQL: (selection ?? table.selection)
+                + " WHERE \(filter.condition.map { "\($0) AND " } ?? "")t0.\"id\" = ?\(filter.bindings.count + 1)",
+            bindings: filter.bindings,
+            window: window,
+            offset: query.offset,
+            limit: query.limit,
+            tests: filter.tests,
+            branches: filter.branches,
+            isWhollyTested: filter.isWhollyTested,
+            countsVisits: counting != .nothing,
+            scansOneTable: !filter.readsElsewhere,
+            connection: connection,
+            residual: filter.residual,
+            orderIsExact: order != nil,
+            windowIsApplied: appliesWindow
+        )
+    }
+
+    // MARK: Conditions
+
+    /// What SQL does of a filter, and what is left.
+    private struct Filter {
+        var condition: String?
+        var bindings: [Value] = []
+        var residual: BoundExpression?
+        var tests: [SQLiteColumnTest] = []
+        var branches: [[SQLiteColumnTest]] = []
+        var isWhollyTested = true
+        var readsElsewhere = false
+    }
+
+    /// The conditions that SQL can narrow by. Those behind one that can fail are not among them: they would pass over
+    /// records whose failure Swift reports; the whole filter is left over then.
+    private func filter(_ filter: BoundExpression, _ table: SQLiteTable, _ counting: Counting) -> Filter {
+        var expression = SQLiteExpression(
+            tables,
+            textIsCanonical: textIsCanonical,
+            root: table,
+            probe: SQLiteProbe(connection: connection, share: joinShare),
+            countsVisits: counting != .nothing,
+            countsBranches: counting == .branches
+        )
+        let visit = expression.visit(.row, "t0")
+        let visits = counting == .nothing ? nil : visit + "1"
+        if filter.isAlwaysTrue { return Filter(condition: visits) }
+        let found = expression.conditions(filter.narrowingConditions.flatMap(\.conjuncts), .narrowing)
+        let conditions = found.compactMap(\.condition)
+        let left = found.flatMap { $0.condition?.isExact ?? false ? [] : $0.parts }
+        let residual = filter.canFail ? filter : (left.isEmpty ? nil : left.count == 1 ? left[0] : .and(left))
+        guard !conditions.isEmpty else { return Filter(condition: visits, residual: residual) }
+        let texts = conditions.map(\.sql)
+        let text =
+            texts.count <= 16
+            ? texts.joined(separator: " AND ")
+            : SQLiteExpression.joined(texts[...], by: " AND ", empty: "1")
+        guard text.utf8.count <= Self.longestText else { return Filter(condition: visits, residual: filter) }
+        return Filter(
+            condition: visit + text,
+            bindings: expression.bindings,
+            residual: residual,
+            tests: conditions.flatMap(\.tests),
+            branches: conditions.first { !$0.branches.isEmpty }?.branches ?? [],
+            isWhollyTested: residual == nil && conditions.allSatisfy { $0.tests.count == 1 && $0.branches.isEmpty },
+            readsElsewhere: expression.readsElsewhere
+        )
+    }
+
+    // MARK: Columns and order
+
+    /// `SELECT` and `FROM` where not all attributes are read; nil where they are.
+    private func selection(_ query: BoundQuery, _ residual: BoundExpression?, _ table: SQLiteTable) -> String? {
+        guard let projection = query.projection, !query.hasOpaqueCondition else { return nil }
+        var wanted = Set(projection)
+        wanted.insert(0)
+        residual?.addRootAttributes(to: &wanted)
+        return table.selection(of: wanted)
+    }
+
+    /// The keys, up to the identifier, which decides; nil when SQLite would order one of them in another way.
+    private func order(_ keys: [BoundQuery.SortKey], _ table: SQLiteTable) -> String? {
+        var terms: [String] = []
+        for key in keys {
+            switch table.description.attributes[key.position].kind {
+            case .strings, .links: return nil
+            case .string: guard textIsCanonical else { return nil }
+            case .bool, .int, .double, .date, .uuid, .data: break
+            }
+            terms.append("t0.\(table.columns[key.position])\(key.ascending ? "" : " DESC")")
+            if key.position == 0 { break }
+        }
+        return terms.joined(separator: ", ")
+    }
+}
+
+extension BoundExpression {
+    /// The attributes of the record asked for that it reads. Variables of its own can have the same number, which makes
+    /// it more than it is.
+    fileprivate func addRootAttributes(to positions: inout Set<Int>) {
+        func add(_ path: BoundPath, _ position: Int? = nil) {
+            guard path.variable == 0, let position = path.hops.first?.attribute ?? position else { return }
+            positions.insert(position)
+        }
+        switch self {
+        case .literal: break
+        case .attribute(let path, let position, _, _): add(path, position)
+        case .exists(let path): add(path)
+        case .not(let inner), .isIn(let inner, _), .length(let inner), .least(let inner), .greatest(let inner):
+            inner.addRootAttributes(to: &positions)
+        case .and(let parts), .or(let parts):
+            for part in parts { part.addRootAttributes(to: &positions) }
+        case .compare(_, let left, let right), .text(_, let left, let right), .coalesce(let left, let right),
+            .caseInsensitiveOrder(let left, let right), .arithmetic(_, let left, let right):
+            left.addRootAttributes(to: &positions)
+            right.addRootAttributes(to: &positions)
+        case .some(let collection, let inner), .every(let collection, let inner), .count(let collection, let inner):
+            // Links are read by the identifier, and are no column.
+            add(collection.path)
+            inner.addRootAttributes(to: &positions)
+        case .conditional(let test, let first, let second):
+            for part in [test, first, second] { part.addRootAttributes(to: &positions) }
+        }
+    }
+}

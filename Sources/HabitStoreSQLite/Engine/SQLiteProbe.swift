@@ -1,0 +1,92 @@
+import HabitStore
+
+/// Counts the entries of index ranges, up to a limit: what tells which of two ways through the data is short.
+struct SQLiteProbe {
+    /// Lists from the other side of a relationship are at most this long.
+    private static let longestList = 256
+    /// They are worth starting from only when they lead to less than one in so many records.
+    static let leastShare = 16
+    /// Ranges are looked through for this many entries, to tell whether they are small.
+    private static let longestRange = 1_024
+    /// Up to this, estimates are counted.
+    static let longestCount = 10_000
+
+    let connection: SQLiteConnection
+    /// ``leastShare``, or in tests another.
+    var share = leastShare
+
+    /// How many records fulfil conditions that an index answers; nil when no index does, or when there are many.
+    ///
+    /// A count that fails is none: the query itself meets the same page, and says what is wrong with it.
+    func rows(
+        of record: SQLiteExpression.Record,
+        _ tests: [SQLiteColumnTest],
+        join: String,
+        _ bindings: [Value]
+    ) -> Int? {
+        guard let found = record.table.index(for: tests.filter { $0.alias == record.alias }) else { return nil }
+        let source = Self.source(record, found.index, join: join, found.tests)
+        guard let count = try? count(source, limit: Self.longestList + 1, bindings) else { return nil }
+        return count <= Self.longestList ? count : nil
+    }
+
+    /// Whether some conditions are of a range of an index that is a small part of it, which SQLite cannot know: without
+    /// that it would rather read the whole table in the order that is asked for.
+    func isSmallRange(
+        _ record: SQLiteExpression.Record,
+        _ tests: [SQLiteColumnTest],
+        orderedBy position: Int,
+        _ bindings: [Value]
+    ) -> Bool {
+        guard let found = record.table.index(for: tests), found.index.positions.first != position,
+            !found.tests.contains(where: \.isPoint)
+        else { return false }
+        let source = Self.source(record, found.index, join: "", found.tests)
+        guard let count = try? count(source, limit: Self.longestRange + 1, bindings) else { return false }
+        return count <= Self.longestRange && isSmallShare(count, of: record.table)
+    }
+
+    /// Whether a number of records is a small part of a table.
+    func isSmallShare(_ count: Int, of table: SQLiteTable) -> Bool {
+        let wanted = count * share
+        return (try? self.count("FROM \(table.name)", limit: wanted, [])).map { $0 >= wanted } ?? false
+    }
+
+    /// How many rows an index range has. Beyond the limit nothing is known of it, and the answer lies halfway to all
+    /// rows.
+    func estimate(_ record: SQLiteExpression.Record, _ tests: [SQLiteColumnTest], _ bindings: [Value]) throws -> Int {
+        guard let found = record.table.index(for: tests) else { return try total(record.table) }
+        let source = Self.source(record, found.index, join: "", found.tests)
+        let counted = try count(source, limit: Self.longestCount + 1, bindings)
+        guard counted > Self.longestCount else { return counted }
+        return try (Self.longestCount + total(record.table)) / 2
+    }
+
+    /// The rows of a table, which SQLite counts by pages.
+    func total(_ table: SQLiteTable) throws -> Int {
+        try connection.withStatement("SELECT COUNT(*) FROM \(table.name)") { statement in
+            try statement.step() ? Int(statement.int64(at: 0)) : 0
+        }
+    }
+
+    private static func source(
+        _ record: SQLiteExpression.Record,
+        _ index: SQLiteTable.IndexKeys,
+        join: String,
+        _ tests: [SQLiteColumnTest]
+    ) -> String {
+        // Named, so that an index that is missing in the file is an error, and not a scan.
+        let choice = index.name.map { " INDEXED BY \($0)" } ?? ""
+        return "FROM \(record.table.name) AS \(record.alias)\(choice)\(join) "
+            + "WHERE \(tests.map(\.sql).joined(separator: " AND "))"
+    }
+
+    private func count(_ source: String, limit: Int, _ bindings: [Value]) throws -> Int {
+        let place = bindings.count + 1
+        return try connection.withStatement("SELECT COUNT(*) FROM (SELECT 1 \(source) LIMIT ?\(place))") { statement in
+            for (index, value) in bindings.enumerated() { try statement.bind(value, at: Int32(index + 1)) }
+            try statement.bind(Int64(limit), at: Int32(place))
+            return try statement.step() ? Int(statement.int64(at: 0)) : 0
+        }
+    }
+}
