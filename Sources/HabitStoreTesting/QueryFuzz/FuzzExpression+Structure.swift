@@ -1,3 +1,5 @@
+import HabitStore
+
 extension FuzzExpression {
     /// The operands.
     var children: [FuzzExpression] {
@@ -62,4 +64,16 @@ extension FuzzExpression {
             }
         }
     }
+
+    /// The same with every constant as filters keep it, text in NFC. What has no such form stays as it is.
+    var normalized: FuzzExpression {
+        switch self {
+        case .constant(let value, let type): return .constant(Self.normalized(value), type)
+        case .operation(.isIn(let values, let isSet), let operands, let type):
+            return .operation(.isIn(values.map(Self.normalized), isSet: isSet), operands.map(\.normalized), type)
+        default: return replacing(children.map(\.normalized))
+        }
+    }
+
+    private static func normalized(_ value: Value) -> Value { (try? value.normalized()) ?? value }
 }

@@ -25,7 +25,9 @@ struct FuzzQuestion<Model: PersistentModel>: FuzzAsking {
         self.query = query
         let schema = oracle.schema
         let maker = FuzzPredicateMaker(schema: schema, erases: true, isGuarded: true)
-        let predicate = try maker.predicate(query.condition, type)
+        // A filter means its constants in NFC; a predicate means them as they are, which Foundation's search tells apart.
+        let isPredicate = query.form == .predicate(isErased: true) || query.form == .predicate(isErased: false)
+        let predicate = try maker.predicate(isPredicate ? query.condition : query.condition.normalized, type)
         let table = try oracle.table(type)
         switch try oracle.answer(query, predicate) {
         case .success(let positions):
@@ -53,7 +55,7 @@ struct FuzzQuestion<Model: PersistentModel>: FuzzAsking {
         case .predicate: descriptor.predicate = try plain.predicate(query.condition, type)
         case .composed:
             var turn = query.condition.size
-            descriptor.filter = try Self.composed(query.condition, plain, &turn)
+            descriptor.filter = try Self.composed(query.condition.normalized, plain, &turn)
         case .filter:
             guard let filter = query.condition.filter(schema) else {
                 throw FuzzTypeMismatch(wanted: "a condition that filters can say", found: "\(query.condition)")
