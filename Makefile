@@ -4,9 +4,14 @@ SWIFT ?= swift
 BUILD_FLAGS ?=
 # Where the product is looked for; `make run FIXTURES=…` verifies another folder of fixtures.
 FIXTURES ?= fixtures
+# `make fuzz SECONDS=600 SEED=7 JOBS=2`
+SECONDS ?= 60
+SEED ?= 1
+JOBS ?= 1
+DATA ?= both
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures bench docs clean
+.PHONY: help setup build run test check format fixtures fuzz bench docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +39,11 @@ format: ## Format the code in place
 
 fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same as before
 	@sh scripts/fixtures.sh "$(SWIFT)"
+
+fuzz: setup ## Put random queries to all stores: SECONDS, SEED, JOBS, DATA (lived-in, specimens, both)
+	$(SWIFT) build -c release --product habitstore-fuzz $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-fuzz" \
+		--seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) --data $(DATA)
 
 bench: setup ## Measure against the same work in C and through GRDB; see Benchmarks/README.md
 	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench
