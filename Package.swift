@@ -72,12 +72,12 @@ let package = Package(
         .testTarget(
             name: "HabitStoreFuzzTests",
             dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting"],
-            swiftSettings: settings
+            swiftSettings: plannerSettings
         ),
         .testTarget(
             name: "HabitStoreSQLiteTests",
             dependencies: ["CSQLite", "HabitStoreSQLite", "HabitStoreTesting"],
-            swiftSettings: plannerSettings
+            swiftSettings: settings
         ),
         .testTarget(
             name: "HabitStoreLMDBTests",

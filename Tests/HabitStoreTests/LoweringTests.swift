@@ -109,6 +109,20 @@ struct LoweringTests {
         }
     }
 
+    /// Random queries found it: a filter that overflowed on a later member was lowered to a test that stops at the first
+    /// member that decides, so that stores answered where Swift fails.
+    @Test func aFilterThatMayFailIsNotMergedIntoATestThatStopsEarly() {
+        let predicates: [Predicate<Habit>] = [
+            #Predicate { $0.entries.filter { ($0.habit?.streak ?? 0) * 3 == 0 }.contains { $0.note == nil } },
+            #Predicate { $0.entries.filter { ($0.habit?.streak ?? 0) * 3 == 0 }.allSatisfy { $0.note == nil } },
+        ]
+        for predicate in predicates { #expect(lowered(predicate) == nil) }
+        let counted = #Predicate<Habit> { $0.entries.filter { ($0.habit?.streak ?? 0) * 3 == 0 }.count == 1 }
+        #expect(lowered(counted) != nil)
+        let harmless = #Predicate<Habit> { $0.entries.filter { $0.note == nil }.contains { $0.value == nil } }
+        #expect(lowered(harmless) == "ANY entries { note == nil AND value == nil }")
+    }
+
     @Test func textsAreComparedWithoutLetterCase() {
         let same = ComparisonResult.orderedSame
         let cases: [(Predicate<Habit>, String)] = [

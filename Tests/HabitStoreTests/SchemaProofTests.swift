@@ -37,7 +37,7 @@ struct SchemaProofTests {
     @Test func indexesAreDeclaredByAttributesOnly() {
         let indexes = [IndexDescription("habitID", "date"), IndexDescription("date")]
         #expect(Entry.entity.indexes == indexes)
-        expectRefusal(Schema([IndexedByLength.self]), naming: "count")
+        expectRefusal(Schema([IndexedByLength.self]), naming: "an index of IndexedByLength")
     }
 
     private func expectRefusal(_ schema: Schema, naming name: String) {

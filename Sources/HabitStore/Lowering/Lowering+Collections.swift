@@ -29,6 +29,7 @@ extension PredicateExpressions.SequenceContainsWhere: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
         if let tests = try lowerElements(sequence, variable.key, test, context) { return .value(.any(tests)) }
         let (path, number, condition, test) = try lowerMembers(sequence, variable.key, test, context)
+        try requireNoFailure(condition)
         return .value(.some(path, variable: number, .all([condition, test])))
     }
 }
@@ -37,6 +38,7 @@ extension PredicateExpressions.SequenceAllSatisfy: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
         if let tests = try lowerElements(sequence, variable.key, test, context) { return .value(.all(tests)) }
         let (path, number, condition, test) = try lowerMembers(sequence, variable.key, test, context)
+        try requireNoFailure(condition)
         let every = condition == .always ? test : .or([.not(condition), test])
         return .value(.every(path, variable: number, every))
     }
@@ -95,6 +97,12 @@ private func lowerElements(
 
 /// Longer lists are looked through by evaluating.
 private let longestUnrolledList = 256
+
+/// `filter` looks at every member before the first is tested, and fails where any of them does; `ANY` and `ALL` stop at
+/// the first that decides.
+private func requireNoFailure(_ condition: FilterExpression) throws {
+    if condition.calculates { throw NotLowerable() }
+}
 
 /// Lowers a collection and a condition on its members, which are known by the number of the nesting depth.
 private func lowerMembers(

@@ -98,6 +98,8 @@ private struct FuzzFilterMaker {
         case .flatMap: return try flatMap(variable, source, body, scope)
         case .filter: throw NoFilter()
         case .some, .every:
+            // `filter` looks at every member before the first is tested, and ANY and ALL stop at the first that decides.
+            if case .binding(.filter, _, _, _, _) = source, source.mayFail { throw NoFilter() }
             let (path, number, conditions) = try members(source, scope)
             let body = try value(body, inner(scope, variable, number))
             if binding == .some { return .some(path, variable: number, .all(conditions + [body])) }
