@@ -23,6 +23,9 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
         .systemLibrary(
@@ -34,7 +37,15 @@ let package = Package(
         .target(name: "HabitStore", swiftSettings: settings),
         .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: plannerSettings),
         .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: plannerSettings),
-        .target(name: "FeatureFlags", swiftSettings: settings),
+        .target(
+            name: "FeatureFlags",
+            dependencies: [
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
         .target(name: "HabitTracking", swiftSettings: settings),
         .target(name: "ShadowVerifier", dependencies: ["HabitStore"], swiftSettings: settings),
         .target(
@@ -64,6 +75,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "HabitStoreFlagFuzz",
+            dependencies: ["FeatureFlags", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HabitStoreTests",
             dependencies: ["HabitStore", "HabitStoreTesting"],
@@ -84,7 +100,11 @@ let package = Package(
             dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting"],
             swiftSettings: plannerSettings
         ),
-        .testTarget(name: "FeatureFlagsTests", dependencies: ["FeatureFlags"], swiftSettings: settings),
+        .testTarget(
+            name: "FeatureFlagsTests",
+            dependencies: ["FeatureFlags", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings
+        ),
         .testTarget(name: "HabitTrackingTests", dependencies: ["HabitTracking"], swiftSettings: settings),
         .testTarget(
             name: "ShadowVerifierTests",

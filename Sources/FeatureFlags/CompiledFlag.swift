@@ -5,6 +5,9 @@ final class CompiledFlag: Sendable {
         /// Disabled, quarantined or without targeting: always the same.
         case fixed(Resolution)
         case targeted(Targeting)
+        /// A kill flag that was read out of a damaged file: it counts where it gives `true`, and else the flag of the
+        /// last good file does.
+        case salvaged(CompiledFlag, otherwise: CompiledFlag?)
     }
 
     struct Targeting: Sendable {
@@ -27,17 +30,41 @@ final class CompiledFlag: Sendable {
         self.behavior = behavior
     }
 
-    func resolve(_ context: EvaluationContext, clock: @escaping @Sendable () -> Int64) -> Resolution {
+    func resolve(
+        _ context: EvaluationContext,
+        clock: @escaping @Sendable () -> Int64,
+        trace: EvaluationTrace? = nil
+    ) -> Resolution {
         switch behavior {
         case .fixed(let resolution):
             return resolution
         case .targeted(let targeting):
-            switch targeting.rule.evaluate(in: EvaluationScope(flagKey: key, context: context, clock: clock)) {
-            case .null: return targeting.fallback
-            case .string(let variant): return targeting.matches[variant] ?? targeting.unknownVariant
-            case .bool(let value): return targeting.matches[value ? "true" : "false"] ?? targeting.unknownVariant
-            case .int, .double, .list, .object: return targeting.unusableResult
+            var evaluation = Evaluation(flagKey: key, context: context, clock: clock, trace: trace)
+            return targeting.resolve(&evaluation)
+        case .salvaged(let salvaged, let otherwise):
+            let resolution = salvaged.resolve(context, clock: clock, trace: trace)
+            if case .bool(true) = resolution.value { return resolution }
+            return otherwise?.resolve(context, clock: clock, trace: trace)
+                ?? .failure(
+                    .parseError,
+                    "the file of the flag is damaged, and the flag can only be used to switch off",
+                    metadata: resolution.flagMetadata
+                )
+        }
+    }
+}
+
+extension CompiledFlag.Targeting {
+    fileprivate func resolve(_ evaluation: inout Evaluation) -> Resolution {
+        do throws(EvaluationFault) {
+            switch try rule.evaluate(&evaluation) {
+            case .null: return fallback
+            case .string(let variant): return matches[variant] ?? unknownVariant
+            case .bool(let value): return matches[value ? "true" : "false"] ?? unknownVariant
+            case .int, .double, .list, .object: return unusableResult
             }
+        } catch {
+            return .failure(.general, error.message, metadata: fallback.flagMetadata)
         }
     }
 }

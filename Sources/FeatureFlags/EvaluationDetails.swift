@@ -6,34 +6,24 @@ public struct EvaluationDetails<Value: Sendable>: Sendable {
     public let flagKey: String
     /// The flag's value, or the caller's default.
     public let value: Value
-    /// The variant's name; nil where the value is the caller's default.
-    public let variant: String?
-    /// Why it is this value.
-    public let reason: Reason
-    /// The kind of the error; set exactly when ``reason`` is ``Reason/error``.
-    public let errorCode: FlagError.Code?
-    /// What is wrong; set together with ``errorCode``.
-    public let errorMessage: String?
-    /// The flag set's metadata with the flag's own laid over it.
-    public let flagMetadata: [String: FlagValue]
+    private let resolution: Resolution
 
-    /// Makes an outcome.
-    public init(
-        flagKey: String,
-        value: Value,
-        variant: String? = nil,
-        reason: Reason,
-        errorCode: FlagError.Code? = nil,
-        errorMessage: String? = nil,
-        flagMetadata: [String: FlagValue] = [:]
-    ) {
+    /// The variant's name; nil where the value is the caller's default.
+    public var variant: String? { resolution.variant }
+    /// Why it is this value.
+    public var reason: Reason { resolution.reason }
+    /// The kind of the error; set exactly when ``reason`` is ``Reason/error``.
+    public var errorCode: FlagError.Code? { resolution.errorCode }
+    /// What is wrong; set together with ``errorCode``.
+    public var errorMessage: String? { resolution.errorMessage }
+    /// The flag set's metadata with the flag's own laid over it.
+    public var flagMetadata: [String: FlagValue] { resolution.flagMetadata }
+
+    /// Makes an outcome out of an untyped one.
+    public init(flagKey: String, value: Value, resolution: Resolution) {
         self.flagKey = flagKey
         self.value = value
-        self.variant = variant
-        self.reason = reason
-        self.errorCode = errorCode
-        self.errorMessage = errorMessage
-        self.flagMetadata = flagMetadata
+        self.resolution = resolution
     }
 }
 

@@ -1,6 +1,8 @@
 /// Turns the JSON of one flag into a ``CompiledFlag``.
 struct FlagCompiler {
     let source: SourceText
+    let configuration: FlagConfiguration
+    let evaluators: SharedEvaluators
     let flagSetMetadata: [String: FlagValue]
     var warnings: FlagWarningList
 
@@ -119,6 +121,9 @@ struct FlagCompiler {
         switch member.value.value {
         case .null:
             return nil
+        case .string("") where values[""] == nil:
+            // As in flagd, whose default variant is empty where the file has none.
+            return nil
         case .string(let name):
             guard let value = values[name] else {
                 throw error("the \"defaultVariant\" \(quoted(name)) is not one of the variants", member.value.range)
@@ -136,7 +141,8 @@ struct FlagCompiler {
         case .null: return nil
         case .object(let members) where members.isEmpty: return nil
         case .object(let members) where members.count == 1:
-            return try RuleCompiler(source: source).compile(member.value)
+            var compiler = RuleCompiler(source: source, configuration: configuration, evaluators: evaluators)
+            return try compiler.compile(member.value).rule
         case .object:
             throw error("the \"targeting\" must hold one operator, and holds more members", member.value.range)
         default:

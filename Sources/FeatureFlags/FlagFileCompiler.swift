@@ -1,15 +1,17 @@
 /// Turns the JSON of a whole flag file into compiled flags.
 struct FlagFileCompiler {
     private let source: SourceText
+    private let configuration: FlagConfiguration
     private(set) var warnings: FlagWarningList
     private(set) var flags: [String: CompiledFlag] = [:]
     private(set) var quarantined: [String: FlagError] = [:]
     private(set) var metadata: [String: FlagValue] = [:]
 
-    private static let knownMembers: Set<String> = ["flags", "metadata", "$schema"]
+    private static let knownMembers: Set<String> = ["flags", "metadata", "$evaluators", "$schema"]
 
-    init(source: SourceText, warnings: FlagWarningList) {
+    init(source: SourceText, configuration: FlagConfiguration, warnings: FlagWarningList) {
         self.source = source
+        self.configuration = configuration
         self.warnings = warnings
     }
 
@@ -29,7 +31,13 @@ struct FlagFileCompiler {
             metadata = MetadataReader.read(member.value, source, &warnings)
         }
         guard let member = root.member("flags") else { throw error("the file has no \"flags\"", root.range) }
-        var compiler = FlagCompiler(source: source, flagSetMetadata: metadata, warnings: warnings)
+        var compiler = FlagCompiler(
+            source: source,
+            configuration: configuration,
+            evaluators: evaluators(of: root),
+            flagSetMetadata: metadata,
+            warnings: warnings
+        )
         switch member.value.value {
         case .object(let members):
             for flag in members { add(flag.key, flag.value, flag.keyRange, &compiler) }
@@ -39,6 +47,22 @@ struct FlagFileCompiler {
             throw error("the \"flags\" must be an object or an array", member.value.range)
         }
         warnings = compiler.warnings
+    }
+
+    private mutating func evaluators(of root: JSONNode) -> SharedEvaluators {
+        var nodes: [String: JSONNode] = [:]
+        if let member = root.member("$evaluators") {
+            if case .object(let members) = member.value.value {
+                for evaluator in members { nodes[evaluator.key] = evaluator.value }
+            } else {
+                warnings.add(
+                    "the \"$evaluators\" must be an object; it is ignored",
+                    source,
+                    at: member.keyRange.lowerBound
+                )
+            }
+        }
+        return SharedEvaluators(source: source, configuration: configuration, nodes: nodes)
     }
 
     private func error(_ message: String, _ range: Range<Int>) -> FlagError {

@@ -8,7 +8,14 @@ struct MurmurHash3: Sendable {
 
     init(seed: UInt32 = 0) { state = seed }
 
-    mutating func combine(_ bytes: some Sequence<UInt8>) {
+    mutating func combine(_ text: String) {
+        var text = text
+        text.withUTF8 { combine($0) }
+    }
+
+    mutating func combine(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { combine($0) } }
+
+    private mutating func combine(_ bytes: UnsafeBufferPointer<UInt8>) {
         for byte in bytes {
             block |= UInt32(byte) << (8 * blockBytes)
             blockBytes += 1

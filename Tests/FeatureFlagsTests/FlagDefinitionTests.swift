@@ -39,14 +39,14 @@ import Testing
             message: #"the operator "==" must be the only member"#
         ),
         Wrong(
-            definition: #"{\#(good), "targeting": {"if": [{"sem_ver": ["1", ">", "2"]}, "a"]}}"#,
+            definition: #"{\#(good), "targeting": {"if": [{"semver": ["1", ">", "2"]}, "a"]}}"#,
             column: 108,
-            message: #"the operator "sem_ver" is not known"#
+            message: #"the operator "semver" is not known"#
         ),
         Wrong(
             definition: #"{\#(good), "targeting": {"if": [{"$ref": "x"}, "a"]}}"#,
-            column: 108,
-            message: #"the operator "$ref" is not known"#
+            column: 116,
+            message: #"there is no evaluator "x" under "$evaluators""#
         ),
     ]
 

@@ -143,7 +143,11 @@ import Testing
               {"if": [{"==": [{"var": "$flagd.timestamp"}, 1002]}, "a", "b"]}}}}
             """
         let clock = TickingClock()
-        let snapshot = try FlagSnapshot(json: Data(json.utf8), source: "clock", clock: { clock.next() })
+        let snapshot = try FlagSnapshot(
+            json: Data(json.utf8),
+            source: "clock",
+            configuration: FlagConfiguration(clock: { clock.next() })
+        )
         #expect((0..<4).map { _ in snapshot.resolve("f").variant } == ["b", "a", "b", "b"])
         #expect(FlagSnapshot.systemClock() > 1_700_000_000)
     }

@@ -3,9 +3,12 @@ import Testing
 
 @testable import FeatureFlags
 
+/// A clock that stands still at 1,700,000,000, and else what is the default.
+let testConfiguration = FlagConfiguration(clock: { 1_700_000_000 })
+
 /// The flags of a JSON text; the clock stands still at 1,700,000,000.
 func makeSnapshot(_ json: String) throws -> FlagSnapshot {
-    try FlagSnapshot(json: Data(json.utf8), source: "test.json", clock: { 1_700_000_000 })
+    try FlagSnapshot(json: Data(json.utf8), source: "test.json", configuration: testConfiguration)
 }
 
 /// A file with one flag `f` of the string variants `a`, `b`, `true` and `false`, default `b`, and the given targeting.
@@ -28,11 +31,8 @@ func evaluate(
     _ context: EvaluationContext = EvaluationContext(),
     flagKey: String = "f"
 ) throws -> FlagValue {
-    let source = try SourceText(bytes: Array(rule.utf8), name: "rule")
-    var warnings = FlagWarningList()
-    let node = try JSONParser.parse(source, warnings: &warnings)
-    let scope = EvaluationScope(flagKey: flagKey, context: context, clock: { 1_700_000_000 })
-    return try RuleCompiler(source: source).compile(node).evaluate(in: scope)
+    try JsonLogicRule(json: Data(rule.utf8), configuration: testConfiguration)
+        .evaluate(flagKey: flagKey, context: context)
 }
 
 /// The error that loading the bytes gives.

@@ -9,6 +9,8 @@ struct JSONParser {
     var index = 0
     var warnings: FlagWarningList
     private var containers: [JSONContainer] = []
+    private var values = 0
+    private var isWholeDocument = true
 
     private init(_ source: SourceText, _ warnings: FlagWarningList) {
         self.source = source
@@ -24,6 +26,19 @@ struct JSONParser {
         return node
     }
 
+    /// The value that begins at a byte, whatever follows it, and how many bytes were read; nil where it is not whole.
+    /// For damaged files.
+    static func value(at start: Int, in source: SourceText) -> (node: JSONNode?, readBytes: Int) {
+        var parser = JSONParser(source, FlagWarningList())
+        parser.index = start
+        parser.isWholeDocument = false
+        do throws(FlagError) {
+            return (try parser.parseDocument(), parser.index - start)
+        } catch {
+            return (nil, parser.index - start)
+        }
+    }
+
     func error(_ message: String, at offset: Int) -> FlagError {
         FlagError(.parseError, message, at: source.location(at: offset))
     }
@@ -34,7 +49,7 @@ struct JSONParser {
             // The value may be the last one of its container, that container the last one of its own, and so on.
             while true {
                 if containers.isEmpty {
-                    try requireEnd()
+                    if isWholeDocument { try requireEnd() }
                     return node
                 }
                 guard let closed = try append(node) else { break }
@@ -47,6 +62,10 @@ struct JSONParser {
     private mutating func beginValue() throws(FlagError) -> JSONNode? {
         guard let byte = nextByte() else { throw endOfFile("a value") }
         let start = index
+        values += 1
+        guard values <= FlagLimits.jsonValues else {
+            throw error("the file has more than \(FlagLimits.jsonValues) values", at: start)
+        }
         switch byte {
         case UInt8(ascii: "{"): return try open(.object, start: start)
         case UInt8(ascii: "["): return try open(.array, start: start)

@@ -64,6 +64,39 @@ struct SourceText: Sendable {
         return FlagError.Location(file: name, line: current.line, column: current.column)
     }
 
+    /// The offset of the character at a line and a column; one behind the end of the text is the end.
+    func offset(line: Int, column: Int) -> Int {
+        var low = 0
+        var high = checkpoints.count
+        while low + 1 < high {
+            let middle = (low + high) / 2
+            let checkpoint = checkpoints[middle]
+            if (checkpoint.line, checkpoint.column) <= (line, column) { low = middle } else { high = middle }
+        }
+        var current = checkpoints[low]
+        var offset = low * Self.checkpointSpacing
+        // A checkpoint may lie within a character, behind the byte that counted it.
+        while offset < bytes.count, bytes[offset] & 0xC0 == 0x80 { offset += 1 }
+        while offset < bytes.count, (current.line, current.column) < (line, column) {
+            current.advance(over: bytes[offset])
+            offset += 1
+            while offset < bytes.count, bytes[offset] & 0xC0 == 0x80 { offset += 1 }
+        }
+        return offset
+    }
+
+    /// A text that may be damaged: each byte that is no UTF-8 becomes a control character, which no string may hold,
+    /// so that what it stood in is not taken for whole.
+    init?(damaged bytes: [UInt8], name: String) {
+        var bytes = bytes
+        var start = 0
+        while let offset = UTF8Validation.firstInvalidOffset(in: bytes, from: start) {
+            bytes[offset] = 0x01
+            start = offset
+        }
+        do throws(FlagError) { try self.init(bytes: bytes, name: name) } catch { return nil }
+    }
+
     private static func refuseOtherEncodings(_ bytes: [UInt8], _ name: String) throws(FlagError) {
         guard bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) else { return }
         throw FlagError(

@@ -2,8 +2,8 @@
 /// above U+10FFFF.
 enum UTF8Validation {
     /// The offset of the first byte that does not belong to a well-formed sequence, or nil where all do.
-    static func firstInvalidOffset(in bytes: [UInt8]) -> Int? {
-        var index = 0
+    static func firstInvalidOffset(in bytes: [UInt8], from start: Int = 0) -> Int? {
+        var index = start
         while index < bytes.count {
             let first = bytes[index]
             if first < 0x80 {

@@ -1,12 +1,20 @@
-/// `{"==": [left, right]}`: JavaScript's loose equality.
+/// `{"==": [left, right]}`: JavaScript's loose equality. A missing side is equal to null.
 struct EqualOperator: RuleOperator {
     static let names = ["=="]
 
-    private let arguments: [Rule]
+    private let left: Rule
+    private let right: Rule
 
-    init(_ arguments: [Rule]) { self.arguments = arguments }
+    init(_ call: RuleCall) {
+        left = call.arguments.first ?? .literal(.null)
+        right = call.arguments.count > 1 ? call.arguments[1] : .literal(.null)
+    }
 
-    func evaluate(in scope: EvaluationScope) -> FlagValue {
-        .bool(arguments.value(at: 0, in: scope).isLooselyEqual(to: arguments.value(at: 1, in: scope)))
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        let left = try left.evaluate(&evaluation)
+        let right = try right.evaluate(&evaluation)
+        try evaluation.spend(onReading: left)
+        try evaluation.spend(onReading: right)
+        return .bool(left.isLooselyEqual(to: right))
     }
 }

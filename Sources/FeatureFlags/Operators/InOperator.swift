@@ -28,20 +28,20 @@ struct InOperator: RuleOperator {
         }
     }
 
-    init(_ arguments: [Rule]) {
-        needle = arguments.first ?? .literal(.null)
-        let second = arguments.count > 1 ? arguments[1] : .literal(.null)
+    init(_ call: RuleCall) {
+        needle = call.arguments.first ?? .literal(.null)
+        let second = call.arguments.count > 1 ? call.arguments[1] : .literal(.null)
         haystack = Self.texts(in: second).map { .texts($0) } ?? .rule(second)
     }
 
-    func evaluate(in scope: EvaluationScope) -> FlagValue {
-        let needle = needle.evaluate(in: scope)
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        let needle = try needle.evaluate(&evaluation)
         switch haystack {
         case .texts(let texts):
             guard case .string(let text) = needle else { return false }
             return .bool(texts.contains(ByteText(text: text)))
         case .rule(let rule):
-            return .bool(Self.contains(needle, in: rule.evaluate(in: scope)))
+            return .bool(try Self.contains(needle, in: rule.evaluate(&evaluation), &evaluation))
         }
     }
 
@@ -55,22 +55,41 @@ struct InOperator: RuleOperator {
         return texts
     }
 
-    private static func contains(_ needle: FlagValue, in haystack: FlagValue) -> Bool {
+    private static func contains(
+        _ needle: FlagValue,
+        in haystack: FlagValue,
+        _ evaluation: inout Evaluation
+    ) throws(EvaluationFault) -> Bool {
         switch haystack {
         case .list(let elements):
+            try evaluation.spend(elements.count)
             return elements.contains { $0.isStrictlyEqual(to: needle) }
         case .string(let text):
             // JavaScript finds nothing in the empty text, and turns what it looks for into a text.
             guard !text.isEmpty else { return false }
-            return contains(Array(needle.javaScriptText.utf8), in: Array(text.utf8))
-        default:
+            try evaluation.spend(onReading: needle)
+            let part = needle.javaScriptText
+            // The search may compare the part at every byte.
+            try evaluation.spend(text.utf8.count / 64 * (1 + part.utf8.count / 64))
+            return contains(part, in: text)
+        case .null, .bool, .int, .double, .object:
             return false
         }
     }
 
-    /// Whether `bytes` has `part` in it. UTF-8 makes a match of bytes a match of whole scalars.
-    private static func contains(_ part: [UInt8], in bytes: [UInt8]) -> Bool {
-        guard part.count <= bytes.count else { return false }
-        return (0...(bytes.count - part.count)).contains { bytes[$0...].starts(with: part) }
+    /// Whether the text has the bytes of `part` in it. UTF-8 makes a match of bytes a match of whole scalars.
+    private static func contains(_ part: String, in text: String) -> Bool {
+        var part = part
+        var text = text
+        return text.withUTF8 { bytes in
+            part.withUTF8 { part in
+                guard let first = part.first else { return true }
+                guard part.count <= bytes.count else { return false }
+                for start in 0...(bytes.count - part.count) where bytes[start] == first {
+                    if bytes[start...].starts(with: part) { return true }
+                }
+                return false
+            }
+        }
     }
 }

@@ -2,11 +2,11 @@
 struct NotOperator: RuleOperator {
     static let names = ["!"]
 
-    private let arguments: [Rule]
+    private let argument: Rule
 
-    init(_ arguments: [Rule]) { self.arguments = arguments }
+    init(_ call: RuleCall) { argument = call.arguments.first ?? .literal(.null) }
 
-    func evaluate(in scope: EvaluationScope) -> FlagValue {
-        .bool(!arguments.value(at: 0, in: scope).isTruthy)
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        .bool(!(try argument.evaluate(&evaluation).isTruthy))
     }
 }

@@ -4,12 +4,12 @@ struct OrOperator: RuleOperator {
 
     private let arguments: [Rule]
 
-    init(_ arguments: [Rule]) { self.arguments = arguments }
+    init(_ call: RuleCall) { arguments = call.arguments }
 
-    func evaluate(in scope: EvaluationScope) -> FlagValue {
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
         var value = FlagValue.null
         for argument in arguments {
-            value = argument.evaluate(in: scope)
+            value = try argument.evaluate(&evaluation)
             if value.isTruthy { break }
         }
         return value

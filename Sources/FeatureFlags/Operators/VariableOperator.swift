@@ -12,21 +12,26 @@ struct VariableOperator: RuleOperator {
     private let path: Path
     private let defaultRule: Rule
 
-    init(_ arguments: [Rule]) {
-        switch arguments.first {
+    init(_ call: RuleCall) {
+        switch call.arguments.first {
         case .none: path = .fixed(VariablePath(""))
         case .literal(let value): path = .fixed(VariablePath(value))
         case .some(let rule): path = .computed(rule)
         }
-        defaultRule = arguments.count > 1 ? arguments[1] : .literal(.null)
+        defaultRule = call.arguments.count > 1 ? call.arguments[1] : .literal(.null)
     }
 
-    func evaluate(in scope: EvaluationScope) -> FlagValue {
-        let found =
-            switch path {
-            case .fixed(let path): scope.value(at: path)
-            case .computed(let rule): scope.value(at: VariablePath(rule.evaluate(in: scope)))
-            }
-        return found ?? defaultRule.evaluate(in: scope)
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        let found: FlagValue?
+        switch path {
+        case .fixed(let path):
+            found = try evaluation.value(at: path)
+        case .computed(let rule):
+            let value = try rule.evaluate(&evaluation)
+            try evaluation.spend(onReading: value)
+            found = try evaluation.value(at: VariablePath(value))
+        }
+        if let found { return found }
+        return try defaultRule.evaluate(&evaluation)
     }
 }

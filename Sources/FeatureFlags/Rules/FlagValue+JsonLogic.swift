@@ -1,4 +1,4 @@
-/// Truth and equality as jsonlogic.com defines them: JavaScript's, but an empty array is false.
+/// Truth, equality, order and conversions as jsonlogic.com defines them: JavaScript's, but an empty array is false.
 extension FlagValue {
     /// False are null, false, 0, NaN, the empty text and the empty list. `"0"` and `{}` are true.
     var isTruthy: Bool {
@@ -6,7 +6,7 @@ extension FlagValue {
         case .null: false
         case .bool(let value): value
         case .int(let value): value != 0
-        case .double(let value): !JavaScriptNumber.double(value).isZeroOrNaN
+        case .double(let value): value != 0 && !value.isNaN
         case .string(let value): !value.isEmpty
         case .list(let elements): !elements.isEmpty
         case .object: true
@@ -42,6 +42,17 @@ extension FlagValue {
         }
     }
 
+    /// JavaScript's `<`, or its `<=`. Texts are compared with texts by their UTF-16 code units; anything else is
+    /// turned into a number, and NaN is neither less nor greater than anything.
+    func isLess(than other: FlagValue, orEqual: Bool) -> Bool {
+        if case .int(let left) = self, case .int(let right) = other { return orEqual ? left <= right : left < right }
+        if let left = primitiveText, let right = other.primitiveText {
+            return orEqual ? !right.precedesInUTF16(left) : left.precedesInUTF16(right)
+        }
+        guard let left = convertedNumber, let right = other.convertedNumber else { return false }
+        return orEqual ? left <= right : left < right
+    }
+
     /// JavaScript's `String(value)`.
     var javaScriptText: String {
         switch self {
@@ -50,9 +61,15 @@ extension FlagValue {
         case .int(let value): String(value)
         case .double(let value): JavaScriptNumber.double(value).text
         case .string(let value): value
-        case .list(let elements): elements.map { $0 == .null ? "" : $0.javaScriptText }.joined(separator: ",")
+        case .list(let elements): elements.map(\.joinedText).joined(separator: ",")
         case .object: "[object Object]"
         }
+    }
+
+    /// What `Array.prototype.join` makes of an element: null is nothing.
+    var joinedText: String {
+        if case .null = self { return "" }
+        return javaScriptText
     }
 
     /// The number, or nil for a value of another type.
@@ -65,13 +82,35 @@ extension FlagValue {
     }
 
     /// JavaScript's `Number(value)`; nil is NaN.
-    private var convertedNumber: JavaScriptNumber? {
+    var convertedNumber: JavaScriptNumber? {
         switch self {
         case .null: .int(0)
         case .bool(let value): .int(value ? 1 : 0)
-        case .int, .double: number
+        case .int(let value): .int(value)
+        case .double(let value): value.isNaN ? nil : .double(value)
         case .string(let text): JavaScriptNumber(parsing: text)
-        case .list, .object: JavaScriptNumber(parsing: javaScriptText)
+        case .list: JavaScriptNumber(parsing: javaScriptText)
+        case .object: nil
+        }
+    }
+
+    /// JavaScript's `parseFloat(value)`; nil is NaN. It takes the beginning of a text, and nothing of null or true.
+    var parsedNumber: JavaScriptNumber? {
+        switch self {
+        case .int(let value): .int(value)
+        case .double(let value): value.isNaN ? nil : .double(value == 0 ? 0 : value)
+        case .string(let text): JavaScriptNumber(parsingPrefixOf: text)
+        case .list: JavaScriptNumber(parsingPrefixOf: javaScriptText)
+        case .null, .bool, .object: nil
+        }
+    }
+
+    /// The text of a value that JavaScript compares as a text: its `ToPrimitive` is one.
+    private var primitiveText: String? {
+        switch self {
+        case .string(let text): text
+        case .list, .object: javaScriptText
+        case .null, .bool, .int, .double: nil
         }
     }
 }
@@ -79,5 +118,23 @@ extension FlagValue {
 extension String {
     /// Whether the UTF-8 bytes are the same. Swift's `==` also takes different Unicode forms of a text for equal, and
     /// flagd does not.
-    func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    func hasSameBytes(as other: String) -> Bool {
+        // Texts of the same bytes are always equal, and for most pairs this is the quickest way to say no.
+        self == other && utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+
+    /// Whether the UTF-16 code units come before those of the other text. UTF-8 has the same order, but for the
+    /// characters above U+FFFF, whose surrogates come before U+E000.
+    fileprivate func precedesInUTF16(_ other: String) -> Bool {
+        var left = utf8.makeIterator()
+        var right = other.utf8.makeIterator()
+        while true {
+            guard let second = right.next() else { return false }
+            guard let first = left.next() else { return true }
+            if first == second { continue }
+            let isSurrogate = (first >= 0xF0, second >= 0xF0)
+            if isSurrogate.0 != isSurrogate.1, min(first, second) >= 0xEE { return isSurrogate.0 }
+            return first < second
+        }
+    }
 }

@@ -2,14 +2,36 @@
 enum OperatorTable {
     private static let operators: [any RuleOperator.Type] = [
         VariableOperator.self,
+        MissingOperator.self,
+        MissingSomeOperator.self,
         IfOperator.self,
         AndOperator.self,
         OrOperator.self,
         NotOperator.self,
+        DoubleNotOperator.self,
         EqualOperator.self,
         NotEqualOperator.self,
+        StrictEqualOperator.self,
+        StrictNotEqualOperator.self,
+        GreaterOperator.self,
+        LessOperator.self,
+        ExtremumOperator.self,
+        AddOperator.self,
+        SubtractOperator.self,
+        MultiplyOperator.self,
+        DivideOperator.self,
+        MapOperator.self,
+        FilterOperator.self,
+        ReduceOperator.self,
+        QuantifierOperator.self,
+        MergeOperator.self,
         InOperator.self,
+        ConcatenateOperator.self,
+        SubstringOperator.self,
+        LogOperator.self,
         FractionalOperator.self,
+        SemanticVersionOperator.self,
+        AffixOperator.self,
     ]
 
     private static let byName: [String: any RuleOperator.Type] = {
@@ -21,7 +43,4 @@ enum OperatorTable {
     }()
 
     static func type(named name: String) -> (any RuleOperator.Type)? { byName[name] }
-
-    /// All names, sorted, for messages.
-    static var names: [String] { byName.keys.sorted() }
 }

@@ -5,7 +5,7 @@ enum Rule: Sendable {
     /// A list with at least one element that has to be computed.
     case list([Rule])
     /// An operator with its arguments.
-    case operation(any RuleOperator)
+    case operation(RuleOperation)
 
     /// A list of rules; a list of literals is a literal.
     static func listing(_ rules: [Rule]) -> Rule {
@@ -17,11 +17,30 @@ enum Rule: Sendable {
         return .literal(.list(values))
     }
 
-    func evaluate(in scope: EvaluationScope) -> FlagValue {
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
         switch self {
-        case .literal(let value): value
-        case .list(let rules): .list(rules.map { $0.evaluate(in: scope) })
-        case .operation(let operation): operation.evaluate(in: scope)
+        case .literal(let value):
+            return value
+        case .list(let rules):
+            try evaluation.spend(rules.count)
+            return .list(try rules.values(&evaluation))
+        case .operation(let operation):
+            return try operation.evaluate(&evaluation)
         }
+    }
+}
+
+extension [Rule] {
+    /// The value of the argument at `index`; JsonLogic reads one that is missing as null, where it is not told apart.
+    func value(at index: Int, _ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        index < count ? try self[index].evaluate(&evaluation) : .null
+    }
+
+    /// The values of all.
+    func values(_ evaluation: inout Evaluation) throws(EvaluationFault) -> [FlagValue] {
+        var values: [FlagValue] = []
+        values.reserveCapacity(count)
+        for rule in self { values.append(try rule.evaluate(&evaluation)) }
+        return values
     }
 }

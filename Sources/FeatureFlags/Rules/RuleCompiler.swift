@@ -1,52 +1,141 @@
 /// Turns a rule's JSON into a ``Rule``, once, when the file is loaded.
 struct RuleCompiler {
-    let source: SourceText
+    /// A compiled rule and what it takes up of the limits.
+    struct Result {
+        let rule: Rule
+        /// How deep it is.
+        let depth: Int
+        /// How many operators and computed lists it holds.
+        let size: Int
+    }
 
-    func compile(_ node: JSONNode, depth: Int = 1) throws(FlagError) -> Rule {
-        guard depth <= FlagLimits.ruleDepth else {
-            throw FlagError(
-                .parseError,
-                "rules stand more than \(FlagLimits.ruleDepth) deep here; take the rule apart",
-                at: source.location(at: node.range.lowerBound)
-            )
-        }
+    private let source: SourceText
+    private let configuration: FlagConfiguration
+    private let evaluators: SharedEvaluators
+    /// The evaluator that is compiled; nil for a flag's own rule.
+    private let evaluator: String?
+    private var size = 0
+    private var deepest = 0
+
+    init(
+        source: SourceText,
+        configuration: FlagConfiguration,
+        evaluators: SharedEvaluators,
+        evaluator: String? = nil
+    ) {
+        self.source = source
+        self.configuration = configuration
+        self.evaluators = evaluators
+        self.evaluator = evaluator
+    }
+
+    mutating func compile(_ node: JSONNode) throws(FlagError) -> Result {
+        let rule = try compile(node, depth: 1)
+        return Result(rule: rule, depth: deepest, size: size)
+    }
+
+    private mutating func compile(_ node: JSONNode, depth: Int) throws(FlagError) -> Rule {
+        try descend(to: depth, node)
         switch node.value {
-        case .array(let elements): return Rule.listing(try compile(elements, depth: depth + 1))
-        case .object(let members): return try compile(members, of: node, depth: depth)
-        default: return .literal(node.flagValue)
+        case .array(let elements):
+            let rule = Rule.listing(try compile(elements, depth: depth + 1))
+            if case .list = rule { try grow(by: 1, node) }
+            return rule
+        case .object(let members):
+            return try compile(members, of: node, depth: depth)
+        case .null, .bool, .int, .double, .string:
+            return .literal(node.flagValue)
         }
     }
 
     /// An object of one member is an operation. Any other object is data, unless it was meant to be an operation.
-    private func compile(_ members: [JSONMember], of node: JSONNode, depth: Int) throws(FlagError) -> Rule {
+    private mutating func compile(
+        _ members: [JSONMember],
+        of node: JSONNode,
+        depth: Int
+    ) throws(FlagError) -> Rule {
         guard members.count == 1, let member = members.first else {
-            if let name = members.first(where: { OperatorTable.type(named: $0.key) != nil })?.key {
-                throw FlagError(
-                    .parseError,
-                    "the operator \(quoted(name)) must be the only member of its object",
-                    at: source.location(at: node.range.lowerBound)
-                )
+            if let name = members.first(where: { OperatorTable.type(named: $0.key) != nil || $0.key == "$ref" })?.key {
+                throw error("the operator \(quoted(name)) must be the only member of its object", node.range)
             }
             return .literal(node.flagValue)
         }
+        if member.key == "$ref" { return try evaluator(member, depth: depth).rule }
         guard let type = OperatorTable.type(named: member.key) else {
-            throw FlagError(
-                .parseError,
-                "the operator \(quoted(member.key)) is not known; there are "
-                    + OperatorTable.names.joined(separator: " "),
-                at: source.location(at: member.keyRange.lowerBound)
-            )
+            throw error("the operator \(quoted(member.key)) is not known; check how it is spelled", member.keyRange)
         }
-        if case .array(let elements) = member.value.value {
-            return .operation(type.init(try compile(elements, depth: depth + 1)))
-        }
-        return .operation(type.init([try compile(member.value, depth: depth + 1)]))
+        try grow(by: 1, node)
+        let call = RuleCall(
+            name: member.key,
+            arguments: try arguments(member.value, depth: depth + 1),
+            fractional: configuration.fractional
+        )
+        return .operation(RuleOperation(member.key, type.init(call), at: location(member.keyRange)))
     }
 
-    private func compile(_ nodes: [JSONNode], depth: Int) throws(FlagError) -> [Rule] {
+    /// The arguments of an operator: a list's elements, or a single value without brackets. An evaluator that is
+    /// spliced in here may be either.
+    private mutating func arguments(_ node: JSONNode, depth: Int) throws(FlagError) -> [Rule] {
+        switch node.value {
+        case .array(let elements):
+            return try compile(elements, depth: depth)
+        case .object(let members):
+            if members.count == 1, let member = members.first, member.key == "$ref" {
+                let shared = try evaluator(member, depth: depth)
+                return shared.arguments ?? [shared.rule]
+            }
+            return [try compile(node, depth: depth)]
+        case .null, .bool, .int, .double, .string:
+            return [try compile(node, depth: depth)]
+        }
+    }
+
+    private mutating func compile(_ nodes: [JSONNode], depth: Int) throws(FlagError) -> [Rule] {
         var rules: [Rule] = []
         rules.reserveCapacity(nodes.count)
         for node in nodes { rules.append(try compile(node, depth: depth)) }
         return rules
+    }
+
+    /// What stands under `$evaluators` by the name that a `$ref` gives.
+    private mutating func evaluator(
+        _ reference: JSONMember,
+        depth: Int
+    ) throws(FlagError) -> SharedEvaluators.Evaluator {
+        guard case .string(let name) = reference.value.value else {
+            throw error("a \"$ref\" must be the name of one of the \"$evaluators\"", reference.value.range)
+        }
+        if let evaluator {
+            throw error(
+                "the evaluator \(quoted(evaluator)) refers to \(quoted(name)); evaluators cannot refer to each other",
+                reference.keyRange
+            )
+        }
+        guard let shared = try evaluators.evaluator(named: name) else {
+            throw error("there is no evaluator \(quoted(name)) under \"$evaluators\"", reference.value.range)
+        }
+        try grow(by: shared.size, reference.value)
+        try descend(to: depth + shared.depth - 1, reference.value)
+        return shared
+    }
+
+    private mutating func descend(to depth: Int, _ node: JSONNode) throws(FlagError) {
+        deepest = max(deepest, depth)
+        guard depth <= FlagLimits.ruleDepth else {
+            throw error("rules stand more than \(FlagLimits.ruleDepth) deep here; take the rule apart", node.range)
+        }
+    }
+
+    private mutating func grow(by count: Int, _ node: JSONNode) throws(FlagError) {
+        size += count
+        guard size <= FlagLimits.ruleSize else {
+            throw error("a rule has more than \(FlagLimits.ruleSize) operators; take it apart", node.range)
+        }
+    }
+
+    private func location(_ range: Range<Int>) -> FlagError.Location { source.location(at: range.lowerBound) }
+
+    private func error(_ message: String, _ range: Range<Int>) -> FlagError {
+        FlagError(.parseError, message, at: location(range))
     }
 }

@@ -5,17 +5,19 @@ protocol RuleOperator: Sendable {
     /// The names by which rules call it.
     static var names: [String] { get }
 
-    /// Takes the arguments as they stand in the rule. A single argument without brackets is a list of one.
-    init(_ arguments: [Rule])
+    /// Takes the call as it stands in the rule. A single argument without brackets is a list of one.
+    init(_ call: RuleCall)
 
-    /// Evaluates the arguments that it needs, and then itself. Bad input gives null or false, as the operator's
-    /// definition says: a rule never fails.
-    func evaluate(in scope: EvaluationScope) -> FlagValue
+    /// Evaluates the arguments that it needs, and then itself. Bad input gives null, false or NaN, as the operator's
+    /// definition says; the only way to fail is to exceed the limits of an evaluation.
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue
 }
 
-extension [Rule] {
-    /// The value of the argument at `index`; JsonLogic reads one that is missing as null.
-    func value(at index: Int, in scope: EvaluationScope) -> FlagValue {
-        index < count ? self[index].evaluate(in: scope) : .null
-    }
+/// One use of an operator in a rule.
+struct RuleCall {
+    /// The name, which tells apart the operators that share a type.
+    let name: String
+    let arguments: [Rule]
+    /// How percentages are computed where the rule asks for them.
+    let fractional: FractionalGeneration
 }

@@ -1,5 +1,6 @@
 /// The path of a `var`, taken apart once: `app.version` is the member `version` of the attribute `app`.
 struct VariablePath: Sendable {
+    /// What the first name of the path means in an evaluation context.
     enum Root: Sendable {
         /// All of the context: the empty path.
         case everything
@@ -11,51 +12,50 @@ struct VariablePath: Sendable {
         case attribute(String)
     }
 
+    /// A name between the dots, which is also an index where it stands below a list.
+    struct Component: Sendable {
+        let name: String
+        let index: Int?
+
+        init(_ name: Substring) {
+            self.name = String(name)
+            if let index = Int(name), String(index) == name { self.index = index } else { self.index = nil }
+        }
+    }
+
     let root: Root
-    /// The names below the root.
-    private let components: [String]
+    /// All names of the path, from the first on; empty for the empty path.
+    let components: [Component]
 
     init(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        let below = Array(parts.dropFirst())
-        switch (parts.first, below) {
-        case _ where text.isEmpty:
-            root = .everything
-            components = []
-        case ("$flagd", ["flagKey"]):
-            root = .flagKey
-            components = []
-        case ("$flagd", ["timestamp"]):
-            root = .timestamp
-            components = []
-        case ("$flagd", _):
-            root = .flagd
-            components = below
-        case ("targetingKey", _):
-            root = .targetingKey
-            components = below
-        case (let first, _):
-            root = .attribute(first ?? "")
-            components = below
+        components =
+            text.isEmpty ? [] : text.split(separator: ".", omittingEmptySubsequences: false).map(Component.init)
+        switch (components.first?.name, components.dropFirst().map(\.name)) {
+        case (nil, _): root = .everything
+        case ("$flagd", ["flagKey"]): root = .flagKey
+        case ("$flagd", ["timestamp"]): root = .timestamp
+        case ("$flagd", _): root = .flagd
+        case ("targetingKey", _): root = .targetingKey
+        case (let first?, _): root = .attribute(first)
         }
     }
 
     /// The path of a `var` whose argument was computed. JsonLogic takes null for the empty path, and turns anything
     /// else into a text.
     init(_ argument: FlagValue) {
-        self.init(argument == .null ? "" : argument.javaScriptText)
+        if case .null = argument { self.init("") } else { self.init(argument.javaScriptText) }
     }
 
-    func descend(into value: FlagValue) -> FlagValue? {
+    /// What the names from `first` on lead to.
+    func descend(into value: FlagValue, from first: Int) -> FlagValue? {
         var current = value
-        for component in components {
+        for component in components.dropFirst(first) {
             switch current {
             case .object(let members):
-                guard let member = members[component] else { return nil }
+                guard let member = members[component.name] else { return nil }
                 current = member
             case .list(let elements):
-                guard let index = Int(component), String(index) == component, elements.indices.contains(index)
-                else { return nil }
+                guard let index = component.index, elements.indices.contains(index) else { return nil }
                 current = elements[index]
             default:
                 return nil

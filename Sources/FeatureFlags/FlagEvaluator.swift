@@ -1,0 +1,79 @@
+/// Something that evaluates flags: a snapshot, or a provider whose flags follow their files.
+///
+/// The requirements and results are OpenFeature's, so that a provider of an OpenFeature SDK needs no more than to hand
+/// its calls on.
+public protocol FlagEvaluator: Sendable {
+    /// Evaluates a flag whatever the type of its value is.
+    func resolve(_ key: String, context: EvaluationContext) -> Resolution
+}
+
+extension FlagEvaluator {
+    /// Evaluates a flag for nobody in particular.
+    public func resolve(_ key: String) -> Resolution { resolve(key, context: EvaluationContext()) }
+
+    /// Evaluates a flag of boolean variants.
+    public func boolean(
+        _ key: String,
+        default defaultValue: Bool,
+        context: EvaluationContext = EvaluationContext()
+    ) -> EvaluationDetails<Bool> {
+        EvaluationDetails(key, defaultValue, resolve(key, context: context), "boolean") { $0.boolValue }
+    }
+
+    /// Evaluates a flag of string variants.
+    public func string(
+        _ key: String,
+        default defaultValue: String,
+        context: EvaluationContext = EvaluationContext()
+    ) -> EvaluationDetails<String> {
+        EvaluationDetails(key, defaultValue, resolve(key, context: context), "string") { $0.stringValue }
+    }
+
+    /// Evaluates a flag of number variants. A variant that is no whole number, or a floating-point number outside
+    /// ±(2^53 - 1), is a `TYPE_MISMATCH`: nothing is rounded.
+    public func int(
+        _ key: String,
+        default defaultValue: Int64,
+        context: EvaluationContext = EvaluationContext()
+    ) -> EvaluationDetails<Int64> {
+        EvaluationDetails(key, defaultValue, resolve(key, context: context), "whole number") { $0.intValue }
+    }
+
+    /// Evaluates a flag of number variants. An integer outside ±(2^53 - 1) is a `TYPE_MISMATCH`: nothing is rounded.
+    public func double(
+        _ key: String,
+        default defaultValue: Double,
+        context: EvaluationContext = EvaluationContext()
+    ) -> EvaluationDetails<Double> {
+        EvaluationDetails(key, defaultValue, resolve(key, context: context), "floating-point number") { $0.doubleValue }
+    }
+
+    /// Evaluates a flag of object variants.
+    public func object(
+        _ key: String,
+        default defaultValue: [String: FlagValue],
+        context: EvaluationContext = EvaluationContext()
+    ) -> EvaluationDetails<[String: FlagValue]> {
+        EvaluationDetails(key, defaultValue, resolve(key, context: context), "object") { $0.objectValue }
+    }
+}
+
+extension EvaluationDetails {
+    fileprivate init(
+        _ key: String,
+        _ defaultValue: Value,
+        _ resolution: Resolution,
+        _ typeName: String,
+        _ convert: (FlagValue) -> Value?
+    ) {
+        guard let untyped = resolution.value else {
+            self.init(flagKey: key, value: defaultValue, resolution: resolution)
+            return
+        }
+        if let value = convert(untyped) {
+            self.init(flagKey: key, value: value, resolution: resolution)
+        } else {
+            self.init(flagKey: key, value: defaultValue, resolution: resolution.mismatch(typeName))
+        }
+    }
+}

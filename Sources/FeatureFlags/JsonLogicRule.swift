@@ -1,0 +1,51 @@
+import Foundation
+
+/// A rule of JsonLogic on its own, without a flag around it: compiled once, evaluated against any data.
+///
+/// It is what a flag's `targeting` is made of, with all operators of jsonlogic.com and flagd's. What is not defined
+/// there is as in json-logic-js, but for this: numbers that are written as integers are exact.
+public struct JsonLogicRule: Sendable {
+    private let rule: Rule
+    private let clock: @Sendable () -> Int64
+
+    /// Compiles a rule.
+    ///
+    /// - Parameters:
+    ///   - json: The rule, in UTF-8.
+    ///   - configuration: How it is evaluated.
+    /// - Throws: A ``FlagError`` with line and column for what is no JSON, an operator that is not known, and a rule
+    ///   beyond the limits.
+    public init(json: Data, configuration: FlagConfiguration = FlagConfiguration()) throws(FlagError) {
+        let source = try SourceText(bytes: Array(json), name: "rule")
+        var warnings = FlagWarningList()
+        let node = try JSONParser.parse(source, warnings: &warnings)
+        let evaluators = SharedEvaluators(source: source, configuration: configuration, nodes: [:])
+        var compiler = RuleCompiler(source: source, configuration: configuration, evaluators: evaluators)
+        rule = try compiler.compile(node).rule
+        clock = configuration.clock
+    }
+
+    /// What the rule gives for the data, which `{"var": ""}` reads.
+    ///
+    /// - Throws: A ``FlagError`` with the code `GENERAL`, if it takes more than ``FlagLimits/evaluationWork`` steps.
+    public func evaluate(_ data: FlagValue) throws(FlagError) -> FlagValue {
+        var evaluation = Evaluation(flagKey: "", context: EvaluationContext(), clock: clock, frame: .value(data))
+        return try Self.result(rule, &evaluation)
+    }
+
+    /// What the rule gives in the evaluation context of a flag.
+    ///
+    /// - Throws: As ``evaluate(_:)``.
+    public func evaluate(flagKey: String, context: EvaluationContext) throws(FlagError) -> FlagValue {
+        var evaluation = Evaluation(flagKey: flagKey, context: context, clock: clock)
+        return try Self.result(rule, &evaluation)
+    }
+
+    private static func result(_ rule: Rule, _ evaluation: inout Evaluation) throws(FlagError) -> FlagValue {
+        do throws(EvaluationFault) {
+            return try rule.evaluate(&evaluation)
+        } catch {
+            throw FlagError(.general, error.message)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// Flags that follow their files.
+///
+/// Several files are laid over each other in order: a later file's flag takes the place of an earlier one's. A file that
+/// cannot be read leaves its last good flags in force; that is in ``state``, in the log, in the metrics
+/// `feature_flags_reloads`, `feature_flags_stale_sources` and `feature_flags_quarantined`, and told to `onEvent`.
+///
+/// An evaluation makes no system call and takes no lock: it reads the snapshot that is in force, and evaluates it.
+public final class FlagProvider: FlagEvaluator {
+    /// The sentinel file of the kill switch; nil where none was named.
+    public let sentinel: SentinelFile?
+
+    private let sources: [FlagSource]
+    private let killFlag: String?
+    private let configuration: FlagConfiguration
+    private let logger: Logger
+    private let onEvent: @Sendable (FlagProviderEvent) -> Void
+    private let metrics = FlagMetrics()
+    private let reference: SnapshotReference
+    private let loaders: Mutex<[FlagSourceLoader]>
+    private let watcher = Mutex<FlagFileWatcher?>(nil)
+
+    /// Reads the files and looks for the sentinel file, once; ``startWatching(_:)`` makes it follow them.
+    ///
+    /// - Parameters:
+    ///   - sources: The files; what is wrong with one is in ``state``, and not an error here.
+    ///   - killSwitch: The triggers of a kill switch, see ``killSignal(context:)``. Its flag becomes one of
+    ///     ``FlagConfiguration/killFlags``.
+    ///   - configuration: How the flags are evaluated.
+    ///   - logger: Told about files and flags that are wrong, and about changes; never about an evaluation.
+    ///   - onEvent: Told about the same, on the thread that noticed it; it must not wait for that thread.
+    /// - Throws: A ``FlagError`` for a sentinel path that no file can have.
+    public init(
+        sources: [FlagSource],
+        killSwitch: KillSwitchTriggers = KillSwitchTriggers(),
+        configuration: FlagConfiguration = FlagConfiguration(),
+        logger: Logger = Logger(label: "feature-flags"),
+        onEvent: @escaping @Sendable (FlagProviderEvent) -> Void = { _ in }
+    ) throws(FlagError) {
+        var configuration = configuration
+        if let key = killSwitch.flagKey { configuration.killFlags.insert(key) }
+        if let path = killSwitch.sentinelPath { sentinel = try SentinelFile(path: path) } else { sentinel = nil }
+        self.sources = sources
+        self.configuration = configuration
+        self.logger = logger
+        self.onEvent = onEvent
+        killFlag = killSwitch.flagKey
+        loaders = Mutex(sources.map { FlagSourceLoader($0, configuration) })
+        let nothing = FlagLayers.merged([], sources: sources.map(\.path), clock: configuration.clock)
+        reference = SnapshotReference(nothing)
+        if let sentinel, sentinel.isPresent { noteSentinel(sentinel) }
+        reload()
+    }
+
+    deinit { stopWatching() }
+
+    /// The flags in force. Hold it to evaluate several flags in the same state of the files.
+    public var snapshot: FlagSnapshot { reference.load() }
+
+    /// How things stand with the files.
+    public var state: FlagProviderState {
+        let states = loaders.withLock { $0.map(\.state) }
+        let status: FlagProviderState.Status =
+            if states.allSatisfy({ $0.status == .current }) {
+                .ready
+            } else {
+                states.contains { $0.status != .unavailable } ? .stale : .error
+            }
+        return FlagProviderState(status: status, sources: states, isSentinelPresent: sentinel?.isPresent ?? false)
+    }
+
+    /// Evaluates a flag whatever the type of its value is.
+    public func resolve(_ key: String, context: EvaluationContext) -> Resolution {
+        reference.load().resolve(key, context: context)
+    }
+
+    /// What pulls the kill switch, or nil where nothing does. Costs no system call: the files are looked at when they
+    /// change.
+    ///
+    /// - Parameter context: For whom it is asked; the flag may have targeting. The sentinel file is for all.
+    public func killSignal(context: EvaluationContext = EvaluationContext()) -> KillSignal? {
+        if let sentinel, sentinel.isPresent { return .sentinel(path: sentinel.path) }
+        guard let killFlag else { return nil }
+        let snapshot = reference.load()
+        guard let flag = snapshot.flags[killFlag] else { return nil }
+        let resolution = flag.resolve(context, clock: snapshot.clock)
+        guard case .bool(true) = resolution.value else { return nil }
+        return .flag(key: killFlag, variant: resolution.variant ?? "")
+    }
+
+    /// Follows the files and the sentinel from now on, until ``stopWatching()`` or the provider's end.
+    public func startWatching(_ options: WatchOptions = WatchOptions()) {
+        let new = FlagFileWatcher(
+            files: sources.map(\.path),
+            sentinels: sentinel.map { [$0.path] } ?? [],
+            options: options,
+            logger: logger
+        ) { [weak self] paths in
+            self?.reload(paths)
+        }
+        watcher.withLock { watcher in
+            watcher?.stop()
+            watcher = new
+        }
+    }
+
+    /// Follows the files no longer; the flags stay as they are.
+    public func stopWatching() {
+        watcher.withLock { watcher in
+            watcher?.stop()
+            watcher = nil
+        }
+    }
+
+    /// Reads all files, and looks for the sentinel file, now.
+    public func reload() { reload(nil) }
+
+    /// Reads the files at the given paths, or all.
+    private func reload(_ paths: Set<String>?) {
+        var events: [FlagProviderEvent] = []
+        if let sentinel, paths?.contains(sentinel.path) ?? true, sentinel.check() {
+            events.append(.sentinelChanged(isPresent: sentinel.isPresent))
+            noteSentinel(sentinel)
+        }
+        loaders.withLock { loaders in
+            let wasReady = loaders.allSatisfy { $0.state.status == .current }
+            var isPublished = false
+            for index in loaders.indices where paths?.contains(sources[index].path) ?? true {
+                let outcome = measured { loaders[index].reload() }
+                if outcome != .unchanged && outcome != .failedAgain { isPublished = true }
+                note(outcome, loaders[index].state, &events)
+            }
+            guard isPublished else { return }
+            let merged = FlagLayers.merged(
+                loaders.map(\.layer),
+                sources: sources.map(\.path),
+                clock: configuration.clock
+            )
+            reference.store(merged)
+            let states = loaders.map(\.state)
+            metrics.record(states)
+            if !wasReady, states.allSatisfy({ $0.status == .current }) { events.append(.ready) }
+        }
+        for event in events { onEvent(event) }
+    }
+
+    private func noteSentinel(_ sentinel: SentinelFile) {
+        metrics.recordSentinel(isPresent: sentinel.isPresent)
+        let what = sentinel.isPresent ? "is there" : "is gone"
+        logger.notice("the sentinel file \(what)", metadata: ["path": "\(sentinel.path)"])
+    }
+
+    private func measured(_ reload: () -> FlagSourceLoader.Outcome) -> FlagSourceLoader.Outcome {
+        let start = ContinuousClock.now
+        let outcome = reload()
+        let duration = (ContinuousClock.now - start).components
+        let nanoseconds = duration.seconds * 1_000_000_000 + duration.attoseconds / 1_000_000_000
+        switch outcome {
+        case .changed: metrics.reloaded(.changed, nanoseconds: nanoseconds)
+        case .unchanged: metrics.reloaded(.unchanged, nanoseconds: nanoseconds)
+        case .failed, .failedAgain: metrics.reloaded(.failed, nanoseconds: nanoseconds)
+        }
+        return outcome
+    }
+
+    private func note(
+        _ outcome: FlagSourceLoader.Outcome,
+        _ state: FlagSourceState,
+        _ events: inout [FlagProviderEvent]
+    ) {
+        let path = state.source.path
+        switch outcome {
+        case .unchanged, .failedAgain:
+            return
+        case .changed:
+            events.append(.configurationChanged(path: path))
+            logger.notice("flags loaded", metadata: ["path": "\(path)", "digest": "\(state.digest ?? "")"])
+            for (_, error) in state.quarantined.sorted(by: { $0.key < $1.key }).prefix(FlagLimits.warnings) {
+                logger.error("a flag is quarantined: \(error)")
+            }
+            for warning in state.warnings { logger.warning("\(warning)") }
+        case .failed(let error):
+            let isKept = state.status == .lastGood
+            events.append(isKept ? .stale(path: path, error) : .error(path: path, error))
+            logger.error(
+                "\(isKept ? "the last good flags stay in force" : "there are no flags"): \(error)",
+                metadata: ["salvaged": "\(state.salvagedKillFlags.joined(separator: ", "))"]
+            )
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+
+/// One file over time: its last good flags, and what is wrong with it now.
+struct FlagSourceLoader: Sendable {
+    enum Outcome: Equatable {
+        case unchanged
+        case changed
+        case failed(FlagError)
+        /// It failed as it did before, with the same bytes or none.
+        case failedAgain
+    }
+
+    private let configuration: FlagConfiguration
+    private(set) var state: FlagSourceState
+    private(set) var layer = FlagLayers.Layer()
+    /// The bytes that were read last, good or not.
+    private var readDigest: String?
+
+    init(_ source: FlagSource, _ configuration: FlagConfiguration) {
+        self.configuration = configuration
+        state = FlagSourceState(source: source)
+    }
+
+    mutating func reload() -> Outcome {
+        let path = state.source.path
+        let bytes: [UInt8]
+        do throws(FlagError) {
+            bytes = try FlagFileReader.read(path: path)
+        } catch {
+            return fail(error, digest: nil, salvaged: [:])
+        }
+        let digest = SHA256.hexadecimalDigest(of: bytes)
+        if digest == readDigest { return state.error == nil ? .unchanged : .failedAgain }
+        do throws(FlagError) {
+            let snapshot = try FlagSnapshot(
+                bytes: bytes,
+                format: state.source.format,
+                source: path,
+                configuration: configuration
+            )
+            return accept(snapshot, digest: digest)
+        } catch {
+            var damaged = DamagedFile(bytes: bytes, name: path, configuration: configuration)
+            return fail(error, digest: digest, salvaged: damaged?.killFlags(state.source.format) ?? [:])
+        }
+    }
+
+    private mutating func accept(_ snapshot: FlagSnapshot, digest: String) -> Outcome {
+        let wasBroken = state.error != nil || layer.snapshot == nil
+        let isSame = snapshot.digest == state.digest && layer.salvaged.isEmpty
+        readDigest = digest
+        let (kept, retained) = retainingKillFlags(snapshot)
+        layer = FlagLayers.Layer(snapshot: kept)
+        state.status = .current
+        state.error = nil
+        state.digest = snapshot.digest
+        state.loadedAt = Date()
+        state.quarantined = snapshot.quarantined
+        state.warnings = snapshot.warnings
+        state.retainedKillFlags = retained
+        state.salvagedKillFlags = []
+        return isSame && !wasBroken ? .unchanged : .changed
+    }
+
+    private mutating func fail(
+        _ error: FlagError,
+        digest: String?,
+        salvaged: [String: CompiledFlag]
+    ) -> Outcome {
+        let isSame = state.error == error && digest == readDigest
+        readDigest = digest
+        layer.salvaged = salvaged
+        state.error = error
+        state.status = layer.snapshot == nil ? .unavailable : .lastGood
+        state.salvagedKillFlags = salvaged.keys.sorted()
+        return isSame ? .failedAgain : .failed(error)
+    }
+
+    /// A kill flag that cannot be understood any more stays what it was: a mistake in it must not end a kill.
+    private func retainingKillFlags(_ snapshot: FlagSnapshot) -> (FlagSnapshot, [String]) {
+        var flags = snapshot.flags
+        var retained: [String] = []
+        for key in configuration.killFlags.sorted() where snapshot.quarantined[key] != nil {
+            guard let last = layer.snapshot?.flags[key] else { continue }
+            // It was quarantined before too, and then there is nothing better to keep.
+            if layer.snapshot?.quarantined[key] != nil, !state.retainedKillFlags.contains(key) { continue }
+            flags[key] = last
+            retained.append(key)
+        }
+        guard !retained.isEmpty else { return (snapshot, []) }
+        let kept = FlagSnapshot(
+            source: snapshot.source,
+            metadata: snapshot.metadata,
+            quarantined: snapshot.quarantined,
+            warnings: snapshot.warnings,
+            digest: snapshot.digest,
+            flags: flags,
+            isLoaded: true,
+            clock: snapshot.clock
+        )
+        return (kept, retained)
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// How things stand with one file.
+public struct FlagSourceState: Sendable {
+    /// What is in force.
+    public enum Status: String, Sendable {
+        /// The file as it is.
+        case current
+        /// The last good file: what is there now cannot be read.
+        case lastGood
+        /// Nothing: the file was never good.
+        case unavailable
+    }
+
+    /// The file.
+    public let source: FlagSource
+    /// What is in force of it.
+    public internal(set) var status: Status = .unavailable
+    /// Why the file as it is now cannot be read; nil where it can.
+    public internal(set) var error: FlagError?
+    /// The SHA-256 digest of the file in force in hexadecimal digits; nil where there is none.
+    public internal(set) var digest: String?
+    /// When the file in force was read.
+    public internal(set) var loadedAt: Date?
+    /// The flags of the file in force that cannot be understood.
+    public internal(set) var quarantined: [String: FlagError] = [:]
+    /// What the author of the file in force would want to know.
+    public internal(set) var warnings: [FlagWarning] = []
+    /// Kill flags whose definition in the newest file cannot be understood, so that the last good one holds.
+    public internal(set) var retainedKillFlags: [String] = []
+    /// Kill flags that were read out of a damaged file, see ``FlagConfiguration/killFlags``.
+    public internal(set) var salvagedKillFlags: [String] = []
+}
+
+/// How things stand with all files.
+public struct FlagProviderState: Sendable {
+    /// OpenFeature's states of a provider.
+    public enum Status: String, Sendable {
+        /// Every file is in force as it is.
+        case ready = "READY"
+        /// Of some file the last good flags, or none, are in force.
+        case stale = "STALE"
+        /// No file was ever good: all evaluations give the caller's default.
+        case error = "ERROR"
+    }
+
+    /// The state of the whole.
+    public let status: Status
+    /// The state of each file, in the order of the sources.
+    public let sources: [FlagSourceState]
+    /// Whether the sentinel file is there.
+    public let isSentinelPresent: Bool
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Synchronization
+
+/// A file whose existence is a signal, and which therefore cannot be malformed.
+///
+/// Anything at the path counts: a file of any content, a directory, a link that leads nowhere. What cannot be looked at,
+/// such as a path in a directory that may not be searched, counts too: it is safer to be switched off in error.
+public final class SentinelFile: Sendable {
+    /// The path.
+    public let path: String
+    private let present: Atomic<Bool>
+
+    /// Looks at the path at once.
+    ///
+    /// - Throws: A ``FlagError`` for a path that no file can have: an empty one, or one with a NUL byte.
+    public init(path: String) throws(FlagError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw FlagError(.general, "the path of the sentinel file is empty or holds a NUL byte; name a file")
+        }
+        self.path = path
+        present = Atomic(Self.exists(path))
+    }
+
+    /// Whether the file was there when it was looked for last. Costs no system call.
+    public var isPresent: Bool { present.load(ordering: .acquiring) }
+
+    /// Looks at the path again.
+    ///
+    /// - Returns: Whether that changed ``isPresent``.
+    @discardableResult
+    public func check() -> Bool {
+        let exists = Self.exists(path)
+        return present.exchange(exists, ordering: .acquiringAndReleasing) != exists
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        var status = stat()
+        if lstat(path, &status) == 0 { return true }
+        return errno != ENOENT && errno != ENOTDIR
+    }
+}

@@ -1,0 +1,26 @@
+/// `{"filter": [list, rule]}`: the elements for which the rule is true, which it sees as `{"var": ""}`. Of anything that
+/// is no list it is the empty list.
+struct FilterOperator: RuleOperator {
+    static let names = ["filter"]
+
+    private let list: Rule
+    private let rule: Rule
+
+    init(_ call: RuleCall) {
+        list = call.arguments.first ?? .literal(.null)
+        rule = call.arguments.count > 1 ? call.arguments[1] : .literal(.null)
+    }
+
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        guard case .list(let elements) = try list.evaluate(&evaluation) else { return [] }
+        try evaluation.spend(elements.count)
+        let outer = evaluation.frame
+        var kept: [FlagValue] = []
+        for element in elements {
+            evaluation.frame = .value(element)
+            if try rule.evaluate(&evaluation).isTruthy { kept.append(element) }
+        }
+        evaluation.frame = outer
+        return .list(kept)
+    }
+}

@@ -1,0 +1,121 @@
+import Yams
+
+/// Turns Yams' nodes into JSON's, with their places.
+struct YAMLConverter {
+    private let source: SourceText
+    private var values = 0
+
+    init(_ source: SourceText) { self.source = source }
+
+    mutating func convert(_ node: Node, depth: Int) throws(FlagError) -> JSONNode {
+        let offset = offset(of: node)
+        values += 1
+        guard values <= FlagLimits.jsonValues else {
+            throw error("the file has more than \(FlagLimits.jsonValues) values", offset)
+        }
+        guard depth <= FlagLimits.jsonDepth else {
+            throw error("arrays and objects stand more than \(FlagLimits.jsonDepth) deep here", offset)
+        }
+        let range = offset..<min(offset + 1, source.bytes.count)
+        switch node {
+        case .scalar(let scalar):
+            return JSONNode(value: try value(of: scalar, offset), range: range)
+        case .sequence(let sequence):
+            var elements: [JSONNode] = []
+            for element in sequence { elements.append(try convert(element, depth: depth + 1)) }
+            return JSONNode(value: .array(elements), range: range)
+        case .mapping(let mapping):
+            return JSONNode(value: .object(try members(of: mapping, depth: depth)), range: range)
+        case .alias:
+            throw error("an alias stands here that refers to nothing", offset)
+        }
+    }
+
+    private mutating func members(of mapping: Node.Mapping, depth: Int) throws(FlagError) -> [JSONMember] {
+        var members: [JSONMember] = []
+        var merged: [JSONMember] = []
+        for (keyNode, valueNode) in mapping {
+            let keyOffset = offset(of: keyNode)
+            guard case .scalar(let scalar) = keyNode else { throw error("a key must be a text", keyOffset) }
+            let value = try convert(valueNode, depth: depth + 1)
+            if scalar.string == "<<", scalar.style == .plain {
+                merged += try mergedMembers(value, keyOffset)
+            } else {
+                let range = keyOffset..<min(keyOffset + 1, source.bytes.count)
+                members.append(JSONMember(key: scalar.string, keyRange: range, value: value))
+            }
+        }
+        guard !merged.isEmpty else { return members }
+        // What stands in the mapping itself counts, and of what is merged the first.
+        var known = Set(members.map(\.key))
+        for member in merged where known.insert(member.key).inserted { members.append(member) }
+        return members
+    }
+
+    private mutating func mergedMembers(_ value: JSONNode, _ offset: Int) throws(FlagError) -> [JSONMember] {
+        let sources: [JSONNode] = if case .array(let elements) = value.value { elements } else { [value] }
+        var members: [JSONMember] = []
+        for source in sources {
+            guard case .object(let merged) = source.value else {
+                throw error("\"<<\" must be followed by a mapping, or a list of mappings", offset)
+            }
+            values += merged.count
+            members += merged
+        }
+        return members
+    }
+
+    private func value(of scalar: Node.Scalar, _ offset: Int) throws(FlagError) -> JSONNode.Value {
+        let isText = scalar.style != .plain || scalar.tag == Tag(.str)
+        if isText { return .string(scalar.string) }
+        switch scalar.string {
+        case "", "~", "null", "Null", "NULL": return .null
+        case "true", "True", "TRUE": return .bool(true)
+        case "false", "False", "FALSE": return .bool(false)
+        default: return try number(scalar.string, offset) ?? .string(scalar.string)
+        }
+    }
+
+    /// A number of the core schema: `[-+]?[0-9]+`, `0o17`, `0x1F`, or a decimal with a point or an exponent.
+    private func number(_ text: String, _ offset: Int) throws(FlagError) -> JSONNode.Value? {
+        guard let first = text.utf8.first, first < 0x3A, text.utf8.count <= FlagLimits.numberLengthBytes else {
+            return nil
+        }
+        for (prefix, radix) in [("0x", 16), ("0o", 8)] where text.hasPrefix(prefix) {
+            let digits = text.dropFirst(2)
+            guard digits.allSatisfy({ $0.hexDigitValue ?? radix < radix }) else { return nil }
+            return Int64(digits, radix: radix).map { .int($0) }
+        }
+        let unsigned = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+        guard text.utf8.count - unsigned.count <= 1 else { return nil }
+        if [".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"].contains(where: { unsigned.elementsEqual($0.utf8) }) {
+            throw error("a flag file has no infinity and no NaN", offset)
+        }
+        // What is left with a letter behind a zero is JavaScript's `0b`, `0X` and so on.
+        if unsigned.first == UInt8(ascii: "0"), let second = unsigned.dropFirst().first,
+            second | 0x20 != UInt8(ascii: "e"),
+            second > 0x3A
+        {
+            return nil
+        }
+        // The grammar of JavaScript's numbers is that of the core schema where neither white space nor a prefix is left.
+        guard let next = unsigned.first, next < 0x3A, let last = text.utf8.last, last > 0x20, last < 0x3A else {
+            return nil
+        }
+        switch JavaScriptNumber(parsing: text) {
+        case .int(let value): return .int(value)
+        case .double(let value) where value.isFinite: return .double(value)
+        case .double: throw error("a number is too large", offset)
+        case nil: return nil
+        }
+    }
+
+    private func offset(of node: Node) -> Int {
+        guard let mark = node.mark else { return 0 }
+        return source.offset(line: mark.line, column: mark.column)
+    }
+
+    private func error(_ message: String, _ offset: Int) -> FlagError {
+        FlagError(.parseError, message, at: source.location(at: offset))
+    }
+}

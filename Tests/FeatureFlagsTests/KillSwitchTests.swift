@@ -1,0 +1,242 @@
+import Foundation
+import Testing
+
+@testable import FeatureFlags
+
+/// The kill switch's flag in files that are damaged, and its sentinel whatever becomes of the files.
+@Suite struct KillSwitchTests {
+    private static let kill =
+        #""kill": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "on"}"#
+    private static let armed = kill.replacingOccurrences(
+        of: #""defaultVariant": "on""#,
+        with: #""defaultVariant": "off""#
+    )
+    private static let other = #"{"state": "ENABLED", "variants": {"v": "one"}, "defaultVariant": "v"}"#
+
+    private func withProvider(
+        _ name: String = "flags.json",
+        _ body: (_ provider: FlagProvider, _ write: (String) throws -> Void) throws -> Void
+    ) throws {
+        try withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent(name)
+            let provider = try FlagProvider(
+                sources: [FlagSource(path: file.path)],
+                killSwitch: KillSwitchTriggers(
+                    flagKey: "kill",
+                    sentinelPath: directory.appendingPathComponent("KILL").path
+                ),
+                logger: silentLogger
+            )
+            try body(provider) { text in
+                try Data(text.utf8).write(to: file)
+                provider.reload()
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            #"{"flags": {\#(kill), "a": {"state": "ENAB"#,
+            #"{"flags": {\#(kill)"#,
+            #"{"flags": {\#(kill)}} trailing"#,
+            #"{"flags": {"a": {"state": "ENABLED",, }, \#(kill)}}"#,
+            #"{"flags": {"a": {"state": "ENABLED", "variants": }, \#(kill)}}"#,
+            #"{"flags": {"a": "not closed, \#(kill)}}"#,
+            #"{"flagz": {\#(kill)}}"#,
+            #"<<<<<<< HEAD {"flags": {\#(kill)}}"#,
+            #"{"flags": {"kill": {"state": "ENAB, \#(kill)}}"#,
+            #"{"flags": [{"key": "a", {, {"key": "kill", "state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on"}]}"#,
+            #"{"flags": [{"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on", "key" : "kill"}, {"#,
+            #"{"flags": {"kill" : {"state": "ENABLED", "variants": {"on": true}, "targeting": {"if": [{"$ref": "r"}, "on"]}}},"#
+                + #" "$evaluators": {"r": {"!": false}}"#,
+        ]
+    )
+    func theFlagKillsWheneverItsOwnDefinitionCanBeRead(text: String) throws {
+        try withProvider { provider, write in
+            try write(text)
+            #expect(provider.state.sources[0].error?.code == .parseError)
+            #expect(provider.killSignal() == .flag(key: "kill", variant: "on"))
+            #expect(provider.state.sources[0].salvagedKillFlags == ["kill"])
+            #expect(provider.boolean("kill", default: false).value)
+            #expect(provider.string("a", default: "caller").value == "caller")
+            // A good file ends it.
+            try write(#"{"flags": {\#(Self.armed)}}"#)
+            #expect(provider.killSignal() == nil)
+        }
+    }
+
+    @Test(
+        arguments: [
+            // Cut off within the definition, or wrong in itself.
+            #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on""#,
+            #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "onn"}"#,
+            #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": "true"}, "defaultVariant": "on"}"#,
+            #"{"flags": {"kill": {"variants": {"on": true}, "defaultVariant": "on"}"#,
+            #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "targeting": {"if": [{"$ref": "x"}, "on"]}},"#,
+            // Not on, or of another name.
+            #"{"flags": {\#(armed), "#, #"{"flags": {"kill2": {}, "notkill": {"#,
+            #"{"flags": {\#(kill.replacingOccurrences(of: "ENABLED", with: "DISABLED")), "#,
+            // In somebody's description.
+            #"{"flags": {"a": {"metadata": {"x": "\"kill\": {\"state\": \"ENABLED\", \"variants\": {\"on\": true}}"}}, "#,
+            // The last definition counts, as in a whole file.
+            #"{"flags": {\#(kill), \#(armed), "#,
+            "", "{", #"{"kill": "#, #"{"kill""#,
+        ]
+    )
+    func whatIsNotAWholeDefinitionThatKillsDoesNot(text: String) throws {
+        try withProvider { provider, write in
+            try write(text)
+            #expect(provider.killSignal() == nil)
+            #expect(provider.boolean("kill", default: false).value == false)
+        }
+    }
+
+    /// Ending a kill takes a file that is whole.
+    @Test func aDamagedFileNeverEndsAKill() throws {
+        try withProvider { provider, write in
+            try write(#"{"flags": {\#(Self.kill), "a": \#(Self.other)}}"#)
+            #expect(provider.killSignal() != nil)
+            for damaged in [
+                "", "{", #"{"flags": {\#(Self.armed), "a": {"#, #"{"flags": {"kill": {"state": "DISABLED"}}, "#,
+                // The file is whole here, and the flag's own definition is not.
+                #"{"flags": {"kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "off"}}}"#,
+                #"{"flags": {"kill": 5}}"#, #"{"flags": {"kill": {"state": "DISABLED"}}}"#,
+            ] {
+                try write(damaged)
+                #expect(provider.killSignal() == .flag(key: "kill", variant: "on"), "\(damaged)")
+            }
+            #expect(provider.state.sources[0].retainedKillFlags == ["kill"])
+            try write(#"{"flags": {}}"#)
+            #expect(provider.killSignal() == nil)
+        }
+    }
+
+    @Test func aDamagedFileCanKillWhatTheLastGoodOneDidNot() throws {
+        try withProvider { provider, write in
+            try write(#"{"flags": {\#(Self.armed), "a": \#(Self.other)}}"#)
+            #expect(provider.killSignal() == nil)
+            try write(#"{"flags": {\#(Self.kill), "a": {"#)
+            #expect(provider.killSignal() != nil)
+            #expect(provider.string("a", default: "caller").value == "one")
+            #expect(provider.string("kill", default: "caller").errorCode == .typeMismatch)
+        }
+    }
+
+    @Test func theFlagCanHaveTargeting() throws {
+        try withProvider { provider, write in
+            let text = #"""
+                {"flags": {"kill": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off",
+                  "targeting": {"if": [{"==": [{"var": "targetingKey"}, "ada"]}, "on"]}}
+                """#
+            for ending in ["}}", ", broken"] {
+                try write(text + ending)
+                #expect(provider.killSignal(context: EvaluationContext(targetingKey: "ada")) != nil)
+                #expect(provider.killSignal(context: EvaluationContext(targetingKey: "berta")) == nil)
+                #expect(provider.killSignal() == nil)
+            }
+        }
+    }
+
+    @Test func aBlockOfYAMLIsWholeWhereAnotherLineEndsIt() throws {
+        let block =
+            "  kill:\n    state: ENABLED\n    variants: {on: true, off: false}\n    # now\n    defaultVariant: on\n"
+        try withProvider("flags.yaml") { provider, write in
+            try write("flags:\n\(block.replacingOccurrences(of: "on\n", with: "'off'\n"))")
+            #expect(provider.state.status == .ready)
+            #expect(provider.killSignal() == nil)
+            // Cut off behind the block, or within it: nobody can tell.
+            try write("flags:\n  b: [\n\(block)")
+            #expect(provider.killSignal() == nil)
+            try write("flags:\n\(block)  b: [\n")
+            #expect(provider.killSignal() != nil)
+            try write("flags:\n  b: [\n  'kill':\n\(block.dropFirst(8))  c: 5\n")
+            #expect(provider.killSignal() != nil)
+        }
+    }
+
+    /// What stands around the flag is damaged at random; its own definition is not touched.
+    @Test func randomDamageAroundTheFlagDoesNotStopIt() throws {
+        let seed = SeededGenerator.seedForThisRun()
+        var generator = SeededGenerator(seed: seed)
+        let before = Array(#"{"metadata": {"v": 1}, "flags": {"a": \#(Self.other), "#.utf8)
+        let after = Array(#", "b": \#(Self.other)}, "$evaluators": {"e": {"var": "x"}}}"#.utf8)
+        let configuration = FlagConfiguration(killFlags: ["kill"])
+        var damagedFiles = 0
+        for _ in 0..<3000 {
+            let first = Bool.random(using: &generator) ? FileMutation.mutate(before, &generator) : before
+            let second = Bool.random(using: &generator) ? FileMutation.mutate(after, &generator) : after
+            let bytes = first + Array(Self.kill.utf8) + second
+            do throws(FlagError) {
+                let snapshot = try FlagSnapshot(json: Data(bytes), source: "x", configuration: configuration)
+                if snapshot.keys.contains("kill") { #expect(snapshot.boolean("kill", default: false).value) }
+            } catch {
+                damagedFiles += 1
+                var damaged = DamagedFile(bytes: bytes, name: "x", configuration: configuration)
+                let flags = damaged?.killFlags(.json)
+                let resolution = flags?["kill"]?.resolve(EvaluationContext(), clock: { 0 })
+                #expect(
+                    resolution?.value == true,
+                    "FLAGS_TEST_SEED=\(seed) \(String(decoding: bytes, as: UTF8.self))"
+                )
+            }
+        }
+        #expect(damagedFiles > 500)
+    }
+
+    /// Found by the fuzzer: a file of unclosed definitions within each other was read once for every brace.
+    @Test func searchingADamagedFileTakesNoLongerThanAFewReadings() throws {
+        let bytes = Array(String(repeating: #"{"key": "kill", "x": "#, count: 40_000).utf8)
+        let start = ContinuousClock.now
+        var damaged = DamagedFile(bytes: bytes, name: "x", configuration: FlagConfiguration(killFlags: ["kill"]))
+        #expect(damaged?.killFlags(.json).isEmpty == true)
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    /// Whatever becomes of the flag file, the sentinel works, and an unharmed flag keeps its answer.
+    @Test func theSentinelWorksWhateverBecomesOfTheFile() throws {
+        try withTemporaryDirectory { directory in
+            let fileManager = FileManager.default
+            let file = directory.appendingPathComponent("flags.json")
+            let sentinel = directory.appendingPathComponent("KILL")
+            try Data(#"{"flags": {"a": \#(Self.other)}}"#.utf8).write(to: file)
+            let provider = try FlagProvider(
+                sources: [FlagSource(path: file.path)],
+                killSwitch: KillSwitchTriggers(flagKey: "kill", sentinelPath: sentinel.path),
+                logger: silentLogger
+            )
+            let brackets = directory.appendingPathComponent("brackets").path
+            try #require(fileManager.createFile(atPath: brackets, contents: nil))
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: brackets))
+            let megabyte = Data(repeating: UInt8(ascii: "["), count: 1_000_000)
+            for _ in 0..<100 { try handle.write(contentsOf: megabyte) }
+            try handle.close()
+            let harms: [(String, () throws -> Void)] = [
+                ("empty", { try Data().write(to: file) }),
+                ("cut off", { try Data(#"{"flags": {"a""#.utf8).write(to: file) }),
+                ("256 KB of brackets", { try megabyte.prefix(256_000).write(to: file) }),
+                ("100 MB of brackets", { try #require(rename(brackets, file.path) == 0) }),
+                ("gone", { try fileManager.removeItem(at: file) }),
+                ("a directory", { try fileManager.createDirectory(at: file, withIntermediateDirectories: false) }),
+                ("gone again", { try fileManager.removeItem(at: file) }),
+                (
+                    "a loop",
+                    { try fileManager.createSymbolicLink(atPath: file.path, withDestinationPath: "flags.json") }
+                ),
+            ]
+            for (name, harm) in harms {
+                try harm()
+                let start = ContinuousClock.now
+                provider.reload()
+                #expect(ContinuousClock.now - start < .seconds(60), "\(name)")
+                #expect(provider.state.status == .stale, "\(name)")
+                #expect(provider.string("a", default: "caller").value == "one", "\(name)")
+                #expect(provider.killSignal() == nil, "\(name)")
+                try Data().write(to: sentinel)
+                provider.reload()
+                #expect(provider.killSignal() == .sentinel(path: sentinel.path), "\(name)")
+                try fileManager.removeItem(at: sentinel)
+                provider.reload()
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import FeatureFlags
+
+@Suite struct LimitTests {
+    private let list = FlagValue.list((0..<2000).map { .int($0) })
+
+    @Test(
+        arguments: [
+            // Work that grows with the square of the list, or by doubling.
+            #"{"map": [{"var": "list"}, {"map": [{"var": "list"}, 1]}]}"#,
+            #"{"reduce": [{"var": "list"}, {"cat": [{"var": "accumulator"}, {"var": "accumulator"}]}, "xx"]}"#,
+            #"{"reduce": [{"var": "list"}, {"merge": [{"var": "accumulator"}, {"var": "accumulator"}]}, [1]]}"#,
+            #"{"reduce": [{"var": "list"}, [{"var": "accumulator"}, {"var": "accumulator"}], 1]}"#,
+            #"{"filter": [{"var": "list"}, {"in": [-1, {"var": ""}]}]}"#,
+        ]
+    )
+    func anEvaluationThatIsTooMuchWorkIsAnError(rule: String) throws {
+        let context = EvaluationContext(attributes: ["list": .list((0..<400).map { _ in list })])
+        let isError = rule.contains("reduce") || rule.contains("filter")
+        let snapshot = try makeSnapshot(targeting: #"{"if": [\#(rule), "a", "b"]}"#)
+        let start = ContinuousClock.now
+        let resolution = snapshot.resolve("f", context: context)
+        #expect(ContinuousClock.now - start < .seconds(10))
+        if isError {
+            #expect(resolution.errorCode == .general)
+            #expect(
+                resolution.errorMessage?.contains("steps") == true || resolution.errorMessage?.contains("deep") == true
+            )
+        }
+    }
+
+    /// A rule could nest a list, or an object, deeper with every element, until freeing it overflows the stack.
+    @Test(
+        arguments: [
+            #"{"reduce": [{"var": "list"}, [{"var": "accumulator"}], 1]}"#,
+            #"{"reduce": [{"var": "list"}, {"var": ""}, 1]}"#,
+        ]
+    )
+    func aRuleCannotNestWithoutEnd(rule: String) throws {
+        let context = EvaluationContext(attributes: ["list": list])
+        let snapshot = try makeSnapshot(targeting: #"{"if": [\#(rule), "a", "b"]}"#)
+        let resolution = snapshot.resolve("f", context: context)
+        #expect(resolution.errorMessage?.contains("deep") == true)
+    }
+
+    @Test func anEvaluatorCountsAsIfItStoodInTheRule() throws {
+        let big = String(repeating: #"{"!": 1}, "#, count: 3000)
+        let json = #"""
+            {"flags": {"f": {"state": "ENABLED", "variants": {"a": 1}, "targeting": {"or": [{"$ref": "big"}, {"$ref": "big"},
+              {"$ref": "big"}, {"$ref": "big"}]}},
+              "g": {"state": "ENABLED", "variants": {"true": 1}, "targeting": {"or": [{"$ref": "big"}, true]}}},
+              "$evaluators": {"big": {"or": [\#(big)false]}}}
+            """#
+        let snapshot = try makeSnapshot(json)
+        #expect(snapshot.quarantined["f"]?.message.contains("more than 10000 operators") == true)
+        #expect(snapshot.resolve("g").variant == "true")
+    }
+
+    @Test func anEvaluatorThatIsDeepCountsWhereItStands() throws {
+        func nested(_ depth: Int, _ inner: String) -> String {
+            String(repeating: #"{"!": "#, count: depth) + inner + String(repeating: "}", count: depth)
+        }
+        let json = #"""
+            {"flags": {"f": {"state": "ENABLED", "variants": {"true": 1, "false": 2}, "targeting": \#(nested(33, #"{"$ref": "e"}"#))},
+              "g": {"state": "ENABLED", "variants": {"true": 1, "false": 2}, "targeting": \#(nested(32, #"{"$ref": "e"}"#))}},
+              "$evaluators": {"e": \#(nested(31, "true"))}}
+            """#
+        let snapshot = try makeSnapshot(json)
+        #expect(snapshot.quarantined.keys.sorted() == ["f"])
+        #expect(snapshot.resolve("g").variant == "false")
+    }
+
+    @Test func aFileOfTooManyValuesIsRefused() throws {
+        let error = try loadingError(Array("[\(String(repeating: "1,", count: FlagLimits.jsonValues))1]".utf8))
+        #expect(error.message.contains("more than 1000000 values"))
+    }
+
+    @Test func anEvaluationCanBeExplained() throws {
+        let snapshot = try makeSnapshot(
+            targeting:
+                "{\"if\": [{\"==\": [{\"var\": \"x\"}, 1]},\n \"a\",\n {\"fractional\": [[\"a\", 1], [\"b\", 3]]}]}"
+        )
+        let context = EvaluationContext(targetingKey: "ada", attributes: ["x": 2])
+        let (resolution, steps) = snapshot.explain("f", context: context)
+        #expect(resolution == snapshot.resolve("f", context: context))
+        #expect(steps.map(\.operator) == ["if", "==", "var", "fractional"])
+        #expect(steps.map(\.depth) == [0, 1, 2, 1])
+        #expect(steps.map(\.line) == [5, 5, 5, 7])
+        #expect(steps[1].result == false)
+        #expect(steps[2].result == 2)
+        let choice = try #require(steps[3].fractional)
+        #expect(choice.generation == .v2)
+        #expect(choice.bucketingBytes == Array("fada".utf8))
+        #expect(choice.totalWeight == 4)
+        #expect(choice.bucket == (UInt64(choice.hash) * 4) >> 32)
+        #expect(choice.entries.map(\.weight) == [1, 3])
+        #expect(choice.chosen.map { choice.entries[$0].variant.stringValue } == resolution.variant)
+        #expect(snapshot.explain("none", context: context).resolution.errorCode == .flagNotFound)
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import FeatureFlags
+
+/// A file of one flag `f`, whose value is the text.
+func flagFile(_ value: String, key: String = "f") -> String {
+    #"{"flags": {"\#(key)": {"state": "ENABLED", "variants": {"v": "\#(value)"}, "defaultVariant": "v"}}}"#
+}
+
+func write(_ text: String, to url: URL) throws { try Data(text.utf8).write(to: url) }
+
+/// A logger that says nothing.
+let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+@Suite struct ProviderTests {
+    private func provider(
+        _ paths: [String],
+        onEvent: @escaping @Sendable (FlagProviderEvent) -> Void = { _ in }
+    ) throws -> FlagProvider {
+        try FlagProvider(
+            sources: paths.map { FlagSource(path: $0) },
+            configuration: testConfiguration,
+            logger: silentLogger,
+            onEvent: onEvent
+        )
+    }
+
+    @Test func laterFilesLieOverEarlierOnes() throws {
+        try withTemporaryDirectory { directory in
+            let first = directory.appendingPathComponent("first.json")
+            let second = directory.appendingPathComponent("second.yaml")
+            let good = #""state": "ENABLED", "variants": {"a": "A", "b": "B"}"#
+            try write(
+                """
+                {"metadata": {"flagSetId": "first", "only": 1},
+                 "flags": {"both": {\(good), "defaultVariant": "a"}, "first": {\(good), "defaultVariant": "a"},
+                           "bad": {\(good), "defaultVariant": "a"}}}
+                """,
+                to: first
+            )
+            try write(
+                """
+                metadata: {flagSetId: second}
+                flags:
+                  both: {state: ENABLED, variants: {a: A, b: B}, defaultVariant: b}
+                  bad: {state: ENABLED, variants: {a: A, b: B}, defaultVariant: c}
+                """,
+                to: second
+            )
+            let provider = try provider([first.path, second.path])
+            #expect(provider.state.status == .ready)
+            #expect(provider.string("both", default: "").value == "B")
+            #expect(provider.string("both", default: "").flagMetadata == ["flagSetId": "second"])
+            #expect(provider.string("first", default: "").value == "A")
+            #expect(provider.string("first", default: "").flagMetadata == ["flagSetId": "first", "only": 1])
+            #expect(provider.string("bad", default: "caller").errorCode == .parseError)
+            #expect(provider.string("none", default: "").flagMetadata == ["flagSetId": "second", "only": 1])
+            #expect(provider.snapshot.quarantined.keys.sorted() == ["bad"])
+        }
+    }
+
+    @Test func aFileThatCannotBeReadLeavesItsLastGoodFlagsInForce() throws {
+        try withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("flags.json")
+            let events = Mutex<[FlagProviderEvent]>([])
+            let provider = try provider([file.path]) { event in events.withLock { $0.append(event) } }
+            #expect(provider.state.status == .error)
+            #expect(provider.state.sources[0].status == .unavailable)
+            #expect(provider.string("f", default: "caller").value == "caller")
+            #expect(provider.string("f", default: "caller").errorCode == .providerNotReady)
+
+            try write(flagFile("one"), to: file)
+            provider.reload()
+            #expect(provider.state.status == .ready)
+            let digest = provider.state.sources[0].digest
+            for broken in ["", "{", "[1, 2", "null", "{}", #"{"flags": 5}"#, "\u{0}", "flags: {f: [}"] {
+                try write(broken, to: file)
+                provider.reload()
+                let state = provider.state
+                #expect(state.status == .stale, "\(broken)")
+                #expect(state.sources[0].status == .lastGood)
+                #expect(state.sources[0].error?.code == .parseError)
+                #expect(state.sources[0].digest == digest)
+                #expect(provider.string("f", default: "caller").value == "one")
+                #expect(provider.string("f", default: "caller").reason == .static)
+            }
+            try FileManager.default.removeItem(at: file)
+            provider.reload()
+            #expect(provider.state.sources[0].error?.code == .fileNotFound)
+            #expect(provider.string("f", default: "caller").value == "one")
+
+            try write(flagFile("one"), to: file)
+            provider.reload()
+            #expect(provider.state.status == .ready)
+            let path = file.path
+            events.withLock { events in
+                #expect(events.first.map { if case .error = $0 { true } else { false } } == true)
+                #expect(events.contains(.configurationChanged(path: path)))
+                #expect(events.contains { if case .stale(path, _) = $0 { true } else { false } })
+                #expect(events.last == .ready)
+            }
+        }
+    }
+
+    @Test func theSameErrorIsToldOnce() throws {
+        try withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("flags.json")
+            let box = Counter()
+            let provider = try provider([file.path]) { _ in box.add() }
+            for _ in 0..<3 { provider.reload() }
+            #expect(box.value == 1)
+            try write("{", to: file)
+            for _ in 0..<3 { provider.reload() }
+            #expect(box.value == 2)
+        }
+    }
+
+    @Test func theDigestIsThatOfTheBytes() throws {
+        #expect(
+            SHA256.hexadecimalDigest(of: Array("abc".utf8))
+                == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        )
+        #expect(
+            SHA256.hexadecimalDigest(of: [])
+                == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        )
+        #expect(
+            SHA256.hexadecimalDigest(of: [UInt8](repeating: UInt8(ascii: "a"), count: 1_000))
+                == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"
+        )
+    }
+
+    /// A reader must never meet a snapshot that was released: it would crash, or give an answer of no file.
+    @Test func snapshotsAreReplacedUnderReaders() throws {
+        func text(_ round: Int) -> String { flagFile("value number \(round), longer than a small text") }
+        let reference = SnapshotReference(try makeSnapshot(text(0)))
+        let (started, isDone, ended, wrong) = (Counter(), Counter(), Counter(), Counter())
+        for _ in 0..<3 {
+            Thread.detachNewThread {
+                started.add()
+                while isDone.value == 0 {
+                    let value = reference.load().string("f", default: "caller").value
+                    if !value.hasPrefix("value number ") { wrong.add() }
+                }
+                ended.add()
+            }
+        }
+        while started.value < 3 { usleep(100) }
+        for round in 1...1000 { reference.store(try makeSnapshot(text(round))) }
+        isDone.add()
+        while ended.value < 3 { usleep(100) }
+        #expect(wrong.value == 0)
+        #expect(reference.load().string("f", default: "").value.contains("1000"))
+    }
+}
+
+/// A number that several threads count up.
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    func add() { count.add(1, ordering: .acquiringAndReleasing) }
+}

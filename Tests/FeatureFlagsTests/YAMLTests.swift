@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+@testable import FeatureFlags
+
+@Suite struct YAMLTests {
+    private func snapshot(_ yaml: String) throws -> FlagSnapshot {
+        try FlagSnapshot(yaml: Data(yaml.utf8), source: "test.yaml", configuration: testConfiguration)
+    }
+
+    private func failure(_ yaml: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> FlagError {
+        try #require(throws: FlagError.self, sourceLocation: sourceLocation) { _ = try snapshot(yaml) }
+    }
+
+    @Test func yamlSaysTheSameAsJSON() throws {
+        let snapshot = try snapshot(
+            """
+            # flags of the test
+            metadata: {flagSetId: set, version: 1.5}
+            $evaluators:
+              isAda: {"==": [{var: targetingKey}, ada]}
+            flags:
+              greeting:
+                state: ENABLED
+                variants: {hi: "hello", bye: 'bye'}
+                defaultVariant: bye
+                targeting:
+                  if:
+                    - $ref: isAda
+                    - hi
+                    - null
+                metadata: {beta: true}
+              count:
+                state: ENABLED
+                variants:
+                  small: 1
+                  large: 1e3
+                  hex: 0x1F
+                defaultVariant: hex
+            """
+        )
+        #expect(snapshot.quarantined.isEmpty)
+        #expect(snapshot.warnings.isEmpty)
+        let ada = snapshot.string("greeting", default: "", context: EvaluationContext(targetingKey: "ada"))
+        #expect(ada.value == "hello")
+        #expect(ada.flagMetadata == ["flagSetId": "set", "version": 1.5, "beta": true])
+        #expect(snapshot.string("greeting", default: "").value == "bye")
+        #expect(snapshot.int("count", default: 0).value == 31)
+    }
+
+    @Test(
+        arguments: [
+            ("yes", "yes"), ("on", "on"), ("true", true), ("True", true), ("'true'", "true"), ("!!str true", "true"),
+            ("null", .null), ("~", .null), ("", .null), ("1", 1), ("-1", -1), ("+1", 1), ("01", 1), ("0o17", 15),
+            ("0x", "0x"), ("1.5", 1.5), (".5", 0.5), ("5.", 5), ("1e3", 1000.0), ("1_000", "1_000"), ("1:30", "1:30"),
+            ("2026-01-01", "2026-01-01"), ("1.2.3", "1.2.3"), ("-", [.null]), ("[1, a]", [1, "a"]),
+            ("Infinity", "Infinity"),
+            ("-Infinity", "-Infinity"), ("0b11", "0b11"), ("0X1F", "0X1F"), ("0e1", 0.0),
+            ("|\n    a\n    b\n", "a\nb\n"),
+        ] as [(String, FlagValue)]
+    )
+    func scalarsAreThoseOfTheCoreSchema(text: String, expected: FlagValue) throws {
+        let source = try SourceText(bytes: Array("v: \(text == "-" ? "\n  -" : text)".utf8), name: "test.yaml")
+        let value = try YAMLReader.parse(source).flagValue.objectValue?["v"]
+        #expect(value == expected)
+    }
+
+    @Test func anchorsAndMergeKeysAreFollowed() throws {
+        let snapshot = try snapshot(
+            """
+            base: &base
+              state: ENABLED
+              variants: {a: A, b: B}
+              defaultVariant: a
+            flags:
+              f: *base
+              g:
+                <<: *base
+                defaultVariant: b
+            """
+        )
+        #expect(snapshot.string("f", default: "").value == "A")
+        #expect(snapshot.string("g", default: "").value == "B")
+    }
+
+    @Test func errorsHaveTheirPlaces() throws {
+        #expect(try failure("flags:\n  f: [1,\n").location.line == 3)
+        #expect(try failure("flags: {f: 1\n g: }}").description.hasPrefix("test.yaml:2:"))
+        let twice = try failure("flags:\n  f: 1\n  f: 2\n")
+        #expect(twice.message.contains(#"a key twice: "f""#))
+        #expect(twice.location.line == 2)
+        #expect(try failure("").message.contains("empty"))
+        #expect(try failure("a: 1\n---\nb: 2\n").code == .parseError)
+        #expect(try failure("flags: {x: .nan}").location == FlagError.Location(file: "test.yaml", line: 1, column: 12))
+        #expect(try failure("flags: {[a]: 1}").message.contains("a key must be a text"))
+        let quarantined = try snapshot("flags:\n  ä: {state: ON}\n  g: {state: ENABLED, variants: {ö: 1, b: x}}\n")
+            .quarantined
+        #expect(quarantined["ä"]?.location == FlagError.Location(file: "test.yaml", line: 2, column: 14))
+        #expect(quarantined["g"]?.location == FlagError.Location(file: "test.yaml", line: 3, column: 43))
+    }
+
+    @Test func aSmallFileCannotStandForAnEndlessOne() throws {
+        var bomb = "a0: &a0 [x, x]\n"
+        for level in 1...30 { bomb += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n" }
+        #expect(try failure(bomb).message.contains("more than 16 aliases"))
+        var keys = "a0: &a0 [x, x]\n"
+        for level in 1...7 { keys += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n" }
+        #expect(try failure(keys + "? *a7\n: 1\n").message.contains("a key must be a text"))
+    }
+
+    @Test(arguments: ["[", "{a: ", "- ", "? "])
+    func deepNestingIsAnErrorValue(opening: String) throws {
+        for depth in [300, 5000, 100_000] {
+            let error = try failure(String(repeating: opening, count: depth))
+            #expect(error.code == .parseError)
+        }
+    }
+}
