@@ -1,4 +1,5 @@
 import ArgumentParser
+import FeatureFlags
 import Foundation
 import HabitStore
 import HabitTracking
@@ -18,6 +19,9 @@ struct ErrorReport {
         case let error as HabitStoreError:
             status = Self.status(of: error.code)
             lines = [Self.line(Self.text(of: error), showsDetail ? error.detail : nil)]
+        case let error as FlagError:
+            status = Self.status(of: error.code)
+            lines = [Self.line(error.description, nil)]
         case let error as HabitTrackingError:
             status = .usage
             lines = [Self.line(error.description, nil)]
@@ -67,6 +71,14 @@ struct ErrorReport {
         default: break
         }
         return error.description
+    }
+
+    private static func status(of code: FlagError.Code) -> ExitStatus {
+        switch code {
+        case .flagNotFound, .editRefused, .invalidContext: .usage
+        case .fileNotFound, .notAFile, .fileUnreadable, .fileUnwritable, .fileBusy: .inputOutput
+        default: .data
+        }
     }
 
     private static func status(of code: HabitStoreError.Code) -> ExitStatus {

@@ -1,0 +1,148 @@
+/// What a `fractional` hands out, as far as it stands in the file.
+struct FractionalShape {
+    struct Entry {
+        /// The variant's name; nil where it is computed.
+        let variant: String?
+        /// The weight; nil where it is computed.
+        let weight: UInt64?
+        let range: Range<Int>
+        /// The variant as it stands in the file.
+        let node: JSONNode
+        /// Where the weight stands, if it does.
+        let weightRange: Range<Int>?
+    }
+
+    /// The operator's name, to point to.
+    let range: Range<Int>
+    let entries: [Entry]
+
+    /// The sum of the weights; nil where one is computed.
+    var totalWeight: UInt64? {
+        entries.reduce(UInt64(0) as UInt64?) { sum, entry in
+            guard let sum, let weight = entry.weight else { return nil }
+            return sum + weight
+        }
+    }
+}
+
+/// The entries and weights of a `fractional`.
+struct FractionalLint {
+    let reader: RuleReader
+    let collector: LintCollector?
+
+    private static let maximumWeight: Int64 = 0x7FFF_FFFF
+
+    /// Looks at the entries; returns them, or nil where they are of no use.
+    func check(_ operation: RuleReader.Operation) -> FractionalShape? {
+        var nodes = operation.arguments[...]
+        if let first = nodes.first {
+            if case .array = reader.resolved(first).value {
+            } else {
+                checkBucketing(first)
+                nodes = nodes.dropFirst()
+            }
+        }
+        guard !nodes.isEmpty else {
+            collector?.add(
+                .weights,
+                "\"fractional\" has no entries; write them as [\"variant\", weight]",
+                at: operation.nameRange
+            )
+            return nil
+        }
+        var entries: [FractionalShape.Entry] = []
+        for node in nodes {
+            guard let entry = entry(reader.resolved(node)) else { return nil }
+            entries.append(entry)
+        }
+        let shape = FractionalShape(range: operation.nameRange, entries: entries)
+        checkSum(shape)
+        return shape
+    }
+
+    private func checkBucketing(_ node: JSONNode) {
+        guard reader.configuration.fractional != .v3, let types = reader.types(node),
+            types.isDisjoint(with: [.string, .null])
+        else { return }
+        collector?.add(
+            .arguments,
+            "\"fractional\" must be given a text to choose by; it gives null else",
+            at: node.range
+        )
+    }
+
+    private func entry(_ node: JSONNode) -> FractionalShape.Entry? {
+        guard case .array(let parts) = node.value, let variant = parts.first else {
+            collector?.add(.weights, "an entry of \"fractional\" must be a list [\"variant\", weight]", at: node.range)
+            return nil
+        }
+        let name: String? =
+            switch variant.value {
+            case .string(let name): name
+            case .bool(let value): value ? "true" : "false"
+            default: nil
+            }
+        var weight: UInt64? = 1
+        if parts.count > 1, parts[1].typeName != "null" {
+            guard let value = reader.constant(parts[1]) else {
+                return .init(variant: name, weight: nil, range: node.range, node: variant, weightRange: nil)
+            }
+            guard let number = self.weight(value, parts[1].range) else { return nil }
+            weight = number
+        }
+        return .init(
+            variant: name,
+            weight: weight,
+            range: node.range,
+            node: variant,
+            weightRange: parts.count > 1 ? parts[1].range : nil
+        )
+    }
+
+    private func weight(_ value: FlagValue, _ range: Range<Int>) -> UInt64? {
+        guard let number = value.intValue, number <= Self.maximumWeight else {
+            collector?.add(
+                .weights,
+                "a weight must be a whole number up to \(Self.maximumWeight); with this one nobody gets a variant",
+                at: range
+            )
+            return nil
+        }
+        if number < 0 {
+            collector?.add(.weights, "a negative weight counts as 0", at: range, severity: .warning)
+        }
+        return UInt64(max(0, number))
+    }
+
+    private func checkSum(_ shape: FractionalShape) {
+        guard let total = shape.totalWeight else { return }
+        if total == 0 {
+            collector?.add(.weights, "all weights are 0; nobody gets a variant", at: shape.range)
+            return
+        }
+        if total > UInt64(Self.maximumWeight) {
+            collector?.add(
+                .weights,
+                "the weights sum to more than \(Self.maximumWeight); nobody gets a variant",
+                at: shape.range
+            )
+            return
+        }
+        if shape.entries.count == 1, (2..<100).contains(total) {
+            collector?.add(
+                .percentages,
+                "one entry gets everybody, whatever its weight; add an entry for the other \(100 - total) %",
+                at: shape.range
+            )
+        }
+        let isNearly = (90...110).contains(total) || (990...1010).contains(total)
+        if shape.entries.count > 1, isNearly, total != 100, total != 1000 {
+            collector?.add(
+                .percentages,
+                "the weights look like percentages and sum to \(total), not \(total < 500 ? 100 : 1000); each counts as "
+                    + "a share of the sum",
+                at: shape.range
+            )
+        }
+    }
+}

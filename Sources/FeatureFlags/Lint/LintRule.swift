@@ -1,0 +1,65 @@
+/// The rules of the linter. Their names are stable; later versions may add rules.
+public enum LintRule: String, Sendable, CaseIterable {
+    /// The file cannot be read or parsed at all.
+    case syntax
+    /// A part of the file is not of the form that the format asks for, and the flag cannot be used.
+    case schema
+    /// A member that the format does not know, and that does nothing.
+    case unknownMember = "unknown-member"
+    /// Metadata of a type that metadata cannot have.
+    case metadata
+    /// A name stands twice in one object, or a flag twice in the file; all but the last are lost.
+    case duplicateKey = "duplicate-key"
+    /// A text or number was changed in reading: a lone surrogate, an integer beyond 64 bits, a byte order mark.
+    case encoding
+    /// An operator that does not exist.
+    case unknownOperator = "unknown-operator"
+    /// An operator has arguments that it cannot use.
+    case arguments
+    /// A `$ref` to an evaluator that does not exist, or from one evaluator to another.
+    case unknownReference = "unknown-reference"
+    /// An evaluator that no flag refers to.
+    case unusedEvaluator = "unused-evaluator"
+    /// The targeting can give a result that is no variant of the flag.
+    case unknownVariant = "unknown-variant"
+    /// Weights of `fractional` that are all zero, or that it does not take.
+    case weights
+    /// Weights that look like percentages and do not add up.
+    case percentages
+    /// `sem_ver` with a version or an operator that is none.
+    case invalidVersion = "invalid-version"
+    /// `in` looks into something that is empty.
+    case emptyList = "empty-list"
+    /// A comparison of values that are of different types.
+    case typeMismatch = "type-mismatch"
+    /// A condition that is never true.
+    case constantCondition = "constant-condition"
+    /// A branch that is never reached.
+    case unreachableBranch = "unreachable-branch"
+    /// Targeting that never chooses a variant.
+    case neverMatches = "never-matches"
+    /// A disabled flag with targeting.
+    case disabledTargeting = "disabled-targeting"
+    /// A kill flag that cannot kill, or cannot be read out of a damaged file.
+    case killFlag = "kill-flag"
+    /// A kill flag that is pulled.
+    case killPulled = "kill-pulled"
+    /// A cohort that would jump over a stage.
+    case stageJump = "stage-jump"
+    /// A change of weights or their order that moves users both ways.
+    case rebucketing
+
+    /// How bad a finding of this rule is, where the finding says nothing else.
+    public var severity: LintFinding.Severity {
+        switch self {
+        case .syntax, .schema, .duplicateKey, .unknownOperator, .arguments, .unknownReference, .unknownVariant,
+            .weights,
+            .invalidVersion, .killFlag:
+            .error
+        case .unknownMember, .metadata, .encoding, .unusedEvaluator, .percentages, .emptyList, .typeMismatch,
+            .constantCondition, .unreachableBranch, .neverMatches, .disabledTargeting, .killPulled, .stageJump,
+            .rebucketing:
+            .warning
+        }
+    }
+}

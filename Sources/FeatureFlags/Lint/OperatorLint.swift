@@ -1,0 +1,216 @@
+/// Each operator of a rule by itself: its name, its arguments, and what it refers to.
+struct OperatorLint {
+    let reader: RuleReader
+    let collector: LintCollector
+    let references: ReferenceList
+    /// The evaluator that is looked at; nil for a flag's own rule.
+    var evaluator: String?
+
+    func visit(_ node: JSONNode) {
+        switch node.value {
+        case .null, .bool, .int, .double, .string:
+            break
+        case .array(let elements):
+            for element in elements { visit(element) }
+        case .object(let members):
+            visit(members, node)
+        }
+    }
+
+    private func visit(_ members: [JSONMember], _ node: JSONNode) {
+        guard members.count == 1, let member = members.first else {
+            if let name = members.first(where: { OperatorTable.type(named: $0.key) != nil || $0.key == "$ref" })?.key {
+                collector.add(
+                    .schema,
+                    "the operator \(quoted(name)) must be the only member of its object",
+                    at: node.range
+                )
+            }
+            return
+        }
+        if member.key == "$ref" {
+            checkReference(member)
+            return
+        }
+        guard OperatorTable.type(named: member.key) != nil else {
+            collector.add(
+                .unknownOperator,
+                "the operator \(quoted(member.key)) is not known; check how it is spelled",
+                at: member.keyRange
+            )
+            return
+        }
+        visit(member.value)
+        guard let operation = reader.operation(node) else { return }
+        check(operation)
+    }
+
+    private func checkReference(_ member: JSONMember) {
+        guard case .string(let name) = member.value.value else {
+            collector.add(
+                .unknownReference,
+                "a \"$ref\" must be the name of one of the \"$evaluators\"",
+                at: member.value.range
+            )
+            return
+        }
+        if let evaluator {
+            collector.add(
+                .unknownReference,
+                "the evaluator \(quoted(evaluator)) refers to \(quoted(name)); evaluators cannot refer to each other",
+                at: member.value.range
+            )
+            return
+        }
+        references.add(name)
+        if reader.document.evaluators[name] == nil {
+            collector.add(
+                .unknownReference,
+                "there is no evaluator \(quoted(name)) under \"$evaluators\"",
+                at: member.value.range
+            )
+        }
+    }
+
+    private func check(_ operation: RuleReader.Operation) {
+        switch operation.name {
+        case "if", "?:": checkIf(operation)
+        case "==", "!=", "===", "!==": checkEquality(operation)
+        case "in": checkIn(operation)
+        case "sem_ver": checkVersions(operation)
+        case "starts_with", "ends_with": checkAffix(operation)
+        case "fractional": _ = FractionalLint(reader: reader, collector: collector).check(operation)
+        default: break
+        }
+    }
+
+    /// Conditions that are always the same, or were asked before. One about which something was said already, such as
+    /// that its list is empty, is not reported again.
+    private func checkIf(_ operation: RuleReader.Operation) {
+        var earlier: [FlagValue] = []
+        var isDecided = false
+        for index in stride(from: 0, to: operation.arguments.count - 1, by: 2) {
+            let condition = operation.arguments[index]
+            if isDecided {
+                addUnreachable(condition.range)
+                return
+            }
+            let value = condition.flagValue
+            if earlier.contains(value) {
+                collector.add(
+                    .unreachableBranch,
+                    "this condition was asked before; its branch is never reached",
+                    at: condition.range
+                )
+            }
+            earlier.append(value)
+            switch reader.truth(condition) {
+            case false? where !collector.hasFinding(in: condition.range):
+                collector.add(
+                    .constantCondition,
+                    "this condition is never true; its branch is never reached",
+                    at: condition.range
+                )
+            case true?: isDecided = true
+            case false?, nil: break
+            }
+        }
+        if isDecided, operation.arguments.count % 2 == 1, let last = operation.arguments.last {
+            addUnreachable(last.range)
+        }
+    }
+
+    private func addUnreachable(_ range: Range<Int>) {
+        collector.add(
+            .unreachableBranch,
+            "this is never reached: a condition before it is always true",
+            at: range
+        )
+    }
+
+    private func checkEquality(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 2, let left = reader.types(operation.arguments[0]),
+            let right = reader.types(operation.arguments[1])
+        else { return }
+        let types = (left.subtracting([.null]), right.subtracting([.null]))
+        // A comparison with null asks whether there is a value.
+        guard !types.0.isEmpty, !types.1.isEmpty, types.0.isDisjoint(with: types.1) else { return }
+        collector.add(
+            .typeMismatch,
+            "this compares \(Self.text(types.0)) with \(Self.text(types.1))",
+            at: operation.nameRange
+        )
+    }
+
+    private static func text(_ types: Set<RuleReader.ResultType>) -> String {
+        types.map { $0 == .array || $0 == .object ? "an \($0.rawValue)" : "a \($0.rawValue)" }.sorted()
+            .joined(separator: " or ")
+    }
+
+    private func checkIn(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count > 1 else {
+            collector.add(
+                .arguments,
+                "\"in\" takes a value and a list or a text to look for it in",
+                at: operation.nameRange
+            )
+            return
+        }
+        guard let haystack = reader.constant(operation.arguments[1]) else { return }
+        let range = operation.arguments[1].range
+        switch haystack {
+        case .list(let elements):
+            if elements.isEmpty {
+                collector.add(.emptyList, "nothing is in an empty list", at: range)
+            } else if let types = reader.types(operation.arguments[0])?.subtracting([.null]), !types.isEmpty,
+                !elements.contains(where: { element in types.contains { $0.rawValue == element.typeName } })
+            {
+                collector.add(
+                    .typeMismatch,
+                    "this looks for \(Self.text(types)), and the list has none; values are not converted here",
+                    at: range
+                )
+            }
+        case .string(let text):
+            if text.isEmpty { collector.add(.emptyList, "nothing is in an empty text", at: range) }
+        case .null, .bool, .int, .double, .object:
+            collector.add(
+                .arguments,
+                "\"in\" looks into a list or a text, not a value of type \(haystack.typeName)",
+                at: range
+            )
+        }
+    }
+
+    private func checkVersions(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 3 else {
+            collector.add(.arguments, "\"sem_ver\" takes a version, an operator and a version", at: operation.nameRange)
+            return
+        }
+        for index in [0, 2] {
+            let node = operation.arguments[index]
+            if let value = reader.constant(node), !RuleReader.isVersion(value) {
+                collector.add(.invalidVersion, "this is no version; write one as 1.2.3", at: node.range)
+            }
+        }
+        if let comparison = reader.constant(operation.arguments[1]), !RuleReader.isVersionComparison(comparison) {
+            collector.add(
+                .invalidVersion,
+                "this is no operator of \"sem_ver\"; there are = != < <= > >= ~ ^",
+                at: operation.arguments[1].range
+            )
+        }
+    }
+
+    private func checkAffix(_ operation: RuleReader.Operation) {
+        let isComplete = operation.arguments.count == 2
+        let bad = operation.arguments.first { reader.types($0).map { !$0.contains(.string) } ?? false }
+        if !isComplete || bad != nil {
+            collector.add(
+                .arguments,
+                "\(quoted(operation.name)) takes two texts; with anything else it gives null",
+                at: bad?.range ?? operation.nameRange
+            )
+        }
+    }
+}

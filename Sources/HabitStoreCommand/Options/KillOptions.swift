@@ -1,0 +1,47 @@
+import ArgumentParser
+import FeatureFlags
+import Foundation
+
+/// The triggers of the kill switch.
+struct KillOptions: ParsableArguments {
+    /// Which triggers are meant.
+    enum Trigger: String, ExpressibleByArgument, CaseIterable {
+        case flag, sentinel, both
+    }
+
+    @OptionGroup var fileOptions: FlagFileOptions
+
+    @Option(help: "The kill flag's key.")
+    var flag = RolloutFlags.kill
+
+    @Option(
+        help: ArgumentHelp("The sentinel file.", discussion: "[default: \(RolloutFlags.sentinelName) under the root]")
+    )
+    var sentinel: String?
+
+    @Option(help: "Which trigger: the flag, the sentinel file, or both. With --users it is the flag.")
+    var by = Trigger.both
+
+    @Option(help: ArgumentHelp("Only these users, with commas between them.", valueName: "a,b"), transform: Self.users)
+    var users: [String]?
+
+    func validate() throws {
+        guard users == nil || by != .sentinel else {
+            throw ValidationError("the sentinel file is for everybody; leave --users out")
+        }
+    }
+
+    /// The flag file and the sentinel file.
+    func triggers() async throws -> (file: String, sentinel: SentinelFile) {
+        let paths = try await fileOptions.paths()
+        return (paths.file, try SentinelFile(path: sentinel ?? paths.root + "/" + RolloutFlags.sentinelName))
+    }
+
+    private static func users(_ text: String) throws -> [String] {
+        let users = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard !users.contains("") else {
+            throw ValidationError("an id in --users is empty; write them with commas between them, as ada,berta")
+        }
+        return users
+    }
+}

@@ -1,0 +1,59 @@
+import FeatureFlags
+
+/// An outcome of an evaluation, as it is shown.
+struct FlagOutcome {
+    let flag: String
+    /// nil where the caller's default is to be used.
+    let value: FlagValue?
+    let variant: String?
+    let reason: Reason
+    let errorCode: FlagError.Code?
+    let errorMessage: String?
+    let metadata: [String: FlagValue]
+
+    init(flag: String, _ resolution: Resolution) {
+        self.flag = flag
+        value = resolution.value
+        variant = resolution.variant
+        reason = resolution.reason
+        errorCode = resolution.errorCode
+        errorMessage = resolution.errorMessage
+        metadata = resolution.flagMetadata
+    }
+
+    init<Value>(_ details: EvaluationDetails<Value>, _ convert: (Value) -> FlagValue) {
+        flag = details.flagKey
+        value = details.variant == nil ? nil : convert(details.value)
+        variant = details.variant
+        reason = details.reason
+        errorCode = details.errorCode
+        errorMessage = details.errorMessage
+        metadata = details.flagMetadata
+    }
+
+    /// The outcome as members of an answer.
+    var json: [String: JSON] {
+        [
+            "flag": .string(flag),
+            "value": value?.json ?? .null,
+            "variant": .optional(variant),
+            "reason": .string(reason.rawValue),
+            "errorCode": .optional(errorCode?.rawValue),
+            "errorMessage": .optional(errorMessage),
+            "metadata": .object(metadata.mapValues(\.json)),
+        ]
+    }
+
+    /// The outcome as rows of a table.
+    var rows: [[String]] {
+        var rows = [
+            ["flag", flag],
+            ["value", value?.text ?? "the caller's default"],
+            ["variant", variant ?? "none"],
+            ["reason", reason.rawValue],
+        ]
+        if let errorCode { rows.append(["error", "\(errorCode.rawValue): \(errorMessage ?? "")"]) }
+        for (name, value) in metadata.sorted(by: { $0.key < $1.key }) { rows.append(["metadata \(name)", value.text]) }
+        return rows
+    }
+}
