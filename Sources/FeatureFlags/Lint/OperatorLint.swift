@@ -58,7 +58,7 @@ struct OperatorLint {
             collector.add(
                 .unknownReference,
                 "the evaluator \(quoted(evaluator)) refers to \(quoted(name)); evaluators cannot refer to each other",
-                at: member.value.range
+                at: member.keyRange
             )
             return
         }

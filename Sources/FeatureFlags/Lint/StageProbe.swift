@@ -24,6 +24,9 @@ struct StageProbe {
 
     private let now: Int64
     private var candidates: [String: [FlagValue]] = [:]
+    private var hasPercentages = false
+    /// The variables that percentages are bucketed by.
+    private var bucketingPaths: Set<String> = []
 
     init(documents: [FlagDocument], flagKey: String, now: Int64) {
         self.now = now
@@ -40,7 +43,7 @@ struct StageProbe {
         for choice in choices { combinations = min(Self.maximumSubjects, combinations * choice.count) }
         let tried = min(combinations, Self.maximumCombinations)
         let named = (candidates["targetingKey"] ?? []).compactMap { $0.stringValue }
-        let sampled = max(8, min(Self.sampledKeys, Self.maximumSubjects / tried - named.count))
+        let sampled = hasPercentages ? max(8, min(Self.sampledKeys, Self.maximumSubjects / tried - named.count)) : 1
         for number in 0..<tried {
             // With more combinations than are tried, they are spread over all.
             var rest = number * combinations / tried
@@ -53,7 +56,12 @@ struct StageProbe {
                 Self.set(value, at: path, &base)
             }
             for key in named { body(base.named(key, parts, isSampled: false)) }
-            for index in 0..<sampled { body(base.named("sample-\(index)", parts, isSampled: true)) }
+            let free = bucketingPaths.filter { path in !parts.contains { $0.hasPrefix(path + " ") } }.sorted()
+            for index in 0..<sampled {
+                var subject = base.named("sample-\(index)", parts, isSampled: true)
+                for path in free { Self.set(.string("sample-\(index)"), at: path, &subject) }
+                body(subject)
+            }
         }
     }
 
@@ -100,6 +108,10 @@ extension StageProbe {
             for element in elements { collect(element, reader) }
         case .object:
             guard let operation = reader.operation(node) else { return }
+            if operation.name == "fractional" {
+                hasPercentages = true
+                if let first = operation.arguments.first { collectBucketing(first, reader) }
+            }
             for argument in operation.arguments {
                 if let path = reader.variablePath(argument), !path.isEmpty {
                     for value in Self.values(operation, reader) { add(value, at: path) }
@@ -107,6 +119,15 @@ extension StageProbe {
                 collect(argument, reader)
             }
         }
+    }
+
+    private mutating func collectBucketing(_ node: JSONNode, _ reader: RuleReader) {
+        if let path = reader.variablePath(node) {
+            if !path.isEmpty, path != "targetingKey", !path.hasPrefix("$flagd") { bucketingPaths.insert(path) }
+            return
+        }
+        guard let operation = reader.operation(reader.resolved(node)) else { return }
+        for argument in operation.arguments { collectBucketing(argument, reader) }
     }
 
     private mutating func add(_ value: FlagValue, at path: String) {

@@ -1,0 +1,254 @@
+import Foundation
+import Testing
+
+@testable import FeatureFlags
+
+/// What the linter finds, by the stable names of its rules.
+@Suite struct LinterTests {
+    private static let stages = ["off", "dualwrite", "shadow", "live", "rampdown", "complete"]
+    private static let linter = FlagLinter(
+        stages: [StageOrder(flagKey: "stage", values: stages)],
+        configuration: FlagConfiguration(killFlags: ["kill"], clock: { 1_700_000_000 })
+    )
+
+    private func lint(_ json: String, against old: String? = nil) throws -> [LintFinding] {
+        try Self.linter.lint(Data(json.utf8), source: "test.json", against: old.map { Data($0.utf8) }).findings
+    }
+
+    /// The rules found in a flag `f` with the string variants `a` and `b`, default `b`.
+    private func rules(_ targeting: String, evaluators: String = "{}") throws -> [String] {
+        let findings = try lint(
+            """
+            {"flags": {"f": {"state": "ENABLED", "variants": {"a": "A", "b": "B"}, "defaultVariant": "b",
+              "targeting": \(targeting)}}, "$evaluators": \(evaluators)}
+            """
+        )
+        return findings.map(\.rule.rawValue)
+    }
+
+    private func stageFile(_ targeting: String?, defaultVariant: String = "off") -> String {
+        let variants = Self.stages.map { "\"\($0)\": \"\($0)\"" }.joined(separator: ", ")
+        return """
+            {"flags": {"stage": {"state": "ENABLED", "variants": {\(variants)}, "defaultVariant": "\(defaultVariant)"
+            \(targeting.map { ", \"targeting\": " + $0 } ?? "")}}}
+            """
+    }
+
+    private func jumps(_ targeting: String?, _ defaultVariant: String = "off", against old: String? = nil) throws -> Int
+    {
+        try lint(stageFile(targeting, defaultVariant: defaultVariant), against: old).count { $0.rule == .stageJump }
+    }
+
+    @Test func aCleanFileHasNoFindings() throws {
+        #expect(
+            try rules(
+                """
+                {"if": [{"in": [{"var": "targetingKey"}, ["ada"]]}, "a",
+                  {"sem_ver": [{"var": "app.version"}, ">=", "2.1.0"]}, "a",
+                  {"and": [{">=": [{"var": "$flagd.timestamp"}, 10]}, {"<": [{"var": "$flagd.timestamp"}, 20]}]}, "a",
+                  {"$ref": "mail"}, "a",
+                  {"fractional": [{"cat": [{"var": "$flagd.flagKey"}, {"var": "email"}]}, ["a", 10], ["b", 90]]}]}
+                """,
+                evaluators: #"{"mail": {"ends_with": [{"var": "email"}, "@x.org"]}}"#
+            ).isEmpty
+        )
+    }
+
+    @Test(arguments: [
+        (#"{"if": [{"var": "x"}, "c", "b"]}"#, ["unknown-variant"]),
+        (#"{"fractional": [["a", 50], ["c", 50]]}"#, ["unknown-variant"]),
+        (#"{"==": [{"var": "x"}, 1]}"#, ["unknown-variant"]),
+        (#"{"if": [{"var": "x"}, 5, "b"]}"#, ["unknown-variant"]),
+        (#"{"+": [1, 2]}"#, ["unknown-variant"]),
+        (#"{"fractional": [["a", 0], ["b", 0]]}"#, ["weights", "never-matches"]),
+        (#"{"fractional": [["a", 1.5], ["b", 1]]}"#, ["weights", "never-matches"]),
+        (#"{"fractional": [["a", "1"], ["b", 1]]}"#, ["weights", "never-matches"]),
+        (#"{"fractional": [["a", -1], ["b", 1]]}"#, ["weights"]),
+        (#"{"fractional": [["a", 2147483647], ["b", 1]]}"#, ["weights"]),
+        (#"{"fractional": ["a", "b"]}"#, ["weights", "never-matches"]),
+        (#"{"fractional": []}"#, ["weights", "never-matches"]),
+        (#"{"fractional": [["a", 10], ["b", 80]]}"#, ["percentages"]),
+        (#"{"fractional": [["a", 20]]}"#, ["percentages"]),
+        (#"{"fractional": [["a", 1], ["b", 1]]}"#, []),
+        (#"{"fractional": [["a", 5], ["b", 995]]}"#, []),
+        (#"{"if": [{"in": [{"var": "x"}, []]}, "a", "b"]}"#, ["empty-list"]),
+        (#"{"if": [{"in": [{"var": "targetingKey"}, [1, 2]]}, "a", "b"]}"#, ["type-mismatch"]),
+        (#"{"if": [{"===": [{"var": "targetingKey"}, 5]}, "a", "b"]}"#, ["type-mismatch"]),
+        (#"{"if": [{"==": [{"var": "$flagd.timestamp"}, "today"]}, "a", "b"]}"#, ["type-mismatch"]),
+        (#"{"if": [{"sem_ver": [{"var": "v"}, ">=", "2.0.0.0"]}, "a", "b"]}"#, ["invalid-version"]),
+        (#"{"if": [{"sem_ver": [{"var": "v"}, "=>", "2.0.0"]}, "a", "b"]}"#, ["invalid-version"]),
+        (#"{"if": [{"sem_ver": [{"var": "v"}, "2.0.0"]}, "a", "b"]}"#, ["arguments"]),
+        (#"{"if": [{"ends_with": [{"var": "v"}, 5]}, "a", "b"]}"#, ["arguments"]),
+        (#"{"if": [{"==": [1, 2]}, "a", "b"]}"#, ["constant-condition"]),
+        (#"{"if": [false, "a", "b"]}"#, ["constant-condition"]),
+        (#"{"if": [false, "a"]}"#, ["never-matches", "constant-condition"]),
+        (#"{"if": [{"var": "x"}, "a", true, "b", {"var": "y"}, "a"]}"#, ["unreachable-branch"]),
+        (#"{"if": [true, "a", "b"]}"#, ["unreachable-branch"]),
+        (#"{"if": [{"var": "x"}, "a", true, "b"]}"#, []),
+        (#"{"if": [{"var": "x"}, "a", {"var": "x"}, "b"]}"#, ["unreachable-branch"]),
+        (#"{"if": [{"and": [{">": [{"var": "n"}, 5]}, {"<": [{"var": "n"}, 5]}]}, "a", "b"]}"#, ["constant-condition"]),
+        (
+            #"{"if": [{"and": [{"==": [{"var": "n"}, "x"]}, {"==": [{"var": "n"}, "y"]}]}, "a", "b"]}"#,
+            ["constant-condition"]
+        ),
+        (#"{"if": [{"or": [{"var": "x"}, {"!": [[]]}]}, "a", "b"]}"#, ["unreachable-branch"]),
+        (#"{"iff": [{"var": "x"}, "a", "b"]}"#, ["unknown-operator"]),
+        (#"{"if": [{"$ref": "none"}, "a", "b"]}"#, ["unknown-reference"]),
+        (#"{"if": [{"var": "x"}, null]}"#, ["never-matches"]),
+    ])
+    func aRuleThatDoesNotDoWhatItSaysIsFound(targeting: String, expected: [String]) throws {
+        #expect(try rules(targeting).sorted() == expected.sorted(), "\(targeting)")
+    }
+
+    @Test func everyFindingSaysWhereItIs() throws {
+        let findings = try lint(
+            """
+            {
+              "flags": {
+                "f": {
+                  "state": "ON",
+                  "variants": {"a": 1, "b": "x", "c": null},
+                  "defaultVariant": "z",
+                  "targetting": {},
+                  "metadata": {"m": []}
+                },
+                "g": []
+              },
+              "extra": 1
+            }
+            """
+        )
+        #expect(
+            findings.map { "\($0.location.line ?? 0):\($0.location.column ?? 0) \($0.rule.rawValue)" } == [
+                "4:16 schema", "5:33 schema", "5:43 schema", "6:25 schema", "7:7 unknown-member", "8:25 metadata",
+                "10:10 schema", "12:3 unknown-member",
+            ]
+        )
+        let first = try #require(findings.first)
+        #expect(first.description == #"test.json:4:16: error: the "state" must be "ENABLED" or "DISABLED" [schema]"#)
+    }
+
+    @Test func namesThatStandTwiceAreFound() throws {
+        let flag = #"{"state": "ENABLED", "variants": {"a": 1, "a": 2}}"#
+        #expect(try lint(#"{"flags": {"f": \#(flag)}}"#).map(\.rule) == [.duplicateKey])
+        let element = #"{"key": "f", "state": "ENABLED", "variants": {"a": 1}}"#
+        #expect(try lint(#"{"flags": [\#(element), \#(element)]}"#).map(\.rule) == [.duplicateKey])
+        #expect(try lint(#"{"flags": {}, "metadata": {"a": "\ud800"}}"#).map(\.rule) == [.encoding])
+    }
+
+    @Test func evaluatorsMustBeUsedAndMustNotReferToEachOther() throws {
+        let found = try rules(
+            #"{"if": [{"$ref": "x"}, "a", "b"]}"#,
+            evaluators: #"{"x": {"!": {"$ref": "y"}}, "y": {"var": "z"}}"#
+        )
+        #expect(Set(found) == ["unknown-reference", "unused-evaluator"])
+    }
+
+    @Test func aDisabledFlagWithARuleIsFound() throws {
+        let findings = try lint(
+            #"{"flags": {"f": {"state": "DISABLED", "variants": {"a": 1}, "targeting": {"if": [{"var": "x"}, "a"]}}}}"#
+        )
+        #expect(findings.map(\.rule) == [.disabledTargeting])
+    }
+
+    @Test(arguments: [
+        (#"{"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off"}"#, [LintRule]()),
+        (#"{"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "on"}"#, [.killPulled]),
+        (#"{"state": "DISABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off"}"#, [.killFlag]),
+        (#"{"state": "ENABLED", "variants": {"off": false}, "defaultVariant": "off"}"#, [.killFlag]),
+        (#"{"state": "ENABLED", "variants": {"on": true, "off": false}}"#, [.killFlag]),
+        (#"{"state": "ENABLED", "variants": {"on": "true", "off": "false"}, "defaultVariant": "off"}"#, [.killFlag]),
+    ])
+    func aKillFlagMustBeAbleToKill(flag: String, expected: [LintRule]) throws {
+        #expect(try lint(#"{"flags": {"kill": \#(flag)}}"#).map(\.rule) == expected, "\(flag)")
+    }
+
+    @Test func aFileThatCannotBeParsedIsReportedWithItsPlace() throws {
+        let report = try Self.linter.lint(Data("{\"flags\": {\n  ,}}".utf8), source: "test.json")
+        #expect(!report.isReadable)
+        #expect(report.findings.map(\.rule) == [.syntax])
+        #expect(report.findings.first?.location.line == 2)
+        let yaml = try Self.linter.lint(Data("flags: {a: [}".utf8), format: .yaml, source: "test.yaml")
+        #expect(!yaml.isReadable)
+    }
+
+    /// A file without errors has no quarantined flag: the linter is never kinder than the loader.
+    @Test func whatTheLoaderRefusesIsAnError() throws {
+        for flag in [
+            "5", "{}", #"{"state": "ENABLED"}"#, #"{"state": "ENABLED", "variants": {"a": 1}, "targeting": []}"#,
+            #"{"state": "ENABLED", "variants": {"a": 1}, "targeting": {"if": [], "or": []}}"#,
+            #"{"state": "ENABLED", "variants": {"a": 1}, "targeting": {"if": [{"or": [], "and": []}, "a"]}}"#,
+            #"{"state": "ENABLED", "variants": {"a": 1}, "targeting": {"if": [{"$ref": 5}, "a"]}}"#,
+            #"{"state": "ENABLED", "variants": {"a": 1}, "defaultVariant": 5}"#,
+        ] {
+            let json = #"{"flags": {"f": \#(flag)}}"#
+            #expect(try makeSnapshot(json).quarantined.count == 1, "\(flag)")
+            #expect(try lint(json).contains { $0.severity == .error }, "\(flag)")
+        }
+        var deep = #"{"var": "x"}"#
+        for _ in 0..<70 { deep = #"{"!": [\#(deep)]}"# }
+        #expect(try rules(#"{"if": [\#(deep), "a", "b"]}"#) == ["schema"])
+    }
+
+    @Test func aPercentageMustNotHandOutAStageBeyondTheNext() throws {
+        #expect(try jumps(#"{"fractional": [["dualwrite", 5], ["off", 95]]}"#) == 0)
+        #expect(try jumps(#"{"fractional": [["shadow", 5], ["off", 95]]}"#) == 1)
+        #expect(try jumps(#"{"fractional": [["shadow", 5], ["dualwrite", 95]]}"#) == 0)
+        #expect(try jumps(#"{"fractional": [["live", 5], ["shadow", 95]]}"#, "shadow") == 0)
+        #expect(try jumps(#"{"fractional": [["live", 100]]}"#) == 1)
+        #expect(try jumps(#"{"fractional": [["live", 0], ["dualwrite", 10], ["off", 90]]}"#) == 0)
+    }
+
+    @Test func aChangeMustNotTakeACohortOverAStage() throws {
+        let off = stageFile(nil)
+        #expect(try jumps(nil, "dualwrite", against: off) == 0)
+        #expect(try jumps(nil, "shadow", against: off) == 1)
+        // Back is always allowed.
+        #expect(try jumps(nil, "off", against: stageFile(nil, defaultVariant: "live")) == 0)
+        for condition in [
+            #"{"in": [{"var": "targetingKey"}, ["ada"]]}"#, #"{"ends_with": [{"var": "email"}, "@x.org"]}"#,
+            #"{"sem_ver": [{"var": "app.version"}, ">=", "2.1.0"]}"#, #"{"starts_with": [{"var": "app.os"}, "Linux"]}"#,
+            #"{">=": [{"var": "$flagd.timestamp"}, 1800000000]}"#, #"{"==": [{"var": "plan.name"}, "pro"]}"#,
+            #"{"and": [{"==": [{"var": "plan"}, "pro"]}, {">": [{"var": "build"}, 700]}]}"#,
+        ] {
+            let jump = #"{"if": [\#(condition), "live", "off"]}"#
+            #expect(try jumps(jump, against: off) == 1, "\(condition)")
+            let next = #"{"if": [\#(condition), "dualwrite", "off"]}"#
+            #expect(try jumps(next, against: off) == 0, "\(condition)")
+            // Whoever is at shadow may go live, and the others still may not.
+            let before = stageFile(#"{"if": [\#(condition), "shadow", "off"]}"#)
+            #expect(try jumps(jump, against: before) == 0, "\(condition)")
+            let swapped = #"{"if": [\#(condition), "shadow", "live"]}"#
+            #expect(try jumps(swapped, against: before) == 1, "\(condition)")
+        }
+    }
+
+    @Test func aChangedPercentageIsLookedAtWhateverItIsBucketedBy() throws {
+        let off = stageFile(nil)
+        for bucket in ["", #"{"var": "account.id"},"#, #"{"cat": [{"var": "$flagd.flagKey"}, {"var": "mail"}]},"#] {
+            let percentage = #"{"fractional": [\#(bucket) ["shadow", 1], ["dualwrite", 99]]}"#
+            let jump = #"{"if": [{"var": "beta"}, \#(percentage), "off"]}"#
+            #expect(try jumps(jump, "dualwrite", against: off) == 1, "\(bucket)")
+        }
+    }
+
+    @Test func changedSumsAndOrdersOfWeightsAreFound() throws {
+        func found(_ new: String, _ old: String) throws -> Bool {
+            try lint(stageFile(new), against: stageFile(old)).contains { $0.rule == .rebucketing }
+        }
+        let old = #"{"fractional": [["dualwrite", 5], ["off", 95]]}"#
+        #expect(try !found(#"{"fractional": [["dualwrite", 50], ["off", 50]]}"#, old))
+        #expect(try found(#"{"fractional": [["dualwrite", 50], ["off", 950]]}"#, old))
+        #expect(try found(#"{"fractional": [["off", 95], ["dualwrite", 5]]}"#, old))
+    }
+
+    @Test func yamlIsLintedWithItsPlaces() throws {
+        let report = try Self.linter.lint(
+            Data("flags:\n  f:\n    state: ENABLED\n    variants: {a: 1}\n    defaultVariant: b\n".utf8),
+            format: .yaml,
+            source: "test.yaml"
+        )
+        #expect(report.findings.map(\.description).count == 1)
+        #expect(report.findings.first?.location == FlagError.Location(file: "test.yaml", line: 5, column: 21))
+    }
+}
