@@ -19,10 +19,12 @@ let package = Package(
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
         .executable(name: "habitstore-fuzz", targets: ["HabitStoreFuzz"]),
+        .executable(name: "habitstore-flag-fuzz", targets: ["HabitStoreFlagFuzz"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
@@ -40,6 +42,7 @@ let package = Package(
         .target(
             name: "FeatureFlags",
             dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Yams", package: "Yams"),

@@ -113,7 +113,7 @@ public final class FlagSnapshot: Sendable {
         try compiler.compile(root)
         self.source = source
         clock = configuration.clock
-        digest = SHA256.hexadecimalDigest(of: bytes)
+        digest = FileDigest.hexadecimal(of: bytes)
         metadata = compiler.metadata
         quarantined = compiler.quarantined
         self.warnings = compiler.warnings.warnings

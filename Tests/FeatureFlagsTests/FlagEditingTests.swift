@@ -271,7 +271,7 @@ import Testing
             #expect(
                 try explain(nil).decisions.last?.summary == "\"fractional\" had nothing to choose by, and gave null"
             )
-            #expect(named.digest == SHA256.hexadecimalDigest(of: Array(Self.oddFile.utf8)))
+            #expect(named.digest == FileDigest.hexadecimal(of: Array(Self.oddFile.utf8)))
         }
     }
 

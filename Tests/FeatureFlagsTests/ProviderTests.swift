@@ -120,15 +120,15 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
 
     @Test func theDigestIsThatOfTheBytes() throws {
         #expect(
-            SHA256.hexadecimalDigest(of: Array("abc".utf8))
+            FileDigest.hexadecimal(of: Array("abc".utf8))
                 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         )
         #expect(
-            SHA256.hexadecimalDigest(of: [])
+            FileDigest.hexadecimal(of: [])
                 == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         )
         #expect(
-            SHA256.hexadecimalDigest(of: [UInt8](repeating: UInt8(ascii: "a"), count: 1_000))
+            FileDigest.hexadecimal(of: [UInt8](repeating: UInt8(ascii: "a"), count: 1_000))
                 == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"
         )
     }

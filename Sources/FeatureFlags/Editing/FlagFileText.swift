@@ -27,7 +27,7 @@ public struct FlagFileText: Sendable {
     }
 
     /// The SHA-256 digest of the bytes in hexadecimal digits, as `sha256sum` prints it.
-    public var digest: String { SHA256.hexadecimalDigest(of: bytes) }
+    public var digest: String { FileDigest.hexadecimal(of: bytes) }
 
     /// The same content for the linter and for evaluations.
     public func snapshot(configuration: FlagConfiguration = FlagConfiguration()) throws(FlagError) -> FlagSnapshot {

@@ -29,7 +29,7 @@ struct FlagSourceLoader: Sendable {
         } catch {
             return fail(error, digest: nil, salvaged: [:])
         }
-        let digest = SHA256.hexadecimalDigest(of: bytes)
+        let digest = FileDigest.hexadecimal(of: bytes)
         if digest == readDigest { return state.error == nil ? .unchanged : .failedAgain }
         do throws(FlagError) {
             let snapshot = try FlagSnapshot(

@@ -1,0 +1,12 @@
+import Crypto
+
+/// Names the bytes of a flag file. It guards no secret.
+enum FileDigest {
+    /// The SHA-256 digest in hexadecimal digits, as `sha256sum` prints it.
+    static func hexadecimal(of bytes: [UInt8]) -> String {
+        SHA256.hash(data: bytes).map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.utf8.count == 1 ? "0" + digits : digits
+        }.joined()
+    }
+}
