@@ -6,7 +6,7 @@ import Foundation
 @main
 struct FuzzCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "HabitStoreFlagFuzz",
+        commandName: "habitstore-flag-fuzz",
         abstract: "Feed damaged flag files and rules to the module that reads them."
     )
 

@@ -83,15 +83,3 @@ enum FuzzCorpus {
         "\u{85}", "\u{2028}", "\t", "%YAML 1.2\n", "{\"sem_ver\":[", "1.2.3-rc.1+b", "{\"missing_some\":[", "{\"<\":[",
     ].map { Array($0.utf8) }
 }
-
-/// An input and how it is read.
-struct FuzzInput {
-    enum Kind: CaseIterable {
-        case json
-        case yaml
-        case rule
-    }
-
-    var kind: Kind
-    var bytes: [UInt8]
-}

@@ -9,7 +9,6 @@ public struct FlagLinter: Sendable {
     public static let maximumFindings = 1_000
 
     private let stages: [StageOrder]
-    private let killFlags: Set<String>
     private let configuration: FlagConfiguration
 
     /// Makes a linter.
@@ -20,7 +19,6 @@ public struct FlagLinter: Sendable {
     ///     the present time for rules with time windows.
     public init(stages: [StageOrder] = [], configuration: FlagConfiguration = FlagConfiguration()) {
         self.stages = stages
-        self.killFlags = configuration.killFlags
         self.configuration = configuration
     }
 
@@ -70,7 +68,7 @@ public struct FlagLinter: Sendable {
         let collector = LintCollector(source: document.source)
         SchemaLint(document: document, collector: collector).run()
         let shapes = lintRules(document, collector)
-        for key in killFlags.sorted() {
+        for key in configuration.killFlags.sorted() {
             guard let flag = document.flag(key) else { continue }
             KillFlagLint(flag: flag, collector: collector, configuration: configuration).run()
         }

@@ -13,13 +13,6 @@ enum JavaScriptNumber: Sendable {
         }
     }
 
-    var isZeroOrNaN: Bool {
-        switch self {
-        case .int(let value): value == 0
-        case .double(let value): value == 0 || value.isNaN
-        }
-    }
-
     /// ECMAScript's `Number::toString` in base 10.
     var text: String {
         switch self {

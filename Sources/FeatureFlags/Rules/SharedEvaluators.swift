@@ -20,8 +20,6 @@ final class SharedEvaluators {
         self.nodes = nodes
     }
 
-    var names: [String] { nodes.keys.sorted() }
-
     /// The evaluator, or nil where there is none of this name.
     func evaluator(named name: String) throws(FlagError) -> Evaluator? {
         if let known = compiled[name] { return try known.get() }

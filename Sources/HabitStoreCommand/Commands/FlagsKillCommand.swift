@@ -25,7 +25,7 @@ struct FlagsKillCommand: ReportingCommand {
             do throws(FlagError) {
                 try FlagFile.update(path: path) { (text) throws(FlagError) in try text.killing(flag, users: users) }
             } catch {
-                Self.note("nobody is killed; without --users the sentinel file stops everybody")
+                StandardError.note("nobody is killed; without --users the sentinel file stops everybody")
                 throw error
             }
             try report(isFlagSet: true, sentinel: nil, path, nil)
@@ -47,14 +47,14 @@ struct FlagsKillCommand: ReportingCommand {
                 try FlagFile.update(path: path) { (text) throws(FlagError) in try text.killing(flag) }
             } catch {
                 flagFailure = error
-                Self.note("the flag is not set: \(error)")
+                StandardError.note("the flag is not set: \(error)")
                 if options.by == .flag { try make(sentinel) }
             }
         }
         let isFlagSet = options.by != .sentinel && flagFailure == nil
         if let sentinelFailure {
             guard isFlagSet else { throw sentinelFailure }
-            Self.note("the flag does it alone: \(sentinelFailure)")
+            StandardError.note("the flag does it alone: \(sentinelFailure)")
         }
         try report(isFlagSet: isFlagSet, sentinel: sentinel, path, flagFailure)
     }
@@ -98,6 +98,4 @@ struct FlagsKillCommand: ReportingCommand {
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
         }
     }
-
-    private static func note(_ text: String) { FlagsSetCommand.note(text) }
 }

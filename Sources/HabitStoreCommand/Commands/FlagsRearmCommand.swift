@@ -30,7 +30,7 @@ struct FlagsRearmCommand: ReportingCommand {
             } catch {
                 // A flag that is not there is not pulled.
                 guard users == nil, error.code == .flagNotFound || error.code == .fileNotFound else { throw error }
-                FlagsSetCommand.note("\(error)")
+                StandardError.note("\(error)")
             }
         }
         let isRemoved = options.by != .flag && users == nil ? try sentinel.remove() : false

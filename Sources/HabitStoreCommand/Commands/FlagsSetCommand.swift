@@ -69,9 +69,11 @@ struct FlagsSetCommand: ReportingCommand {
                 ])
             )
         case .text:
-            for finding in findings { Self.note(finding.description) }
+            for finding in findings { StandardError.note(finding.description) }
             if decides {
-                Self.note("\(flag) has a rule, which decides before its default; --remove-targeting takes it away")
+                StandardError.note(
+                    "\(flag) has a rule, which decides before its default; --remove-targeting takes it away"
+                )
             }
             try Output.write(Self.summary(old, new, isDry: dryRun, flag, path))
         }
@@ -99,8 +101,6 @@ struct FlagsSetCommand: ReportingCommand {
             !known.contains([$0.rule.rawValue, $0.message])
         }
     }
-
-    static func note(_ text: String) { StandardError.write("habitstore: note: \(TerminalText.escaped(text))\n") }
 
     static func summary(_ old: FlagFileText, _ new: FlagFileText, isDry: Bool, _ flag: String, _ path: String) -> String
     {

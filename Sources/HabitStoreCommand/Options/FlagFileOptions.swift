@@ -1,5 +1,4 @@
 import ArgumentParser
-import FeatureFlags
 
 /// Which flag file is meant.
 struct FlagFileOptions: ParsableArguments {
@@ -11,22 +10,12 @@ struct FlagFileOptions: ParsableArguments {
     )
     var file: String?
 
-    /// The file's path, and the sentinel's under the root.
+    /// The file's path, and the root, under which the sentinel file stands.
     func paths() async throws -> (file: String, root: String) {
         let settings = try await Settings(try UserOptions.parse([]))
         return (file ?? settings.flags ?? settings.root + "/" + Settings.flagFileName, settings.root)
     }
 
+    /// The file's path.
     func path() async throws -> String { try await paths().file }
-}
-
-/// For whom a flag is evaluated.
-struct FlagContextOptions: ParsableArguments {
-    @Option(help: "The flag's key.")
-    var flag: String
-
-    @Option(help: ArgumentHelp("A JSON object, as '{\"targetingKey\": \"ada\", \"app\": {\"version\": \"2.1.0\"}}'."))
-    var context = "{}"
-
-    func parsed() throws -> EvaluationContext { try EvaluationContext(json: .init(context.utf8)) }
 }

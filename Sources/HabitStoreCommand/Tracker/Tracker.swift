@@ -21,7 +21,7 @@ struct Tracker {
         defer { bar.clear() }
         let opened = try settings.stores().open(settings.user) { bar.show($0, $1, $2) }
         bar.clear()
-        for note in opened.notes { StandardError.write("habitstore: note: \(TerminalText.escaped(note))\n") }
+        for note in opened.notes { StandardError.note(note) }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = settings.timeZone
         calendar.locale = .current

@@ -1,10 +1,7 @@
 import FeatureFlags
-import HabitStoreRollout
 
-/// The flags of the flag file that the product knows.
+/// What the command knows of the flags of a rollout.
 enum RolloutFlags {
-    /// The engine that a user is to be on.
-    static let backend = UserStores.backendFlag
     /// The stage that a user is to be at.
     static let stage = "habit-store-stage"
     /// Whether everybody, or a user, is to go back at once.

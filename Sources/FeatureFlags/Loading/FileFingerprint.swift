@@ -1,0 +1,25 @@
+import Foundation
+
+/// What `stat` says of the file at the end of a path; two that differ are two states of it.
+struct FileFingerprint: Equatable {
+    private var error: Int32 = 0
+    private var numbers: [Int] = []
+
+    /// - Parameter followsLinks: whether the file at the end of links is meant, or the link itself.
+    init(_ path: String, followsLinks: Bool) {
+        var status = stat()
+        guard (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 else {
+            error = errno
+            return
+        }
+        #if canImport(Darwin)
+        let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+        let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        numbers = [
+            Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
+            Int(status.st_mode), modified.tv_sec, modified.tv_nsec, changed.tv_sec, changed.tv_nsec,
+        ]
+    }
+}

@@ -1,0 +1,13 @@
+import ArgumentParser
+import FeatureFlags
+
+/// For whom a flag is evaluated.
+struct FlagContextOptions: ParsableArguments {
+    @Option(help: "The flag's key.")
+    var flag: String
+
+    @Option(help: ArgumentHelp("A JSON object, as '{\"targetingKey\": \"ada\", \"app\": {\"version\": \"2.1.0\"}}'."))
+    var context = "{}"
+
+    func parsed() throws -> EvaluationContext { try EvaluationContext(json: .init(context.utf8)) }
+}
