@@ -11,7 +11,7 @@ JOBS ?= 1
 DATA ?= both
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures fuzz bench docs clean
+.PHONY: help setup build run test check format fixtures fuzz fuzz-flags bench docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +45,12 @@ fuzz: setup ## Put random queries to all stores: SECONDS, SEED, JOBS, DATA (live
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-fuzz" \
 		--seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) --data $(DATA)
 
-bench: setup ## Measure against the same work in C and through GRDB; see Benchmarks/README.md
+fuzz-flags: setup ## Feed damaged flag files and rules to the module that reads them: SECONDS, SEED
+	$(SWIFT) build -c release --product habitstore-flag-fuzz $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-flag-fuzz" \
+		--seconds $(SECONDS) --seed $(SEED)
+
+bench: setup ## Measure against the same work in C and through GRDB, and flags; see Benchmarks/README.md
 	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench
 
 docs: setup ## Make the documentation in .build/docs

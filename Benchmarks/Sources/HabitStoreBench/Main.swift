@@ -1,9 +1,10 @@
 import Foundation
 import HabitStore
 
-/// `habitstore-bench [FIXTURE] [ROUNDS] [SUITE]`: measures on the heavy fixture, all sides in turn and in one run, and
-/// prints medians and ratios as Markdown. The suite `basics` reads by id, reads ranges, scans and loads, through the
-/// public API and by hand in C; the suite `plans` asks every kind of query, GRDB's requests beside. Without one: both.
+/// `habitstore-bench [FIXTURE] [ROUNDS] [SUITE]`: measures, all sides in turn and in one run, and prints medians and
+/// ratios as Markdown. On the heavy fixture, the suite `basics` reads by id, reads ranges, scans and loads, through the
+/// public API and by hand in C; the suite `plans` asks every kind of query, GRDB's requests beside. The suite `flags`
+/// evaluates feature flags and changes their files; it needs no fixture. Without a suite: all.
 @main
 enum Main {
     static func main() {
@@ -12,7 +13,7 @@ enum Main {
         let rounds = arguments.count > 2 ? Int(arguments[2]) ?? 7 : 7
         let suite = arguments.count > 3 ? Suite(rawValue: arguments[3]) : .all
         do {
-            guard let suite else { throw BenchError("the suites are basics, plans and all") }
+            guard let suite else { throw BenchError("the suites are basics, plans, flags and all") }
             try run(fixture, rounds: max(1, rounds), suite)
         } catch {
             FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
@@ -21,14 +22,18 @@ enum Main {
     }
 
     private enum Suite: String {
-        case basics, plans, all
+        case basics, plans, flags, all
     }
 
     private static func run(_ fixture: String, rounds: Int, _ suite: Suite) throws {
-        let data = try BenchData(fixture: fixture)
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
+        if suite != .flags { try measureStores(BenchData(fixture: fixture), directory, rounds: rounds, suite) }
+        if suite == .flags || suite == .all { try FlagRun(directory, rounds: rounds).measure() }
+    }
+
+    private static func measureStores(_ data: BenchData, _ directory: URL, rounds: Int, _ suite: Suite) throws {
         print("\(data.habits.count) habits, \(data.entries.count) entries, \(rounds) rounds in turn; medians.")
         if suite != .plans { try measureBasics(data, directory, rounds: rounds) }
         if suite != .basics {

@@ -57,6 +57,7 @@ int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_
 int cy_lmdb_scan(cy_lmdb *store, cy_list *list);
 void cy_lmdb_close(cy_lmdb *store);
 
+#include "allocations.h"
 #include "plans.h"
 
 #endif

@@ -1,0 +1,70 @@
+import CYardstick
+import Foundation
+
+/// What an evaluation costs on one core.
+struct FlagCost {
+    /// The median over the rounds.
+    let nanoseconds: Double
+    /// Of all evaluations of one round; nil where allocations are not counted.
+    let allocations: UInt64?
+    /// In a round.
+    let evaluations: Int
+
+    /// Evaluates in rounds, each of which should take long against the clock's resolution.
+    ///
+    /// - Throws: A ``BenchError`` for a wrong answer, and for an allocation where none is allowed.
+    init(_ path: FlagPath, rounds: Int, evaluations: Int) throws {
+        _ = try Self.round(path, evaluations)
+        var times: [Double] = []
+        var allocations: UInt64 = 0
+        for _ in 0..<rounds {
+            let round = try Self.round(path, evaluations)
+            times.append(round.nanoseconds / Double(evaluations))
+            allocations = max(allocations, round.allocations)
+        }
+        guard !path.mustNotAllocate || allocations == 0 else {
+            throw BenchError(
+                "\(path.name): \(allocations) allocations in \(evaluations) evaluations, and none is allowed"
+            )
+        }
+        nanoseconds = times.sorted()[times.count / 2]
+        self.allocations = cy_counts_allocations() != 0 ? allocations : nil
+        self.evaluations = evaluations
+    }
+
+    /// Fails where the counting of allocations does not count, so that a zero says something.
+    static func checkCounting() throws {
+        guard cy_counts_allocations() != 0 else { return }
+        final class Box {}
+        var boxes: [Box] = []
+        boxes.reserveCapacity(1000)
+        let before = cy_thread_allocations()
+        for _ in 0..<1000 { boxes.append(Box()) }
+        let counted = cy_thread_allocations() - before
+        guard counted == 1000, boxes.count == 1000 else {
+            throw BenchError("1000 objects were \(counted) allocations; they are not counted as they should")
+        }
+    }
+
+    private static func round(
+        _ path: FlagPath,
+        _ evaluations: Int
+    ) throws -> (nanoseconds: Double, allocations: UInt64) {
+        let evaluate = path.evaluate
+        var right = 0
+        let allocations = cy_thread_allocations()
+        let start = processorNanoseconds()
+        for number in 0..<evaluations where try evaluate(number) { right += 1 }
+        let end = processorNanoseconds()
+        let allocated = cy_thread_allocations() - allocations
+        guard right == evaluations else { throw BenchError("\(path.name): \(evaluations - right) answers are wrong") }
+        return (end - start, allocated)
+    }
+
+    /// The time that this thread ran, which other threads on the core do not add to.
+    private static func processorNanoseconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+    }
+}
