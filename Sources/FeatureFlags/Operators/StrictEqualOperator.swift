@@ -1,17 +1,21 @@
-/// `{"===": [left, right]}`: JavaScript's strict equality, which takes no `1` for `"1"`. A missing side is JavaScript's
-/// `undefined`: equal to another missing side, and to nothing else.
+/// `{"===": [left, right]}`, `{"!==": [left, right]}`: JavaScript's strict equality, which takes no `1` for `"1"`, and its
+/// opposite. A missing side is JavaScript's `undefined`: equal to another missing side, and to nothing else.
 struct StrictEqualOperator: RuleOperator {
-    static let names = ["==="]
+    static let names = ["===", "!=="]
 
     private let arguments: [Rule]
+    private let isNegated: Bool
 
-    init(_ call: RuleCall) { arguments = call.arguments }
-
-    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
-        .bool(try Self.areEqual(arguments, &evaluation))
+    init(_ call: RuleCall) {
+        arguments = call.arguments
+        isNegated = call.name == "!=="
     }
 
-    static func areEqual(_ arguments: [Rule], _ evaluation: inout Evaluation) throws(EvaluationFault) -> Bool {
+    func evaluate(_ evaluation: inout Evaluation) throws(EvaluationFault) -> FlagValue {
+        .bool(try areEqual(&evaluation) != isNegated)
+    }
+
+    private func areEqual(_ evaluation: inout Evaluation) throws(EvaluationFault) -> Bool {
         guard arguments.count > 1 else { return arguments.isEmpty }
         let left = try arguments[0].evaluate(&evaluation)
         return left.isStrictlyEqual(to: try arguments[1].evaluate(&evaluation))
