@@ -53,7 +53,12 @@ let package = Package(
         .target(name: "ShadowVerifier", dependencies: ["HabitStore"], swiftSettings: settings),
         .target(
             name: "HabitStoreRollout",
-            dependencies: ["FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier"],
+            dependencies: [
+                "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
             swiftSettings: settings
         ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
