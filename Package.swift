@@ -6,6 +6,9 @@ let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .treat
 /// What only debug builds have: bugs that tests plant in the planners.
 let plannerSettings = settings + [.define("PLANNER_MUTANTS", .when(configuration: .debug))]
 
+/// What only debug builds have: places at which tests kill the process.
+let crashSettings = settings + [.define("CRASH_POINTS", .when(configuration: .debug))]
+
 let package = Package(
     name: "HabitStore",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -59,7 +62,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
-            swiftSettings: settings
+            swiftSettings: crashSettings
         ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
         .executableTarget(

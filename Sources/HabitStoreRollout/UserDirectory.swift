@@ -48,6 +48,32 @@ public struct UserDirectory: Sendable, Hashable {
         StoreAddress(engine, path: path + "/" + engine.fileName)
     }
 
+    /// The folders of all users under a root, in the order of their ids; what is no user's folder is passed over.
+    ///
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
+    static func all(root: String) throws -> [UserDirectory] {
+        let folder = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").path
+        guard FileManager.default.fileExists(atPath: folder) else { return [] }
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the folder of all users cannot be read",
+                at: .init(path: folder),
+                underlying: error
+            )
+        }
+        return names.compactMap { name -> UserDirectory? in
+            guard let id = FileManager.default.contents(atPath: folder + "/" + name + "/user"),
+                let directory = try? UserDirectory(root: root, user: String(decoding: id, as: UTF8.self)),
+                directory.path == folder + "/" + name
+            else { return nil }
+            return directory
+        }.sorted { $0.user < $1.user }
+    }
+
     /// Makes the folder, for its owner only.
     func make() throws {
         do {

@@ -6,17 +6,16 @@ import Testing
 
 /// A flag file that is missing, broken or strange moves nobody, and says why.
 struct FlagFileTests {
-    private func openWithFlags(_ change: (UserStoresFixture) throws -> Void) throws -> (OpenedStore, UserStoresFixture)
-    {
+    private func openWithFlags(_ change: (UserStoresFixture) throws -> Void) throws -> (UserStore, UserStoresFixture) {
         let fixture = try UserStoresFixture(.lmdb)
-        try fixture.with { try SampleRecords.fill($0.store) }
+        try fixture.with { try SampleRecords.fill($0) }
         try change(fixture)
-        let opened = try fixture.stores.open("alice")
-        #expect(opened.engine == .lmdb)
-        #expect(opened.wanted == nil)
-        #expect(try opened.store.all(Entry.self).count == 20)
-        try opened.store.save(Habit(name: "still takes writes"))
-        opened.store.close()
+        let opened = try fixture.stores().store(for: "alice")
+        #expect(try opened.engine() == .lmdb)
+        #expect(opened.wantedEngine == nil)
+        #expect(try opened.all(Entry.self).count == 20)
+        try opened.save(Habit(name: "still takes writes"))
+        opened.close()
         return (opened, fixture)
     }
 
@@ -43,7 +42,7 @@ struct FlagFileTests {
     @Test func aFlagFileWithoutTheFlag() throws {
         let (opened, _) = try openWithFlags { try $0.writeFlags(#"{"flags": {}}"#) }
         #expect(opened.notes.count == 1)
-        #expect(opened.notes.first?.contains(UserStores.backendFlag) == true)
+        #expect(opened.notes.first?.contains(RolloutFlags.backend) == true)
     }
 
     @Test(arguments: [#"{"v": "oracle"}"#, #"{"v": "SQLite"}"#, #"{"v": ""}"#, #"{"v": true}"#, #"{"v": 1}"#])
@@ -60,7 +59,7 @@ struct FlagFileTests {
 
     @Test func aUserWhomARuleNamesIsMovedAndNobodyElse() throws {
         let fixture = try UserStoresFixture(.sqlite)
-        for user in ["alice", "bob"] { try fixture.with(user) { try SampleRecords.fill($0.store) } }
+        for user in ["alice", "bob"] { try fixture.with(user) { try SampleRecords.fill($0) } }
         try fixture.writeFlags(
             """
             {"flags": {"habit-store-backend": {
@@ -69,10 +68,10 @@ struct FlagFileTests {
             }}}
             """
         )
-        try fixture.with("alice") { #expect($0.engine == .sqlite) }
+        #expect(try fixture.with("alice") { try $0.engine() } == .sqlite)
         try fixture.with("bob") { opened in
-            let entries = try opened.store.all(Entry.self)
-            #expect(opened.engine == .lmdb)
+            let entries = try opened.all(Entry.self)
+            #expect(try opened.engine() == .lmdb)
             #expect(entries.count == 20)
         }
     }

@@ -11,7 +11,7 @@ struct InterruptedSwitchTests {
     /// A user with data on `engine`, whom the flag file wants on the other one.
     private func fixture(on engine: EngineName) throws -> UserStoresFixture {
         let fixture = try UserStoresFixture(engine)
-        try fixture.with { try SampleRecords.fill($0.store) }
+        try fixture.with { try SampleRecords.fill($0) }
         return fixture
     }
 
@@ -23,16 +23,16 @@ struct InterruptedSwitchTests {
     ) throws {
         try fixture.want(engine)
         try fixture.with { opened in
-            #expect(opened.engine == engine, sourceLocation: sourceLocation)
-            #expect(try opened.store.all(Entry.self).count == 20, sourceLocation: sourceLocation)
-            try opened.store.save(Habit(id: SampleRecords.id(60), name: "After"))
+            #expect(try opened.engine() == engine, sourceLocation: sourceLocation)
+            #expect(try opened.all(Entry.self).count == 20, sourceLocation: sourceLocation)
+            try opened.save(Habit(id: SampleRecords.id(60), name: "After"))
         }
         try fixture.want(engine.other)
         try fixture.with { opened in
-            let (entries, added) = try opened.store.read { transaction in
+            let (entries, added) = try opened.read { transaction in
                 (try transaction.all(Entry.self), try transaction.model(Habit.self, id: SampleRecords.id(60)))
             }
-            #expect(opened.engine == engine.other, "\(opened.notes)", sourceLocation: sourceLocation)
+            #expect(try opened.engine() == engine.other, "\(opened.notes)", sourceLocation: sourceLocation)
             #expect(entries.count == 20, sourceLocation: sourceLocation)
             #expect(added?.name == "After", sourceLocation: sourceLocation)
         }
@@ -44,7 +44,7 @@ struct InterruptedSwitchTests {
     func killedRightAfterTheOtherFileWasMade(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.address(engine.other).open(.create).close()
-        #expect(try fixture.stores.currentAddress(of: "alice").engine == engine)
+        #expect(try fixture.stores().currentAddress(of: "alice").engine == engine)
         try expectIntact(fixture, on: engine)
     }
 
@@ -56,7 +56,7 @@ struct InterruptedSwitchTests {
         let path = try fixture.address(engine).path
         try Data("this was a store once".utf8).write(to: URL(fileURLWithPath: path))
         #expect(throws: HabitStoreError.self) { try fixture.with { _ in } }
-        #expect(throws: HabitStoreError.self) { try fixture.stores.currentAddress(of: "alice") }
+        #expect(throws: HabitStoreError.self) { try fixture.stores().currentAddress(of: "alice") }
     }
 
     /// The same for a user whose store is from before epochs were counted.
@@ -91,7 +91,7 @@ struct InterruptedSwitchTests {
             _ = try Backfill(from: source, to: target).run()
         }
         try fixture.setRole(engine, .sealed, epoch: 1)
-        #expect(try fixture.stores.currentAddress(of: "alice").engine == engine)
+        #expect(try fixture.stores().currentAddress(of: "alice").engine == engine)
         try expectIntact(fixture, on: engine)
     }
 
@@ -105,7 +105,7 @@ struct InterruptedSwitchTests {
         }
         try fixture.setRole(engine, .sealed, epoch: 1)
         try fixture.setRole(engine.other, .authoritative, epoch: 2)
-        #expect(try fixture.stores.currentAddress(of: "alice").engine == engine.other)
+        #expect(try fixture.stores().currentAddress(of: "alice").engine == engine.other)
         try expectIntact(fixture, on: engine.other)
         #expect(try fixture.information(engine).role == .authoritative)
     }
@@ -114,7 +114,7 @@ struct InterruptedSwitchTests {
     func aStandbyIsNeverServedInPlaceOfAMissingStore(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.want(engine.other)
-        try fixture.with { try $0.store.save(Habit(name: "newer")) }
+        try fixture.with { try $0.save(Habit(name: "newer")) }
         let current = try fixture.address(engine.other).path
         let all = try FileManager.default.contentsOfDirectory(atPath: fixture.directory().path)
         for file in all where file.hasPrefix(URL(fileURLWithPath: current).lastPathComponent) {
@@ -122,7 +122,7 @@ struct InterruptedSwitchTests {
         }
         for wanted in EngineName.allCases {
             try fixture.want(wanted)
-            let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores.open("alice") }
+            let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores().store(for: "alice") }
             #expect(error?.code == .notAuthoritative)
         }
         #expect(!FileManager.default.fileExists(atPath: current))
@@ -133,9 +133,9 @@ struct InterruptedSwitchTests {
     func aStandbyIsNeverServedInPlaceOfADamagedStore(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.want(engine.other)
-        try fixture.with { try $0.store.save(Habit(name: "newer")) }
+        try fixture.with { try $0.save(Habit(name: "newer")) }
         try Data(repeating: 0x5A, count: 50_000).write(to: URL(fileURLWithPath: try fixture.address(engine.other).path))
-        let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores.open("alice") }
+        let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores().store(for: "alice") }
         #expect([.corrupt, .notAStore].contains(error?.code))
     }
 
@@ -147,11 +147,11 @@ struct InterruptedSwitchTests {
         try garbage.write(to: URL(fileURLWithPath: path))
         try fixture.want(engine.other)
         try fixture.with { opened in
-            #expect(opened.engine == engine)
+            #expect(try opened.engine() == engine)
             #expect(opened.notes.count == 1)
             #expect(opened.notes.first?.hasPrefix("stays on \(engine.rawValue): ") == true)
-            #expect(try opened.store.all(Entry.self).count == 20)
-            try opened.store.save(Habit(name: "still takes writes"))
+            #expect(try opened.all(Entry.self).count == 20)
+            try opened.save(Habit(name: "still takes writes"))
         }
         #expect(FileManager.default.contents(atPath: path) == garbage)
     }
@@ -172,10 +172,10 @@ struct InterruptedSwitchTests {
         try fixture.file(engine.other) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
         try fixture.want(engine.other)
         try fixture.with { opened in
-            #expect(opened.engine == engine)
+            #expect(try opened.engine() == engine)
             #expect(opened.notes.first?.contains("1 differences") == true)
-            #expect(try opened.store.model(Entry.self, id: entry.id)?.note == nil)
-            try opened.store.save(Habit(name: "still takes writes"))
+            #expect(try opened.model(Entry.self, id: entry.id)?.note == nil)
+            try opened.save(Habit(name: "still takes writes"))
         }
         #expect(try fixture.information(engine).role == .authoritative)
     }
@@ -188,7 +188,8 @@ struct InterruptedSwitchTests {
         foreign.close()
         try fixture.want(engine.other)
         try fixture.with { opened in
-            #expect(opened.engine == engine)
+            let served = try opened.engine()
+            #expect(served == engine)
             #expect(opened.notes.first?.contains("another origin") == true)
         }
         #expect(try fixture.file(engine.other) { try fixture.names($0) } == ["foreign"])
@@ -196,14 +197,19 @@ struct InterruptedSwitchTests {
 
     @Test func aSwitchByAnotherProcessIsSeenInsideTheTransaction() throws {
         let fixture = try fixture(on: .sqlite)
-        let pair = UserStorePair(directory: try fixture.directory(), schema: HabitSchema.current)
-        let current = try #require(try pair.openCurrent())
-        defer { current.store.close() }
-        try current.store.replicate { try $0.setRole(.authoritative, epoch: current.epoch + 2) }
-        let error = #expect(throws: HabitStoreError.self) {
-            _ = try pair.switchEngine(from: current, to: .lmdb, queries: []) { _, _, _ in }
-        }
+        let directory = try fixture.directory()
+        let pair = StorePair(directory: directory, schema: HabitSchema.current) { try $0.open($1, schema: $2) }
+        defer { pair.close() }
+        let change = StageSwitch(
+            pair: pair,
+            control: try ControlFile(path: directory.path + "/control"),
+            stepLimitSeconds: 5
+        )
+        let actual = try #require(try change.settle(old: .sqlite))
+        let current = try pair.store(.sqlite)
+        try current.replicate { try $0.setRole(.authoritative, epoch: actual.epoch + 2) }
+        let error = #expect(throws: HabitStoreError.self) { _ = try change.move(actual, to: .complete) }
         #expect(error?.code == .notAuthoritative)
-        #expect(try current.store.information().role == .authoritative)
+        #expect(try current.information().role == .authoritative)
     }
 }

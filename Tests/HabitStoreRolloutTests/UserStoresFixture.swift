@@ -17,7 +17,14 @@ struct UserStoresFixture {
         try want(engine)
     }
 
-    var stores: UserStores { UserStores(root: root, flags: flags) }
+    /// The stores as a new process sees them; flags are read once, and nobody is moved behind a test's back.
+    func stores(_ change: (inout RolloutOptions) -> Void = { _ in }) throws -> UserStores {
+        var options = RolloutOptions()
+        options.followsFlags = false
+        options.advancesByItself = false
+        change(&options)
+        return try UserStores(root: root, flags: flags, options: options)
+    }
 
     /// Sets the engine that the flag file names for everybody.
     func want(_ engine: EngineName) throws { try wantValue(#"{"v": "\#(engine.rawValue)"}"#, state: "ENABLED") }
@@ -40,9 +47,9 @@ struct UserStoresFixture {
 
     /// Opens a user's store, hands it to `body`, and closes it.
     @discardableResult
-    func with<R>(_ user: String = "alice", _ body: (OpenedStore) throws -> R) throws -> R {
-        let opened = try stores.open(user)
-        defer { opened.store.close() }
+    func with<R>(_ user: String = "alice", _ body: (UserStore) throws -> R) throws -> R {
+        let opened = try stores().store(for: user)
+        defer { opened.close() }
         return try body(opened)
     }
 

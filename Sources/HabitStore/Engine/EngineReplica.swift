@@ -36,6 +36,8 @@ class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
     }
 
     func backfillState() throws -> String? { try snapshot.metadata(MetadataKey.backfill) }
+
+    func rolloutState() throws -> String? { try snapshot.metadata(MetadataKey.rollout) }
 }
 
 /// The write transaction of a replication into an engine's store.
@@ -82,4 +84,10 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     }
 
     func setBackfillState(_ state: String?) throws { try snapshot.setMetadata(MetadataKey.backfill, state) }
+
+    func setRolloutState(_ state: String?) throws { try snapshot.setMetadata(MetadataKey.rollout, state) }
+
+    func pruneHistory(through token: HistoryToken) throws {
+        try StoreBookkeeping.pruneHistory(snapshot, through: token)
+    }
 }

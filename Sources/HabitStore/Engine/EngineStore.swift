@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// What every store over an engine is made of: the semantics, written once.
 public final class EngineStore<Engine: StorageEngine>: Sendable {
@@ -11,7 +10,6 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     public let dispatcher: StoreDispatcher
     let evaluatesPredicates: Bool
     private let now: @Sendable () -> Date
-    private let expectedEpoch = Mutex<Int?>(nil)
 
     /// Puts the semantics over an opened engine: checks the schema and, in a new store, writes its bookkeeping.
     ///
@@ -63,21 +61,26 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     }
 
     /// Runs `body` in a write transaction; see the protocol's `write(author:_:)`.
-    public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+    public func write<R>(
+        author: String?,
+        under terms: WriteTerms = WriteTerms(),
+        _ body: (any WriteTransaction) throws -> R
+    ) throws -> R {
         try engine.write { writer in
-            try requireAuthority(writer)
+            try requireAuthority(writer, epoch: terms.epoch)
+            let replica = EngineReplicaSnapshot(writer, schema)
+            try terms.willBegin?(replica)
             let transaction = EngineWriteTransaction(writer, self)
+            transaction.pruneLimit = terms.pruneLimit
             let result = try transaction.run { _ in try body(transaction) }
-            try transaction.finish(author: author, timestamp: now())
+            let appended = try transaction.finish(author: author, timestamp: now())
+            try terms.willCommit?(replica, appended)
             return result
         }
     }
 
-    /// Makes later writes be refused unless the store's epoch is this one; nil asks for none.
-    public func expect(epoch: Int?) { expectedEpoch.withLock { $0 = epoch } }
-
     /// The role is checked inside the engine's own write transaction, so that a switch by another process is seen.
-    private func requireAuthority(_ writer: Engine.Writer) throws {
+    private func requireAuthority(_ writer: Engine.Writer, epoch expected: Int?) throws {
         let role = try StoreBookkeeping.role(writer)
         guard role == .authoritative else {
             throw HabitStoreError(
@@ -86,7 +89,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
                 at: .init(path: engine.path)
             )
         }
-        if let expected = expectedEpoch.withLock({ $0 }) {
+        if let expected {
             let epoch = try StoreBookkeeping.epoch(writer)
             guard epoch == expected else {
                 throw HabitStoreError(
@@ -182,6 +185,16 @@ enum StoreBookkeeping {
     /// The last token: of the history, or of the bookkeeping when the history was pruned that far.
     static func lastToken(_ snapshot: some EngineSnapshot) throws -> HistoryToken {
         HistoryToken(rawValue: max(try snapshot.lastToken(), Int64(try number(snapshot, MetadataKey.lastToken))))
+    }
+
+    /// Forgets the history up to and including a token, but never the token itself.
+    static func pruneHistory(_ writer: some EngineWriter, through token: HistoryToken) throws {
+        let last = try lastToken(writer)
+        let floor = min(token, last)
+        guard floor > (try historyFloor(writer)) else { return }
+        try writer.pruneHistory(through: floor.rawValue)
+        try writer.setMetadata(MetadataKey.historyFloor, String(floor.rawValue))
+        try writer.setMetadata(MetadataKey.lastToken, String(last.rawValue))
     }
 
     static func information(_ snapshot: some EngineSnapshot) throws -> StoreInformation {

@@ -16,6 +16,9 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         let id: UUID
     }
 
+    /// The last token whose history may be forgotten; nil for all.
+    var pruneLimit: HistoryToken?
+
     private var touches: [Key: Touch] = [:]
     private var order: [Key] = []
     /// What references that were set lead to, to be checked at the end.
@@ -378,30 +381,27 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 
     func pruneHistory(through token: HistoryToken) throws {
         try requireOpen()
-        let last = try StoreBookkeeping.lastToken(snapshot)
-        let floor = min(token, last)
-        guard floor > (try StoreBookkeeping.historyFloor(snapshot)) else { return }
-        try snapshot.pruneHistory(through: floor.rawValue)
-        try snapshot.setMetadata(MetadataKey.historyFloor, String(floor.rawValue))
-        try snapshot.setMetadata(MetadataKey.lastToken, String(last.rawValue))
+        try StoreBookkeeping.pruneHistory(snapshot, through: min(token, pruneLimit ?? token))
     }
 
     /// Checks the references and appends the history transaction; a transaction without net changes leaves no token.
-    func finish(author: String?, timestamp: Date) throws {
+    ///
+    /// - Returns: what was appended.
+    func finish(author: String?, timestamp: Date) throws -> HistoryTransaction? {
         try requireReferences()
         let changes = try order.compactMap { key -> HistoryChange? in
             guard let kind = try changeKind(key) else { return nil }
             return HistoryChange(entity: schema.entities[key.entity].name, id: key.id, kind: kind)
         }
-        guard !changes.isEmpty else { return }
-        try snapshot.append(
-            HistoryTransaction(
-                token: try StoreBookkeeping.lastToken(snapshot).next,
-                timestamp: timestamp,
-                author: author?.normalizedToNFC(),
-                changes: changes
-            )
+        guard !changes.isEmpty else { return nil }
+        let appended = HistoryTransaction(
+            token: try StoreBookkeeping.lastToken(snapshot).next,
+            timestamp: timestamp,
+            author: author?.normalizedToNFC(),
+            changes: changes
         )
+        try snapshot.append(appended)
+        return appended
     }
 
     private func changeKind(_ key: Key) throws -> HistoryChange.Kind? {

@@ -12,12 +12,21 @@ public struct PreparedFetch {
     public let filter: FilterExpression
     /// The predicate, when Foundation must evaluate it.
     public let condition: Condition?
+    /// Makes the same fetch ready for another transaction, where whoever prepared this one has said how.
+    package var remake: (@Sendable (any ReadTransaction) throws -> PreparedFetch)?
 
     /// Prepares a query without a Swift type.
     public init(_ query: RecordQuery, schema: Schema) throws {
         self.query = try query.bound(to: schema)
         filter = query.filter
         condition = nil
+    }
+
+    /// The same fetch, whose rows have all attributes.
+    package var wholeRecords: PreparedFetch {
+        var fetch = self
+        fetch.query.projection = nil
+        return fetch
     }
 
     /// - Parameters:

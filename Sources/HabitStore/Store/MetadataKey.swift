@@ -20,4 +20,6 @@ enum MetadataKey {
     static let textForm = "textForm"
     /// The state of an unfinished copy into the store, as JSON.
     static let backfill = "backfill"
+    /// What the rollout keeps beside the role, as JSON: the stage of the store's user.
+    static let rollout = "rollout"
 }

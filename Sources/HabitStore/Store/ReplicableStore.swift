@@ -9,9 +9,17 @@ public protocol ReplicableStore: HabitStore {
     /// Runs `body` in a write transaction of the replication.
     func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R
 
-    /// Makes later writes be refused unless the store's epoch is this one, so that a process that slept through a
-    /// switch cannot write to a store that came back; nil asks for none.
-    func expect(epoch: Int?)
+    /// Runs `body` in a write transaction, as `write(author:_:)` does, under the terms of whoever keeps the store equal to
+    /// another one.
+    ///
+    /// - Throws: also what the terms throw; and ``HabitStoreError/Code/notAuthoritative``, before `body` runs, when the
+    ///   store is of another epoch.
+    @discardableResult
+    func write<R>(
+        author: String?,
+        under terms: WriteTerms,
+        _ body: (any WriteTransaction) throws -> R
+    ) throws -> R
 }
 
 /// One moment of a store, for replication.
@@ -34,6 +42,9 @@ public protocol ReplicaSnapshot: AnyObject {
 
     /// The state of an unfinished copy into the store, as ``ReplicaTransaction/setBackfillState(_:)`` left it.
     func backfillState() throws -> String?
+
+    /// What the rollout keeps in the store, as ``ReplicaTransaction/setRolloutState(_:)`` left it.
+    func rolloutState() throws -> String?
 }
 
 /// The write transaction of a replication.
@@ -55,6 +66,12 @@ public protocol ReplicaTransaction: ReplicaSnapshot {
 
     /// Keeps the state of an unfinished copy, or nil when it is finished.
     func setBackfillState(_ state: String?) throws
+
+    /// Keeps what the rollout has to know of the store, beside the role.
+    func setRolloutState(_ state: String?) throws
+
+    /// Forgets the history up to and including a token.
+    func pruneHistory(through token: HistoryToken) throws
 }
 
 extension EngineBackedStore {
@@ -63,11 +80,18 @@ extension EngineBackedStore {
         try core.engine.read { try body(EngineReplicaSnapshot($0, schema)) }
     }
 
-    /// Makes later writes be refused unless the store's epoch is this one.
-    public func expect(epoch: Int?) { core.expect(epoch: epoch) }
-
     /// Runs `body` in a write transaction of the replication.
     public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
         try core.engine.write { try body(EngineReplicaTransaction($0, schema)) }
+    }
+
+    /// Runs `body` in a write transaction, under the terms of whoever keeps the store equal to another one.
+    @discardableResult
+    public func write<R>(
+        author: String?,
+        under terms: WriteTerms,
+        _ body: (any WriteTransaction) throws -> R
+    ) throws -> R {
+        try core.write(author: author, under: terms, body)
     }
 }

@@ -19,7 +19,7 @@ public final class StoreDispatcher: Sendable {
     /// Runs blocking work off the cooperative pool.
     ///
     /// - Throws: `CancellationError` when the task was cancelled before the work began; begun work is finished.
-    func run<R: Sendable>(writes isWrite: Bool, _ work: @escaping @Sendable () throws -> R) async throws -> R {
+    package func run<R: Sendable>(writes isWrite: Bool, _ work: @escaping @Sendable () throws -> R) async throws -> R {
         try Task.checkCancellation()
         let queue = isWrite ? writes : reads[nextRead.next() % reads.count]
         let cancellation = CancellationMark()

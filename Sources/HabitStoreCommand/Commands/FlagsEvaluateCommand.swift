@@ -1,5 +1,6 @@
 import ArgumentParser
 import FeatureFlags
+import HabitStoreRollout
 import HabitTracking
 
 /// `habitstore flags evaluate`.

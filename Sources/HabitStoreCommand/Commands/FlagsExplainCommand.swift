@@ -1,6 +1,7 @@
 import ArgumentParser
 import FeatureFlags
 import Foundation
+import HabitStoreRollout
 import HabitTracking
 
 /// `habitstore flags explain`.

@@ -17,7 +17,8 @@ struct StatusCommand: ReportingCommand {
     func run() async throws {
         let tracker = try await Tracker.open(userOptions)
         defer { tracker.close() }
-        let opened = tracker.opened
+        let store = tracker.store
+        let (stage, engine) = (try store.stage(), try store.engine())
         let (information, counts) = try tracker.read { transaction in
             let counts = try transaction.schema.entities.map {
                 ($0.name, try transaction.countRecords(RecordQuery(entity: $0.name)))
@@ -28,10 +29,13 @@ struct StatusCommand: ReportingCommand {
         case .json:
             try JSON.write(
                 JSON.object([
-                    "user": .string(opened.user),
-                    "engine": .string(opened.engine.rawValue),
-                    "wanted": .optional(opened.wanted?.rawValue),
-                    "notes": .array(opened.notes.map { .string($0) }),
+                    "user": .string(store.user),
+                    "engine": .string(engine.rawValue),
+                    "wanted": .optional(store.wantedEngine?.rawValue),
+                    "stage": .string(stage.rawValue),
+                    "wantedStage": .optional(store.wantedStage?.rawValue),
+                    "mirror": .string(store.mirrorStatus.description),
+                    "notes": .array(store.notes.map { .string($0) }),
                     "token": .int(Int(information.token.rawValue)),
                     "epoch": .int(information.epoch),
                     "timeZone": .string(tracker.timeZone.identifier),
@@ -40,9 +44,12 @@ struct StatusCommand: ReportingCommand {
             )
         case .text:
             var table = TextTable([.init("", canShrink: false), .init("")])
-            table.append(["user", opened.user])
-            table.append(["engine", opened.engine.rawValue])
-            table.append(["wanted", opened.wanted?.rawValue ?? "as it is"])
+            table.append(["user", store.user])
+            table.append(["engine", engine.rawValue])
+            table.append(["wanted", store.wantedEngine?.rawValue ?? "as it is"])
+            table.append(["stage", stage.rawValue])
+            table.append(["wanted stage", store.wantedStage?.rawValue ?? "as it is"])
+            table.append(["mirror", store.mirrorStatus.description])
             table.append(["token", information.token.description])
             table.append(["time zone", tracker.timeZone.identifier])
             for (name, count) in counts { table.append([name, String(count)]) }

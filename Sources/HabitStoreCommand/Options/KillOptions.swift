@@ -1,6 +1,7 @@
 import ArgumentParser
 import FeatureFlags
 import Foundation
+import HabitStoreRollout
 
 /// The triggers of the kill switch.
 struct KillOptions: ParsableArguments {

@@ -47,7 +47,9 @@ struct Settings {
     }
 
     /// The stores under the root.
-    func stores() -> UserStores { UserStores(root: root, flags: flags) }
+    func stores(_ options: RolloutOptions = RolloutOptions()) throws -> UserStores {
+        try UserStores(root: root, flags: flags, options: options)
+    }
 
     private static func configurationFile(
         _ options: UserOptions,

@@ -7,11 +7,18 @@ import HabitTracking
 struct Tracker {
     static let author = "habitstore"
 
-    let opened: OpenedStore
+    /// A command is over before anything could change behind it, and moving users forward is `rollout advance`'s.
+    private static var options: RolloutOptions {
+        var options = RolloutOptions()
+        options.followsFlags = false
+        options.advancesByItself = false
+        return options
+    }
+
+    let store: UserStore
     let calendar: Calendar
     let now: Date
 
-    var store: any HabitStore { opened.store }
     var timeZone: TimeZone { calendar.timeZone }
 
     /// Opens the user's store on the engine that the flag file names, and tells what was switched or why not.
@@ -19,13 +26,13 @@ struct Tracker {
         let settings = try await Settings(options)
         let bar = ProgressBar(isQuiet: false)
         defer { bar.clear() }
-        let opened = try settings.stores().open(settings.user) { bar.show($0, $1, $2) }
+        let store = try settings.stores(Self.options).store(for: settings.user) { bar.show($0, $1, $2) }
         bar.clear()
-        for note in opened.notes { StandardError.note(note) }
+        for note in store.notes { StandardError.note(note) }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = settings.timeZone
         calendar.locale = .current
-        return Tracker(opened: opened, calendar: calendar, now: Date())
+        return Tracker(store: store, calendar: calendar, now: Date())
     }
 
     /// Runs a command's reads over one moment.
@@ -37,7 +44,7 @@ struct Tracker {
     }
 
     /// Closes the store, so that its log is tidied up now and not by whoever opens it next.
-    func close() { opened.store.close() }
+    func close() { store.close() }
 
     /// Reads a date as it was typed; the present for none.
     func date(_ text: String?) throws -> Date {

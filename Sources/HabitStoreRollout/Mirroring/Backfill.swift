@@ -57,22 +57,26 @@ public struct Backfill {
     private let destination: any ReplicableStore
     private let chunk: Int
     private let role: StoreRole
+    private let pauseSeconds: Double
 
     /// Prepares a copy.
     ///
     /// - Parameters:
     ///   - chunk: how many records are written in one transaction.
+    ///   - pauseSeconds: how long it rests behind each chunk, so that those who use the stores meanwhile get on.
     ///   - role: what the destination may be used for when the copy is finished.
     public init(
         from source: any ReplicableStore,
         to destination: any ReplicableStore,
         chunk: Int = Backfill.defaultChunk,
-        role: StoreRole = .standby
+        role: StoreRole = .standby,
+        pauseSeconds: Double = 0
     ) {
         self.source = source
         self.destination = destination
         self.chunk = max(1, chunk)
         self.role = role
+        self.pauseSeconds = pauseSeconds
     }
 
     /// Copies.
@@ -171,8 +175,11 @@ public struct Backfill {
                 for (id, record) in records { try replica.put(entity: entity, id: id, record) }
                 try replica.setBackfillState(try encode(state))
             }
+            CrashPoint.reach("backfill.chunk")
             try progress(Progress(done: min(state.records, total), total: total))
+            if pauseSeconds > 0 { Thread.sleep(forTimeInterval: pauseSeconds) }
         }
+        CrashPoint.reach("backfill.copied")
         return try finish(state)
     }
 
@@ -199,9 +206,19 @@ public struct Backfill {
                 )
             }
             return try destination.replicate { replica in
-                let applied = try apply(from, to: replica, since: state.startToken)
+                let applied = try Replication.apply(
+                    from,
+                    to: replica,
+                    behind: state.startToken,
+                    schema: source.schema
+                )
                 try replica.adopt(lineage: information.lineage, floor: information.historyFloor)
-                let transactions = try append(from, to: replica, since: information.historyFloor)
+                var transactions = 0
+                try from.enumerateHistory(after: information.historyFloor) { transaction in
+                    try replica.append(transaction)
+                    transactions += 1
+                    return true
+                }
                 try replica.setRole(role, epoch: information.epoch)
                 try replica.setBackfillState(nil)
                 return Outcome(
@@ -223,56 +240,15 @@ public struct Backfill {
                 guard try replica.information().token == token else {
                     throw HabitStoreError(.busy, "the destination was written meanwhile; run the copy again")
                 }
-                let records = try apply(from, to: replica, since: token)
-                let transactions = try append(from, to: replica, since: token)
+                let amount = try Replication.carry(from: from, to: replica, behind: token, schema: source.schema)
                 return Outcome(
                     kind: .caughtUp,
-                    records: records,
-                    transactions: transactions,
+                    records: amount.records,
+                    transactions: amount.transactions,
                     token: information.token
                 )
             }
         }
-    }
-
-    /// Gives every record that changed since a token its state at the source's moment.
-    private func apply(
-        _ from: any ReplicaSnapshot,
-        to replica: any ReplicaTransaction,
-        since token: HistoryToken
-    ) throws -> Int {
-        struct Key: Hashable {
-            let entity: String
-            let id: UUID
-        }
-        var seen: Set<Key> = []
-        try from.enumerateHistory(after: token) { transaction in
-            for change in transaction.changes {
-                guard seen.insert(Key(entity: change.entity, id: change.id)).inserted else { continue }
-                let entity = try source.schema.position(ofEntity: change.entity)
-                if let record = try from.record(entity: entity, id: change.id) {
-                    try replica.put(entity: entity, id: change.id, record)
-                } else {
-                    try replica.remove(entity: entity, id: change.id)
-                }
-            }
-            return true
-        }
-        return seen.count
-    }
-
-    private func append(
-        _ from: any ReplicaSnapshot,
-        to replica: any ReplicaTransaction,
-        since token: HistoryToken
-    ) throws -> Int {
-        var count = 0
-        try from.enumerateHistory(after: token) { transaction in
-            try replica.append(transaction)
-            count += 1
-            return true
-        }
-        return count
     }
 
     // MARK: State

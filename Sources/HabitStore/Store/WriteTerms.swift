@@ -1,0 +1,26 @@
+/// What a write transaction is subject to in a store that is kept equal to another one.
+public struct WriteTerms {
+    /// The epoch that the store must have, so that a process that slept through a switch cannot write to a store that came
+    /// back; nil for any.
+    public var epoch: Int?
+    /// The last token whose history may be forgotten: what lies behind it, the other store has yet to be told; nil for all.
+    public var pruneLimit: HistoryToken?
+    /// Runs inside of the transaction, before its body. A throw refuses the write before anything of it has happened.
+    public var willBegin: ((any ReplicaSnapshot) throws -> Void)?
+    /// Runs inside of the transaction, behind its body and right before the commit, with the history transaction that the
+    /// body comes to; nil where it changes nothing. A throw undoes the write.
+    public var willCommit: ((any ReplicaSnapshot, HistoryTransaction?) throws -> Void)?
+
+    /// Terms that ask for nothing, unless said otherwise.
+    public init(
+        epoch: Int? = nil,
+        pruneLimit: HistoryToken? = nil,
+        willBegin: ((any ReplicaSnapshot) throws -> Void)? = nil,
+        willCommit: ((any ReplicaSnapshot, HistoryTransaction?) throws -> Void)? = nil
+    ) {
+        self.epoch = epoch
+        self.pruneLimit = pruneLimit
+        self.willBegin = willBegin
+        self.willCommit = willCommit
+    }
+}

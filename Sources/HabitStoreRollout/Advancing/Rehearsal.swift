@@ -1,0 +1,81 @@
+import Foundation
+import HabitStore
+
+/// The way back, executed on copies of a user's stores.
+struct Rehearsal {
+    private let folder: UserDirectory
+    private let pair: StorePair
+    private let actual: Actual
+
+    /// Copies both stores beside the user's own.
+    init(_ original: StorePair, _ actual: Actual, schema: Schema, opener: @escaping StoreOpener) throws {
+        let root = original.directory.path + "/rehearsal-" + UUID().uuidString
+        folder = try UserDirectory(root: root, user: original.directory.user)
+        try folder.make()
+        self.actual = actual
+        pair = StorePair(directory: folder, schema: schema, opener: opener)
+        do {
+            for engine in EngineName.allCases {
+                try original.store(engine).backup(to: folder.address(engine).path)
+            }
+        } catch {
+            try? FileManager.default.removeItem(atPath: root)
+            throw error
+        }
+    }
+
+    /// Goes to `live`, writes, is killed, and looks whether the old store is authoritative, current and equal to the new.
+    ///
+    /// - Parameter verify: compares the two stores; throws when they differ.
+    /// - Throws: what went wrong.
+    func run(_ verify: (any UserStoreBackend, any UserStoreBackend) throws -> Void) throws {
+        let control = try ControlFile(path: folder.path + "/control")
+        let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: 60)
+        guard var there = try change.settle(old: actual.state.old) else {
+            throw HabitStoreError(.internalInconsistency, "the copies of the stores are gone")
+        }
+        if there.stage < .live { there = try change.move(there, to: .live) }
+        try write(there)
+        let back = try change.kill(there)
+        let (old, new) = (actual.state.engine(.old), actual.state.engine(.new))
+        let standings = (try pair.standing(old), try pair.standing(new))
+        guard back.engine == old, standings.0?.role == .authoritative, standings.0?.token == standings.1?.token else {
+            throw HabitStoreError(
+                .internalInconsistency,
+                "after the way back the \(old.rawValue) store is not current"
+            )
+        }
+        try verify(try pair.store(old), try pair.store(new))
+    }
+
+    /// A write as `live` makes it, and its undoing.
+    private func write(_ there: Actual) throws {
+        guard there.stage.awaitsMirror else { return }
+        let first = try pair.store(there.engine.other)
+        for step in 0..<2 {
+            let terms = WriteTerms(
+                epoch: there.epoch,
+                willCommit: { replica, transaction in
+                    guard let transaction else { return }
+                    try first.replicate { old in
+                        let token = HistoryToken(rawValue: transaction.token.rawValue - 1)
+                        _ = try Replication.carry(from: replica, to: old, behind: token, schema: pair.schema)
+                    }
+                }
+            )
+            let draft = Draft(id: Self.draft, content: "rehearsal", creationDate: Date(timeIntervalSince1970: 0))
+            try pair.store(there.engine).write(author: "rehearsal", under: terms) { transaction in
+                if step == 0 { try transaction.save(draft) } else { try transaction.delete(draft) }
+            }
+        }
+    }
+
+    private static let draft = UUID()
+
+    /// Removes the copies.
+    func remove() {
+        pair.close()
+        let root = URL(fileURLWithPath: folder.path).deletingLastPathComponent().deletingLastPathComponent()
+        try? FileManager.default.removeItem(at: root)
+    }
+}

@@ -1,0 +1,73 @@
+import HabitStore
+
+extension UserStore {
+    /// Brings the user as far towards the wanted stage as the gate lets, and provides on the way what can be provided:
+    /// verifications, and the rehearsal of the way back.
+    ///
+    /// - Parameters:
+    ///   - stage: the stage to go to; nil for what the flags want.
+    ///   - progress: is told what is being done.
+    /// - Returns: the last decision of the gate; nil where there was nothing to decide.
+    /// - Throws: why a step failed; the user stays where the last one led.
+    @discardableResult
+    public func advance(
+        to stage: Stage? = nil,
+        progress: (String, Int, Int) -> Void = { _, _, _ in }
+    ) throws -> GateDecision? {
+        var last: GateDecision?
+        while let target = stage ?? wantedStage, let next = try self.stage().next, next <= target {
+            _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+            route.load()?.shadow?.drain(seconds: options.stepLimitSeconds)
+            var decision = try self.decision(for: next)
+            if !decision.isOpen, try provide(decision.reasons, progress) { decision = try self.decision(for: next) }
+            last = decision
+            guard decision.isOpen else {
+                metrics.refused()
+                record([.refused(to: next, reasons: decision.reasons)])
+                break
+            }
+            last = try promote(to: next)
+            if last?.isOpen != true { break }
+        }
+        return last
+    }
+
+    /// Provides what the gate misses, where nothing else stands in the way.
+    private func provide(_ reasons: [GateReason], _ progress: (String, Int, Int) -> Void) throws -> Bool {
+        let kinds = reasons.map(Remedy.init)
+        guard !kinds.contains(.none) else { return false }
+        if kinds.contains(.verify) { try verify(progress: progress) }
+        if kinds.contains(.rehearse) { try rehearse() }
+        return true
+    }
+
+    /// What helps against a reason of the gate.
+    private enum Remedy {
+        case verify
+        case rehearse
+        case none
+
+        init(_ reason: GateReason) {
+            switch reason {
+            case .verificationMissing, .verificationStale: self = .verify
+            case .rollbackNotRehearsed: self = .rehearse
+            default: self = .none
+            }
+        }
+    }
+
+    /// One try in the background.
+    func advanceByItself() {
+        guard let route = route.load(), let wanted = wantedStage, wanted > route.actual.stage,
+            route.actual.state.isKilled == false
+        else { return }
+        do {
+            try advance()
+        } catch {
+            options.logger.warning(
+                "a user could not be moved forward: \(error)",
+                metadata: ["folder": "\(directory.path)"]
+            )
+        }
+    }
+}

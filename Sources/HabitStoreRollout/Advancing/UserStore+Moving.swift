@@ -1,0 +1,153 @@
+import Foundation
+import HabitStore
+
+extension UserStore {
+    /// Moves the user one stage forward, if the gate is open.
+    ///
+    /// - Parameter stage: the stage to go to; nil for the one that is next.
+    /// - Returns: what the gate decided, with all its reasons; open where the user was moved.
+    /// - Throws: why the move failed; the user stays then.
+    @discardableResult
+    public func promote(to stage: Stage? = nil) throws -> GateDecision {
+        try routing.withLock { routing in
+            try withSwitch(&routing) { routing, change in
+                let revision = flags.revision
+                let actual = try reroute(&routing, change, revision).actual
+                guard let target = stage ?? actual.stage.next else {
+                    return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
+                }
+                let decision = try decide(actual, target)
+                guard decision.isOpen else {
+                    metrics.refused()
+                    record([.refused(to: target, reasons: decision.reasons)])
+                    return decision
+                }
+                let moved = try change.move(actual, to: target)
+                note(actual, moved, .promoted, &routing)
+                _ = try install(moved, change, nil, revision)
+                return decision
+            }
+        }
+    }
+
+    /// What the gate would say to a promotion now. Nothing is changed or recorded.
+    ///
+    /// - Parameter stage: the stage to go to; nil for the one that is next.
+    public func decision(for stage: Stage? = nil) throws -> GateDecision {
+        let actual = try currentRoute().actual
+        guard let target = stage ?? actual.stage.next else {
+            return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
+        }
+        return try decide(actual, target)
+    }
+
+    /// Takes the user to an earlier stage.
+    ///
+    /// - Parameter stage: the stage to go to; nil for the one before.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` when the stage is no earlier one; why the move failed.
+    public func demote(to stage: Stage? = nil) throws {
+        try moveBack(to: stage, reason: .demoted)
+    }
+
+    func moveBack(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage? = nil) throws {
+        let actual = try currentRoute().actual
+        if actual.stage == .complete {
+            // The old store has not followed: the long work is done while the new one still takes writes.
+            let old = try pair.create(actual.state.engine(.old))
+            _ = try Backfill(from: try pair.store(actual.engine), to: old, chunk: options.mirror.copyChunk).run()
+        }
+        try routing.withLock { routing in
+            try withSwitch(&routing) { routing, change in
+                let revision = flags.revision
+                let actual = try reroute(&routing, change, revision).actual
+                if let onlyFrom, actual.stage != onlyFrom { return }
+                let before = Stage(position: actual.stage.position - 1)
+                guard let target = stage ?? before, target < actual.stage else {
+                    throw HabitStoreError(
+                        .unsupported,
+                        "the user is at \(actual.stage.rawValue), and \((stage ?? .off).rawValue) is no earlier stage",
+                        at: .init(path: directory.path)
+                    )
+                }
+                let moved = try change.move(actual, to: target, isKilled: actual.state.isKilled)
+                note(actual, moved, reason, &routing)
+                _ = try install(moved, change, nil, revision)
+            }
+        }
+    }
+
+    /// Lets a killed user go forward again.
+    ///
+    /// - Parameter person: who re-arms, for the evidence.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` while something still pulls the kill switch.
+    public func rearm(by person: String) throws {
+        if let signal = flags.provider.killSignal(context: context) {
+            throw HabitStoreError(.unsupported, "the kill switch is still pulled: \(signal); take that away first")
+        }
+        guard !flags.latch.isSet else {
+            throw HabitStoreError(
+                .unsupported,
+                "the kill switch was pulled for everybody; re-arm the whole root first",
+                at: .init(path: flags.latch.path)
+            )
+        }
+        try routing.withLock { routing in
+            try withSwitch(&routing) { routing, change in
+                let revision = flags.revision
+                let wanted = WantedStage(flags.provider.snapshot, context)
+                guard let actual = try change.settle(old: wanted.old), actual.state.isKilled else { return }
+                let armed = try change.move(actual, to: actual.stage, isKilled: false)
+                record([.rearmed(by: person)])
+                routing.loggedEpoch = armed.epoch
+                _ = try install(armed, change, nil, revision)
+            }
+        }
+    }
+
+    /// A shadow read came out differently.
+    func found(_ difference: ShadowReader.Difference, at stage: Stage) {
+        options.logger.error(
+            "a user's stores differ",
+            metadata: [
+                "stage": "\(stage.rawValue)", "token": "\(difference.token)", "what": "\(difference.message)",
+                "folder": "\(directory.path)",
+            ]
+        )
+        record([.difference(stage: stage, token: difference.token, message: difference.message)])
+        guard stage == .live else { return }
+        do {
+            try moveBack(to: .shadow, reason: .differenceFound, onlyFrom: .live)
+        } catch {
+            options.logger.error("a user whose stores differ could not be taken back: \(error)")
+        }
+    }
+
+    // MARK: The gate
+
+    private func decide(_ actual: Actual, _ target: Stage) throws -> GateDecision {
+        route.load()?.shadow?.flush()
+        let facts = GateFacts(
+            chain: try evidence.read(),
+            lag: lag(actual),
+            isBackfilled: try isBackfilled(actual),
+            isKilled: actual.state.isKilled || flags.latch.isSet
+                || flags.provider.killSignal(context: context) != nil,
+            anchor: nil
+        )
+        return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
+    }
+
+    /// How many transactions the other store is behind; all of them where it cannot be asked.
+    private func lag(_ actual: Actual) -> Int {
+        guard let here = try? pair.standing(actual.engine), let there = try? pair.standing(actual.engine.other) else {
+            return Int(actual.token.rawValue)
+        }
+        return Int(max(0, here.token.rawValue - there.token.rawValue))
+    }
+
+    private func isBackfilled(_ actual: Actual) throws -> Bool {
+        guard let there = try pair.standing(actual.engine.other) else { return false }
+        let here = try pair.standing(actual.engine)
+        return there.role != .backfilling && there.information.lineage == here?.information.lineage
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import HabitStore
+import ShadowVerifier
+
+extension UserStore {
+    /// Compares the user's two stores as wholes, and writes the outcome down as evidence.
+    ///
+    /// - Parameter progress: is told the level, and how far it is.
+    /// - Throws: why a store cannot be read.
+    @discardableResult
+    public func verify(progress: (String, Int, Int) -> Void = { _, _, _ in }) throws -> VerificationReport {
+        let actual = try currentRoute().actual
+        route.load()?.mirror?.retry()
+        _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+        let a = try pair.store(actual.engine)
+        guard pair.exists(actual.engine.other) else {
+            throw HabitStoreError(
+                .notFound,
+                "this user has a \(actual.engine.rawValue) store only; there is nothing to compare it with",
+                at: .init(path: directory.path)
+            )
+        }
+        let report = try verification(a, try pair.store(actual.engine.other)).run {
+            progress($0.level, $0.done, $0.total)
+        }
+        record([
+            .verified(
+                token: report.a.information.token,
+                epoch: actual.epoch,
+                verdict: report.verdict.rawValue,
+                coverage: report.verdict == .skewed ? 0 : 1,
+                differences: report.differenceCount,
+                anomalies: report.anomalies.count,
+                ignoredRules: 0
+            )
+        ])
+        return report
+    }
+
+    /// Executes the way back on copies of both stores: to `live`, a write there, and back to the old store by the kill
+    /// switch, and verifies that nothing is missing. The outcome is written down as evidence.
+    ///
+    /// - Returns: what went wrong; nil when nothing did.
+    /// - Throws: why the copies cannot be made.
+    @discardableResult
+    public func rehearse() throws -> HabitStoreError? {
+        let actual = try currentRoute().actual
+        _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+        let rehearsal = try Rehearsal(pair, actual, schema: schema, opener: options.opener)
+        defer { rehearsal.remove() }
+        var failure: HabitStoreError?
+        do {
+            try rehearsal.run { a, b in
+                let report = try verification(a, b).run()
+                guard report.verdict == .match else { throw differs(report) }
+            }
+        } catch let error as HabitStoreError {
+            failure = error
+        }
+        record([.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)])
+        return failure
+    }
+}

@@ -1,0 +1,35 @@
+#if CRASH_POINTS
+import Foundation
+import Synchronization
+
+/// Named places at which a test kills the process: `HABITSTORE_CRASH_POINT=mirror.committed:3` kills it when it comes to
+/// `mirror.committed` for the third time. Only debug builds have them.
+package enum CrashPoint {
+    private static let wanted: (name: String, count: Int)? = {
+        guard let text = ProcessInfo.processInfo.environment["HABITSTORE_CRASH_POINT"] else { return nil }
+        let parts = text.split(separator: ":")
+        return (String(parts[0]), parts.count > 1 ? Int(parts[1]) ?? 1 : 1)
+    }()
+    private static let reached = Atomic<Int>(0)
+
+    /// All names, for tests that go through them.
+    package static let all = [
+        "write.began", "write.beforeCommit", "write.committed", "mirror.began", "mirror.beforeCommit",
+        "mirror.committed", "live.mirrored", "live.committed", "settle.replayed", "backfill.chunk", "backfill.copied",
+        "switch.locked", "switch.sealed", "switch.drained", "switch.claimed", "switch.opened", "switch.finished",
+        "kill.latched", "prune.authority", "prune.mirror", "evidence.appended",
+    ]
+
+    static func reach(_ name: String) {
+        guard let wanted, wanted.name == name, reached.add(1, ordering: .relaxed).newValue == wanted.count else {
+            return
+        }
+        kill(getpid(), SIGKILL)
+    }
+}
+#else
+/// Named places at which tests kill the process; nothing in release builds.
+enum CrashPoint {
+    @inline(__always) static func reach(_ name: StaticString) {}
+}
+#endif

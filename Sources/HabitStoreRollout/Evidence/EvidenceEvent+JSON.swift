@@ -1,0 +1,97 @@
+import HabitStore
+
+extension EvidenceEvent: Codable {
+    /// Reads the flat form. A kind that this version does not know, or whose values it cannot read, is `unknown`: the
+    /// record around it is as good as any.
+    public init(from decoder: any Decoder) throws {
+        let fields = try FlatFields(decoder)
+        let kind: String = try fields("kind")
+        do {
+            self = try Self.known(kind, fields) ?? .unknown(kind: kind)
+        } catch is DecodingError {
+            self = .unknown(kind: kind)
+        }
+    }
+
+    private static func known(_ kind: String, _ fields: FlatFields) throws -> Self? {
+        switch kind {
+        case "stageChanged":
+            .stageChanged(
+                from: try fields("from"),
+                to: try fields("to"),
+                epoch: try fields("epoch"),
+                token: try fields("token"),
+                reason: try fields("reason")
+            )
+        case "backfilled": .backfilled(token: try fields("token"), records: try fields("records"))
+        case "verified":
+            .verified(
+                token: try fields("token"),
+                epoch: try fields("epoch"),
+                verdict: try fields("verdict"),
+                coverage: try fields("coverage"),
+                differences: try fields("differences"),
+                anomalies: try fields("anomalies"),
+                ignoredRules: try fields("ignoredRules")
+            )
+        case "selfCompared":
+            .selfCompared(side: try fields("side"), token: try fields("token"), isClean: try fields("isClean"))
+        case "shadowReads":
+            .shadowReads(
+                stage: try fields("stage"),
+                clean: try fields("clean"),
+                different: try fields("different"),
+                skewed: try fields("skewed"),
+                failed: try fields("failed"),
+                shed: try fields("shed")
+            )
+        case "difference":
+            .difference(stage: try fields("stage"), token: try fields("token"), message: try fields("message"))
+        case "repaired": .repaired(token: try fields("token"), records: try fields("records"))
+        case "rehearsed":
+            .rehearsed(
+                token: try fields("token"),
+                isClean: try fields("isClean"),
+                message: try fields.optional("message")
+            )
+        case "killed": .killed(trigger: try fields("trigger"))
+        case "rearmed": .rearmed(by: try fields("by"))
+        case "refused": .refused(to: try fields("to"), reasons: try fields("reasons"))
+        default: nil
+        }
+    }
+
+    /// Writes the flat form.
+    public func encode(to encoder: any Encoder) throws {
+        try FlatFields.encode(fields, to: encoder)
+    }
+
+    private var fields: KeyValuePairs<String, (any Encodable)?> {
+        switch self {
+        case .stageChanged(let from, let to, let epoch, let token, let reason):
+            ["kind": "stageChanged", "from": from, "to": to, "epoch": epoch, "token": token, "reason": reason]
+        case .backfilled(let token, let records): ["kind": "backfilled", "token": token, "records": records]
+        case .verified(let token, let epoch, let verdict, let coverage, let differences, let anomalies, let ignored):
+            [
+                "kind": "verified", "token": token, "epoch": epoch, "verdict": verdict, "coverage": coverage,
+                "differences": differences, "anomalies": anomalies, "ignoredRules": ignored,
+            ]
+        case .selfCompared(let side, let token, let isClean):
+            ["kind": "selfCompared", "side": side, "token": token, "isClean": isClean]
+        case .shadowReads(let stage, let clean, let different, let skewed, let failed, let shed):
+            [
+                "kind": "shadowReads", "stage": stage, "clean": clean, "different": different, "skewed": skewed,
+                "failed": failed, "shed": shed,
+            ]
+        case .difference(let stage, let token, let message):
+            ["kind": "difference", "stage": stage, "token": token, "message": message]
+        case .repaired(let token, let records): ["kind": "repaired", "token": token, "records": records]
+        case .rehearsed(let token, let isClean, let message):
+            ["kind": "rehearsed", "token": token, "isClean": isClean, "message": message]
+        case .killed(let trigger): ["kind": "killed", "trigger": trigger]
+        case .rearmed(let person): ["kind": "rearmed", "by": person]
+        case .refused(let stage, let reasons): ["kind": "refused", "to": stage, "reasons": reasons]
+        case .unknown(let kind): ["kind": kind]
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import HabitStore
+
+/// The evidence of one user: what happened on the way from the old store to the new one, in the file `evidence.jsonl` of
+/// the user's folder, for its owner only. It is only ever added to, by any number of processes.
+///
+/// Every line holds the hash of the one before it (``EvidenceRecord`` has the rule), so a line that was changed, removed,
+/// repeated or moved shows for as long as the file exists:
+///
+/// - What is appended behind a damaged line holds the hash of its bytes as they stand: the damage can be neither removed
+///   nor put right without the next line showing it.
+/// - What was cut off at the end shows by an anchor, a head that somebody keeps elsewhere. An append that is given an
+///   anchor which the log has not come to continues from the anchor, so that the gap stays in the numbers.
+///
+/// A last line without its newline is no damage: a crash stopped its writer, whom nobody told that it is there. The next
+/// append removes it.
+///
+/// Limits: a line has ``maximumLineBytes`` at most; appending is possible to a file of any size, in a time that does not
+/// depend on it; reading is refused above ``maximumFileBytes``.
+public struct EvidenceLog: Sendable {
+    /// How long a line may be, its newline included.
+    public static let maximumLineBytes = 65_536
+    /// How large a file may be that is read: some 800,000 records.
+    public static let maximumFileBytes = 268_435_456
+
+    /// The file's name in the user's folder.
+    public static let fileName = "evidence.jsonl"
+
+    /// The file.
+    public let path: String
+
+    /// The log in a user's folder; nothing is made yet.
+    public init(_ directory: UserDirectory) { path = directory.path + "/" + Self.fileName }
+
+    init(path: String) { self.path = path }
+
+    /// Adds events in their order, and waits until they are on the disk. A damaged log is added to as well.
+    ///
+    /// A crash may leave the first of the events without the others. After an error none of them is recorded, unless the
+    /// disk refuses to take them back.
+    ///
+    /// - Parameters:
+    ///   - time: when they happened, from 1970 to 9999.
+    ///   - anchor: the head that the log is known to have come to at least.
+    /// - Returns: the last of the records.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for no events, unknown ones, and numbers that are none;
+    ///   ``HabitStoreError/Code/limitExceeded`` for a line that is too long; ``HabitStoreError/Code/busy``, and what the
+    ///   system refuses.
+    @discardableResult
+    public func append(
+        _ events: [EvidenceEvent],
+        at time: Date,
+        anchor: EvidenceHead? = nil
+    ) throws -> EvidenceRecord {
+        let contents = try events.map { try EvidenceLine.content($0, at: time) }
+        guard !contents.isEmpty else { throw HabitStoreError(.invalidValue, "there is no event to record") }
+        let file = try EvidenceFile(path, .append)
+        let tail = try file.tail()
+        var head = tail.head
+        if let anchor, anchor.sequence > head.sequence || (anchor.sequence == head.sequence && anchor != head) {
+            head = anchor
+        }
+        var bytes: [UInt8] = tail.lacksNewline ? [EvidenceLine.newline] : []
+        var line: [UInt8] = []
+        for content in contents {
+            (line, head) = try EvidenceLine.make(content, after: head)
+            bytes += line
+        }
+        try file.write(bytes, at: tail.length)
+        return try line.withUnsafeBytes(EvidenceLine.parse)
+    }
+
+    /// All records, checked; none when there is no file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` for a file that is too large, and what the system refuses. A
+    ///   damaged file is no error: the chain says so.
+    public func read() throws -> EvidenceChain {
+        guard let file = try open() else { return EvidenceChain() }
+        let size = try file.size()
+        guard size <= Self.maximumFileBytes else {
+            throw HabitStoreError(
+                .limitExceeded,
+                "the evidence has \(size) bytes; \(Self.maximumFileBytes) are the most that are read",
+                at: .init(path: path)
+            )
+        }
+        return EvidenceChain(try file.read(0..<size))
+    }
+
+    /// The place that the log has come to, without reading it all; ``EvidenceHead/start`` when there is none.
+    ///
+    /// - Throws: what the system refuses.
+    public func head() throws -> EvidenceHead {
+        guard let file = try open() else { return .start }
+        return try file.tail().head
+    }
+
+    private func open() throws -> EvidenceFile? {
+        do {
+            return try EvidenceFile(path, .read)
+        } catch let error as HabitStoreError where error.code == .notFound {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import ShadowVerifier
+
+/// Decides whether a user may come into another stage, and says everything that is missing.
+///
+/// Back is always open. Forward goes one stage at a time, with the kill switch armed and the evidence whole, and needs:
+///
+/// | to | mirror | verification | clean shadow reads | besides |
+/// |---|---|---|---|---|
+/// | `dualwrite` | | | | |
+/// | `shadow` | filled, no lag | | | |
+/// | `live` | filled, no lag | clean | enough | a rehearsal of the way back; A/A comparisons if asked for |
+/// | `rampdown` | no lag | clean | enough | |
+/// | `complete` | no lag | clean | | no rule that ignores something |
+///
+/// A verification is clean when it matched, covers everything, is fresh, was made in the present stage, and neither a
+/// repair nor a difference came after it. Shadow reads count from the entry into the stage; a difference or a repair
+/// begins the count anew. What is dated further ahead than it may be old does not count either.
+public struct Gate: Sendable, Hashable {
+    /// How much evidence is asked for.
+    public let policy: GatePolicy
+
+    /// A gate with a policy.
+    public init(policy: GatePolicy = GatePolicy()) { self.policy = policy }
+
+    /// Whether a user may go from a stage to another one.
+    ///
+    /// - Parameters:
+    ///   - from: the user's present stage.
+    ///   - facts: what is known of the user.
+    ///   - now: when the stage would change.
+    public func decide(from: Stage, to: Stage, facts: GateFacts, now: Date) -> GateDecision {
+        let evidence = StageEvidence(facts.chain, in: from)
+        let cleanReads = fresh(evidence.cleanReads, now)
+        var reasons: [GateReason] = []
+        if from == to {
+            reasons = [.alreadyThere]
+        } else if let next = from.next, next <= to {
+            if next < to { reasons.append(.stageSkipped(from: from, to: to)) }
+            reasons += general(facts)
+            reasons += mirror(next, facts)
+            if next >= .live { reasons += verification(evidence, now) }
+            if next == .live || next == .rampdown { reasons += shadowReads(evidence, cleanReads) }
+            if next == .live { reasons += selfComparisons(evidence, now) + rehearsal(evidence, now) }
+            if next == .complete, let count = evidence.verification?.ignoredRules, count > 0 {
+                reasons.append(.ignoredRules(count: count))
+            }
+        }
+        return GateDecision(reasons: reasons, cleanShadowReads: cleanReads)
+    }
+
+    private func general(_ facts: GateFacts) -> [GateReason] {
+        var reasons: [GateReason] = facts.isKilled ? [.killed] : []
+        if let damage = facts.chain.damage {
+            reasons.append(.evidenceDamaged(line: damage.line, why: damage.reason))
+        }
+        if let anchor = facts.anchor, !facts.chain.contains(anchor) { reasons.append(.anchorMissing) }
+        return reasons
+    }
+
+    private func mirror(_ next: Stage, _ facts: GateFacts) -> [GateReason] {
+        guard next >= .shadow else { return [] }
+        var reasons: [GateReason] = []
+        if next <= .live, !facts.isBackfilled { reasons.append(.notBackfilled) }
+        if facts.lag > policy.maximumLag { reasons.append(.lagging(transactions: facts.lag)) }
+        return reasons
+    }
+
+    private func verification(_ evidence: StageEvidence, _ now: Date) -> [GateReason] {
+        var reasons: [GateReason] = []
+        if let found = evidence.verification {
+            if found.verdict != VerificationReport.Verdict.match.rawValue || found.differences > 0 {
+                reasons.append(.verificationNotClean(verdict: found.verdict, differences: found.differences))
+            }
+            if found.coverage != 1 { reasons.append(.coverageIncomplete(coverage: found.coverage)) }
+            if !isFresh(found.time, now, policy.verificationLifetimeSeconds) {
+                reasons.append(.verificationStale(seconds: now.timeIntervalSince(found.time)))
+            }
+            if evidence.isRepaired { reasons.append(.repairedSince) }
+        } else {
+            reasons.append(.verificationMissing)
+        }
+        if evidence.differences > 0 { reasons.append(.shadowDifferences(count: evidence.differences)) }
+        return reasons
+    }
+
+    private func shadowReads(_ evidence: StageEvidence, _ fresh: Int) -> [GateReason] {
+        guard fresh < policy.cleanShadowReads else { return [] }
+        let all = Self.sum(evidence.cleanReads.map(\.count))
+        return all < policy.cleanShadowReads
+            ? [.tooFewShadowReads(have: fresh, need: policy.cleanShadowReads)] : [.evidenceExpired]
+    }
+
+    private func selfComparisons(_ evidence: StageEvidence, _ now: Date) -> [GateReason] {
+        guard policy.requiresSelfComparison else { return [] }
+        return StoreSide.allCases.compactMap { side in
+            if let found = evidence.selfComparisons[side], found.isClean,
+                isFresh(found.time, now, policy.evidenceLifetimeSeconds)
+            {
+                return nil
+            }
+            return .selfComparisonMissing(side: side)
+        }
+    }
+
+    private func rehearsal(_ evidence: StageEvidence, _ now: Date) -> [GateReason] {
+        guard let rehearsal = evidence.rehearsal else { return [.rollbackNotRehearsed] }
+        if !rehearsal.isClean { return [.rehearsalFailed] }
+        return isFresh(rehearsal.time, now, policy.rehearsalLifetimeSeconds) ? [] : [.rollbackNotRehearsed]
+    }
+
+    private func fresh(_ reads: [(time: Date, count: Int)], _ now: Date) -> Int {
+        Self.sum(reads.filter { isFresh($0.time, now, policy.evidenceLifetimeSeconds) }.map(\.count))
+    }
+
+    private func isFresh(_ time: Date, _ now: Date, _ lifetimeSeconds: Double) -> Bool {
+        abs(now.timeIntervalSince(time)) <= lifetimeSeconds
+    }
+
+    private static func sum(_ counts: [Int]) -> Int { counts.reduce(0) { $0.addingSaturated($1) } }
+}

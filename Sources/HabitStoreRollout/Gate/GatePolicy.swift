@@ -1,0 +1,61 @@
+import Foundation
+
+/// How much evidence the gate asks for. In JSON every field may be left out; a field that does not exist is an error.
+public struct GatePolicy: Sendable, Hashable {
+    /// How many clean shadow reads a stage needs.
+    public var cleanShadowReads = 1_000
+    /// How long a shadow read, or a store's comparison with itself, counts.
+    public var evidenceLifetimeSeconds = 7 * 86_400.0
+    /// How long a verification counts.
+    public var verificationLifetimeSeconds = 86_400.0
+    /// How long a rehearsal of the way back counts.
+    public var rehearsalLifetimeSeconds = 7 * 86_400.0
+    /// How many transactions the mirror may be behind.
+    public var maximumLag = 0
+    /// Whether each store has to come out clean of a comparison with itself before the new one serves.
+    public var requiresSelfComparison = false
+
+    /// The policy that holds when nobody says otherwise.
+    public init() {}
+}
+
+extension GatePolicy: Codable {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+        case cleanShadowReads, evidenceLifetimeSeconds, verificationLifetimeSeconds, rehearsalLifetimeSeconds
+        case maximumLag, requiresSelfComparison
+    }
+
+    /// Reads the fields that are there; the others have their defaults.
+    ///
+    /// - Throws: `DecodingError` for an unknown field, a negative number, and a lifetime that is none.
+    public init(from decoder: any Decoder) throws {
+        let all = try decoder.container(keyedBy: FlatFields.Key.self)
+        for key in all.allKeys where CodingKeys(stringValue: key.stringValue) == nil {
+            let known = CodingKeys.allCases.map(\.rawValue).joined(separator: ", ")
+            throw DecodingError.dataCorruptedError(
+                forKey: key,
+                in: all,
+                debugDescription: "the gate's policy has no field \(key.stringValue); it has \(known)"
+            )
+        }
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        func field<Value: Decodable & Comparable & Numeric>(_ key: CodingKeys, _ normal: Value) throws -> Value {
+            guard let value = try fields.decodeIfPresent(Value.self, forKey: key) else { return normal }
+            guard value >= 0 else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key,
+                    in: fields,
+                    debugDescription: "\(key.rawValue) is \(value); it cannot be negative"
+                )
+            }
+            return value
+        }
+        cleanShadowReads = try field(.cleanShadowReads, cleanShadowReads)
+        evidenceLifetimeSeconds = try field(.evidenceLifetimeSeconds, evidenceLifetimeSeconds)
+        verificationLifetimeSeconds = try field(.verificationLifetimeSeconds, verificationLifetimeSeconds)
+        rehearsalLifetimeSeconds = try field(.rehearsalLifetimeSeconds, rehearsalLifetimeSeconds)
+        maximumLag = try field(.maximumLag, maximumLag)
+        requiresSelfComparison =
+            try fields.decodeIfPresent(Bool.self, forKey: .requiresSelfComparison) ?? requiresSelfComparison
+    }
+}

@@ -1,0 +1,55 @@
+extension GateReason: CustomStringConvertible {
+    /// One sentence: what is missing, and what provides it.
+    public var description: String {
+        switch self {
+        case .stageSkipped(let from, let to):
+            "\(to) cannot follow \(from): go one stage at a time with `habitstore rollout advance --user U`"
+        case .alreadyThere: "the user is in this stage already"
+        case .killed: "the kill switch is pulled: arm it again with `habitstore rollout rearm`"
+        case .notBackfilled: "the mirror is not filled yet: `habitstore rollout advance --user U` fills it"
+        case .lagging(let transactions):
+            "the mirror is \(Self.count(transactions, "transaction")) behind: "
+                + "`habitstore rollout advance --user U` catches it up"
+        case .verificationMissing: "the stores were not verified in this stage: \(Self.verify)"
+        case .verificationStale(let seconds):
+            seconds < 0
+                ? "the verification is dated \(Self.hours(-seconds)) in the future: \(Self.verify)"
+                : "the verification is \(Self.hours(seconds)) old, which is too long: \(Self.verify)"
+        case .verificationNotClean(let verdict, let differences):
+            "the last verification came to \(verdict) with \(Self.count(differences, "difference")): "
+                + "resolve what it found, then \(Self.verify)"
+        case .coverageIncomplete(let coverage):
+            "the verification covered \(Self.percent(coverage)) of the records, and 100 % are needed: \(Self.verify)"
+        case .repairedSince: "the mirror was repaired after the verification: \(Self.verify)"
+        case .selfComparisonMissing(let side):
+            "the \(side.rawValue) store has not come out clean of a comparison with itself: \(Self.verify)"
+        case .tooFewShadowReads(let have, let need):
+            "\(have) of \(need) clean shadow reads were made in this stage since the last difference or repair: "
+                + "wait for the user's reads, or make some with `habitstore rollout verify --user U`"
+        case .shadowDifferences(let count):
+            "\(Self.count(count, "difference")) between the stores came up in this stage without a clean verification "
+                + "behind: \(Self.verify)"
+        case .rollbackNotRehearsed: "the way back was not rehearsed lately: \(Self.rehearse)"
+        case .rehearsalFailed: "the last rehearsal of the way back failed: resolve what it found, then \(Self.rehearse)"
+        case .evidenceExpired: "too many of the clean shadow reads are too old: wait for new reads of the user's"
+        case .evidenceDamaged(let line, let why):
+            "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: "
+                + "`habitstore rollout evidence --user U` shows it"
+        case .ignoredRules(let count):
+            "the verification ignored something by \(Self.count(count, "rule")): remove the rules, then \(Self.verify)"
+        case .anchorMissing:
+            "the evidence does not hold what the stores remember of it, so that lines are missing at its end: "
+                + "`habitstore rollout evidence --user U` shows it"
+        }
+    }
+
+    private static let verify = "run `habitstore rollout verify --user U`"
+    private static let rehearse = "run `habitstore rollout rehearse --user U`"
+
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
+    /// Never rounded up to the whole.
+    private static func percent(_ part: Double) -> String { "\((part * 10_000).rounded(.down) / 100) %" }
+
+    private static func hours(_ seconds: Double) -> String { "\((seconds / 360).rounded() / 10) h" }
+}

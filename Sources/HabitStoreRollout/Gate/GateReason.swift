@@ -1,0 +1,41 @@
+/// Something that keeps the gate closed.
+public enum GateReason: Sendable, Hashable {
+    /// Stages lie between the two.
+    case stageSkipped(from: Stage, to: Stage)
+    /// The user is in this stage.
+    case alreadyThere
+    /// The kill switch is pulled.
+    case killed
+    /// The mirror was never filled.
+    case notBackfilled
+    /// The mirror is this many transactions behind.
+    case lagging(transactions: Int)
+    /// No verification was made in this stage.
+    case verificationMissing
+    /// The verification is this old.
+    case verificationStale(seconds: Double)
+    /// The last verification did not match.
+    case verificationNotClean(verdict: String, differences: Int)
+    /// The verification compared only this part of the records, 0…1.
+    case coverageIncomplete(coverage: Double)
+    /// The mirror was repaired after the verification.
+    case repairedSince
+    /// No fresh, clean comparison of a store with itself.
+    case selfComparisonMissing(side: StoreSide)
+    /// Not enough clean shadow reads in this stage since the last difference, repair or change of stage.
+    case tooFewShadowReads(have: Int, need: Int)
+    /// Differences in this stage that no verification has followed.
+    case shadowDifferences(count: Int)
+    /// The way back was not rehearsed, or too long ago.
+    case rollbackNotRehearsed
+    /// The last rehearsal of the way back failed.
+    case rehearsalFailed
+    /// There were enough clean shadow reads, and too many of them are too old.
+    case evidenceExpired
+    /// The evidence is not as it was written.
+    case evidenceDamaged(line: Int, why: String)
+    /// The verification ignored something by this many rules.
+    case ignoredRules(count: Int)
+    /// The evidence ends before, or is another one than, what the stores remember of it.
+    case anchorMissing
+}

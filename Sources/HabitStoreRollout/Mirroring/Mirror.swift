@@ -1,0 +1,232 @@
+import Dispatch
+import Foundation
+import HabitStore
+import Synchronization
+
+/// Keeps the new store following the old one while the old one is authoritative.
+///
+/// It reads the history of the old store behind the mirror's token and applies it in one transaction of the mirror, whose
+/// token is the proof of what was applied: each transaction arrives once and in order, whichever process carries it over
+/// and wherever it is killed. It runs on a thread of its own, so that a mirror that fails or hangs costs a write the
+/// stated wait at most.
+final class Mirror: Sendable {
+    private struct State {
+        /// The last token that the mirror is known to have; what history lies behind it has to be kept.
+        var applied = HistoryToken.zero
+        var wanted = HistoryToken.zero
+        var isScheduled = false
+        var isStopped = false
+        var failures = 0
+        var failure: HabitStoreError?
+        var copied: Backfill.Progress?
+        /// Whether a write has waited in vain since the mirror was current last: no other one waits then.
+        var isLate = false
+        /// Whether the two histories were compared where they meet.
+        var isCompared = false
+    }
+
+    private let pair: StorePair
+    private let source: EngineName
+    private let options: MirrorOptions
+    private let metrics: RolloutMetrics
+    private let onCopied: @Sendable (Backfill.Outcome) -> Void
+    private let queue: DispatchQueue
+    private let changed = NSCondition()
+    /// Guarded by ``changed``.
+    private nonisolated(unsafe) var state = State()
+
+    init(
+        _ pair: StorePair,
+        source: EngineName,
+        options: MirrorOptions,
+        metrics: RolloutMetrics,
+        onCopied: @escaping @Sendable (Backfill.Outcome) -> Void
+    ) {
+        self.pair = pair
+        self.source = source
+        self.options = options
+        self.metrics = metrics
+        self.onCopied = onCopied
+        queue = DispatchQueue(label: "HabitStore.mirror.\(pair.directory.path)")
+    }
+
+    /// How far it is.
+    var status: MirrorStatus {
+        locked { state in
+            if let failure = state.failure { return .lagging(since: state.applied, failure) }
+            if let copied = state.copied { return .copying(done: copied.done, total: copied.total) }
+            return state.applied >= state.wanted && !state.isScheduled
+                ? .current(state.applied) : .following(since: state.applied)
+        }
+    }
+
+    /// The last token whose history the mirror no longer needs.
+    var applied: HistoryToken { locked { $0.applied } }
+
+    /// Tells of a write, or at the beginning of whatever there is, and waits for it to be carried over.
+    ///
+    /// - Returns: whether it was, within `waitSeconds`. A mirror that failed or was late before is not waited for.
+    @discardableResult
+    func follow(to token: HistoryToken, waitSeconds: Double) -> Bool {
+        changed.lock()
+        defer { changed.unlock() }
+        state.wanted = max(state.wanted, token)
+        schedule()
+        let deadline = Date(timeIntervalSinceNow: waitSeconds)
+        while state.applied < token, state.failure == nil, state.copied == nil, !state.isLate, !state.isStopped {
+            if !changed.wait(until: deadline) { state.isLate = true }
+        }
+        return state.applied >= token
+    }
+
+    /// Waits until the mirror has come to rest: current or failed.
+    ///
+    /// - Returns: whether it has everything that it was told of.
+    func settle(waitSeconds: Double) -> Bool {
+        changed.lock()
+        defer { changed.unlock() }
+        let deadline = Date(timeIntervalSinceNow: waitSeconds)
+        while state.isScheduled, state.failure == nil, !state.isStopped {
+            guard changed.wait(until: deadline) else { break }
+        }
+        return state.failure == nil && !state.isScheduled
+    }
+
+    /// Ends the following, behind the step that is being done.
+    func stop() {
+        locked { $0.isStopped = true }
+        changed.broadcast()
+    }
+
+    /// Tries again at once what failed before.
+    func retry() {
+        changed.lock()
+        state.failure = nil
+        state.failures = 0
+        schedule()
+        changed.unlock()
+    }
+
+    private func locked<R>(_ body: (inout State) -> R) -> R {
+        changed.lock()
+        defer { changed.unlock() }
+        return body(&state)
+    }
+
+    // MARK: The worker
+
+    /// Only while ``changed`` is locked.
+    private func schedule(after seconds: Double = 0) {
+        guard !state.isScheduled, !state.isStopped, state.failure == nil || seconds > 0 else { return }
+        state.isScheduled = true
+        let work: @Sendable () -> Void = { [weak self] in
+            guard let self else { return }
+            self.work()
+        }
+        if seconds > 0 {
+            queue.asyncAfter(deadline: .now() + seconds, execute: work)
+        } else {
+            queue.async(execute: work)
+        }
+    }
+
+    private func work() {
+        guard !locked({ $0.isStopped }) else { return finish(nil) }
+        do {
+            let token = try carry()
+            finish(nil, token)
+        } catch let error as HabitStoreError {
+            finish(error)
+        } catch is Stopped {
+            finish(nil)
+        } catch {
+            finish(HabitStoreError(.inputOutput, "\(error)", at: .init(path: pair.directory.path)))
+        }
+    }
+
+    private struct Stopped: Error {}
+
+    private func finish(_ failure: HabitStoreError?, _ token: HistoryToken? = nil) {
+        changed.lock()
+        defer {
+            changed.broadcast()
+            changed.unlock()
+        }
+        state.isScheduled = false
+        state.copied = nil
+        state.failure = failure
+        if let token {
+            state.applied = max(state.applied, token)
+            state.failures = 0
+            state.isLate = state.applied < state.wanted && state.isLate
+        }
+        metrics.mirrorLag(Int(max(0, state.wanted.rawValue - state.applied.rawValue)))
+        if failure != nil {
+            state.failures += 1
+            let pause = options.retrySeconds * Double(1 << min(state.failures - 1, 20))
+            schedule(after: min(pause, options.longestRetrySeconds))
+        } else if state.applied < state.wanted {
+            schedule()
+        }
+    }
+
+    /// Brings the mirror to the source's token.
+    private func carry() throws -> HistoryToken {
+        let from = try pair.store(source)
+        let target = try pair.create(source.other)
+        if let token = try carry(from, target) { return token }
+        let lock = try FileLock(path: pair.directory.path + "/copy.lock", timeoutSeconds: 0)
+        let outcome = try Backfill(
+            from: from,
+            to: target,
+            chunk: options.copyChunk,
+            pauseSeconds: options.copyPauseSeconds
+        ).run { progress in
+            let isStopped = locked { state in
+                state.copied = progress
+                return state.isStopped
+            }
+            if isStopped { throw Stopped() }
+        }
+        withExtendedLifetime(lock) {}
+        onCopied(outcome)
+        return outcome.token
+    }
+
+    /// Applies the history behind the mirror's token.
+    ///
+    /// - Returns: the mirror's token; nil when only a copy can bring it there.
+    private func carry(_ from: any UserStoreBackend, _ target: any UserStoreBackend) throws -> HistoryToken? {
+        let isCompared = locked { $0.isCompared }
+        let token = try from.replicaRead { from -> HistoryToken? in
+            let source = try from.information()
+            CrashPoint.reach("mirror.began")
+            return try target.replicate { replica -> HistoryToken? in
+                let mirror = try replica.information()
+                guard mirror.lineage == source.lineage, try replica.backfillState() == nil,
+                    mirror.token >= source.historyFloor
+                else { return nil }
+                if source.role == .authoritative, mirror.epoch < source.epoch, mirror.role != .backfilling {
+                    // What was left of a move that did not wait for this store.
+                    try replica.setRole(.standby, epoch: source.epoch)
+                } else if mirror.role != .standby {
+                    throw HabitStoreError(
+                        .notAuthoritative,
+                        "the \(self.source.other.rawValue) store is \(mirror.role.rawValue) and follows no other"
+                    )
+                }
+                if !isCompared, !(try Replication.agree(from, replica, at: min(mirror.token, source.token))) {
+                    throw StageSwitch.parted(pair.directory.address(self.source.other))
+                }
+                // Another process may have come further meanwhile.
+                guard mirror.token < source.token else { return mirror.token }
+                _ = try Replication.carry(from: from, to: replica, behind: mirror.token, schema: pair.schema)
+                CrashPoint.reach("mirror.beforeCommit")
+                return source.token
+            }
+        }
+        CrashPoint.reach("mirror.committed")
+        if token != nil { locked { $0.isCompared = true } }
+        return token
+    }
+}

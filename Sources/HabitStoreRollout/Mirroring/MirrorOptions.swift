@@ -1,0 +1,18 @@
+/// How a mirror follows the authoritative store in the stages in which that one is the old one.
+public struct MirrorOptions: Sendable {
+    /// How long a write waits for the mirror at most, in seconds; behind that the user is lagging, and the write returns.
+    public var waitSeconds = 0.25
+    /// How many records a copy writes in one transaction.
+    public var copyChunk = 2_000
+    /// How long a copy rests behind each chunk, in seconds.
+    public var copyPauseSeconds = 0.005
+    /// How long the mirror rests behind its first failure, in seconds; each further one doubles it.
+    public var retrySeconds = 0.1
+    /// How long it rests at most, in seconds.
+    public var longestRetrySeconds = 30.0
+    /// How long closing a user's store waits for the mirror to catch up, in seconds.
+    public var closingWaitSeconds = 1.0
+
+    /// Options with the defaults.
+    public init() {}
+}

@@ -1,0 +1,38 @@
+import Metrics
+
+/// What is counted and measured. Reads are not timed one by one, which would cost more than it tells; those that are
+/// compared are, on both engines.
+struct RolloutMetrics: Sendable {
+    private let lag = Gauge(label: "habit_store_mirror_lag")
+    private let kills = Counter(label: "habit_store_kills")
+    private let refusals = Counter(label: "habit_store_promotions_refused")
+
+    /// How many transactions the mirror is behind.
+    func mirrorLag(_ transactions: Int) { lag.record(transactions) }
+
+    /// A user was moved.
+    func stageChanged(from: Stage, to: Stage) {
+        Counter(label: "habit_store_stage_changes", dimensions: [("from", from.rawValue), ("to", to.rawValue)])
+            .increment()
+    }
+
+    /// The kill switch took a user back.
+    func killed() { kills.increment() }
+
+    /// The gate refused.
+    func refused() { refusals.increment() }
+
+    /// A shadow read ended.
+    func shadowRead(_ verdict: ShadowVerdict) {
+        Counter(label: "habit_store_shadow_reads", dimensions: [("verdict", verdict.rawValue)]).increment()
+    }
+
+    /// How long an engine took for something: `write`, `mirror`, `shadow`.
+    func latency(_ engine: EngineName, _ operation: String, _ duration: Duration) {
+        let parts = duration.components
+        Timer(
+            label: "habit_store_latency",
+            dimensions: [("engine", engine.rawValue), ("operation", operation)]
+        ).recordNanoseconds(parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000)
+    }
+}

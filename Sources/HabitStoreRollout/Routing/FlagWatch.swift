@@ -1,0 +1,50 @@
+import FeatureFlags
+import Foundation
+import Logging
+import Synchronization
+
+/// The flags that all users of a root share, with a number that changes whenever they may have.
+final class FlagWatch: Sendable {
+    /// Counts changes. It is a class of its own because the provider needs it before this exists.
+    private final class Revision: Sendable {
+        let number = Atomic<Int>(1)
+    }
+
+    let provider: FlagProvider
+    let latch: KillLatch
+    private let counter: Revision
+    private let ticker: Ticker?
+
+    /// - Parameters:
+    ///   - flags: the flag file; nil for none.
+    ///   - isFollowing: whether the files are watched; else they are read once.
+    ///   - recheckSeconds: how often rules are evaluated anew although no file has changed, for those that ask for the time.
+    init(root: String, flags: String?, isFollowing: Bool, recheckSeconds: Double, logger: Logger) throws {
+        let counter = Revision()
+        self.counter = counter
+        latch = KillLatch(root: root)
+        provider = try FlagProvider(
+            sources: flags.map { [FlagSource(path: $0)] } ?? [],
+            killSwitch: KillSwitchTriggers(
+                flagKey: RolloutFlags.kill,
+                sentinelPath: RolloutFlags.sentinelPath(root: root)
+            ),
+            logger: logger
+        ) { _ in
+            counter.number.add(1, ordering: .releasing)
+        }
+        ticker =
+            isFollowing ? Ticker(everySeconds: recheckSeconds) { counter.number.add(1, ordering: .releasing) } : nil
+        if isFollowing { provider.startWatching() }
+    }
+
+    /// Another number than before when a flag, the sentinel file or the time may have changed. Costs one atomic load.
+    var revision: Int { counter.number.load(ordering: .acquiring) }
+
+    /// Why the flags in force are not what the files say now, one line each.
+    var notes: [String] {
+        provider.state.sources.compactMap { source in
+            source.error.map { "the flag file changes nothing: \($0)" }
+        }
+    }
+}

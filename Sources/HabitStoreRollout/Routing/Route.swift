@@ -1,0 +1,51 @@
+import HabitStore
+import Synchronization
+
+/// Where a user's operations go, as of one stage and epoch. It is made when the stage changes, and only read afterwards.
+final class Route: Sendable {
+    /// What the control file says while this holds.
+    let word: UInt64
+    /// Where the user is.
+    let actual: Actual
+    /// The store that answers, and takes writes first-hand.
+    let authority: any UserStoreBackend
+    /// The store that is written before the authoritative one's commit, where the acknowledgement awaits it.
+    let first: (any UserStoreBackend)?
+    /// The store that follows, where the acknowledgement does not await it.
+    let mirror: Mirror?
+    /// What compares reads, where that is done.
+    let shadow: ShadowReader?
+    /// Why no write is taken.
+    let refusal: HabitStoreError?
+
+    init(
+        _ actual: Actual,
+        authority: any UserStoreBackend,
+        first: (any UserStoreBackend)? = nil,
+        mirror: Mirror? = nil,
+        shadow: ShadowReader? = nil,
+        refusal: HabitStoreError? = nil
+    ) {
+        word = ControlFile.word(actual.stage, epoch: actual.epoch)
+        self.actual = actual
+        self.authority = authority
+        self.first = first
+        self.mirror = mirror
+        self.shadow = shadow
+        self.refusal = refusal
+    }
+}
+
+/// The route in force. Reading it is one atomic load; routes that were replaced are kept as long as this, which is as many
+/// as the user has changed stages.
+final class RouteReference: Sendable {
+    private let current = Atomic<Unmanaged<Route>?>(nil)
+    private let kept = Mutex<[Route]>([])
+
+    func load() -> Route? { current.load(ordering: .acquiring)?.takeUnretainedValue() }
+
+    func store(_ route: Route?) {
+        if let route { kept.withLock { $0.append(route) } }
+        current.store(route.map { Unmanaged.passUnretained($0) }, ordering: .releasing)
+    }
+}

@@ -1,0 +1,28 @@
+import HabitStore
+
+extension UserStore {
+    /// What keeps, or is to bring, the user back; nil when nothing does, or when that is done already.
+    func killTrigger(_ actual: Actual) -> String? {
+        guard actual.stage != .off || !actual.state.isKilled else { return nil }
+        if let signal = flags.provider.killSignal(context: context) { return signal.description }
+        if flags.latch.isSet {
+            return "the kill switch was pulled for everybody and not re-armed (\(flags.latch.path))"
+        }
+        return actual.state.isKilled ? "the user was killed and not re-armed" : nil
+    }
+
+    /// Takes the user back, and remembers it.
+    ///
+    /// - Throws: why the user's old store cannot be made current; the user is served for reading only then.
+    func kill(_ actual: Actual, by trigger: String, _ change: StageSwitch, _ routing: inout Routing) throws -> Actual {
+        if case .sentinel = flags.provider.killSignal(context: context) {
+            do { try flags.latch.set(by: trigger) } catch { options.logger.error("\(error)") }
+        }
+        CrashPoint.reach("kill.latched")
+        let killed = try change.kill(actual)
+        metrics.killed()
+        record([.killed(trigger: trigger)])
+        note(actual, killed, .killed, &routing)
+        return killed
+    }
+}

@@ -1,0 +1,174 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+
+extension UserStore {
+    /// Finds out where the user is and what the flags want, acts on the kill switch and on a way back, and makes the route.
+    @discardableResult
+    func reroute() throws -> Route {
+        try routing.withLock { routing in
+            guard !routing.isClosed else {
+                throw HabitStoreError(
+                    .closed,
+                    "the user's store was closed; open it again",
+                    at: .init(path: directory.path)
+                )
+            }
+            let revision = flags.revision
+            if let route = route.load(), isInForce(route) {
+                if revision == checkedRevision.load(ordering: .acquiring) { return route }
+                if isUnmoved(route, &routing) {
+                    checkedRevision.store(revision, ordering: .releasing)
+                    return route
+                }
+            }
+            return try withSwitch(&routing) { routing, change in
+                try self.reroute(&routing, change, revision)
+            }
+        }
+    }
+
+    /// Finds out anew where the user is, though nothing has changed that this process could know of: something stood in the
+    /// way of a write, and may not any more.
+    func recheck() throws -> Route {
+        try routing.withLock { routing in
+            try withSwitch(&routing) { routing, change in try self.reroute(&routing, change, flags.revision) }
+        }
+    }
+
+    /// Whether what the flags want now asks for nothing to be done at once.
+    private func isUnmoved(_ route: Route, _ routing: inout Routing) -> Bool {
+        let wanted = WantedStage(flags.provider.snapshot, context)
+        guard killTrigger(route.actual) == nil, !goesBack(wanted, route.actual) else { return false }
+        routing.wanted = wanted
+        routing.notes = flags.notes + wanted.notes + route.actual.notes
+        return true
+    }
+
+    /// Runs `body` under the lock of the user's switches.
+    func withSwitch<R>(_ routing: inout Routing, _ body: (inout Routing, StageSwitch) throws -> R) throws -> R {
+        let lock = try FileLock(path: directory.path + "/switch.lock", timeoutSeconds: options.lockWaitSeconds)
+        defer { withExtendedLifetime(lock) {} }
+        CrashPoint.reach("switch.locked")
+        let control = try routing.control ?? ControlFile(path: directory.path + "/control")
+        if routing.control == nil {
+            routing.control = control
+            publish(control)
+        }
+        return try body(
+            &routing,
+            StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
+        )
+    }
+
+    func reroute(_ routing: inout Routing, _ change: StageSwitch, _ revision: Int) throws -> Route {
+        let wanted = WantedStage(flags.provider.snapshot, context)
+        routing.wanted = wanted
+        var actual = try change.settle(old: wanted.old) ?? change.createFirst(first(wanted))
+        if actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete {
+            actual = try change.turn(actual)
+        }
+        record(actual, &routing)
+        var refusal: HabitStoreError?
+        if let trigger = killTrigger(actual) {
+            do {
+                actual = try kill(actual, by: trigger, change, &routing)
+            } catch let error as HabitStoreError {
+                refusal = error
+                actual.notes.append(error.description)
+                options.logger.error("the kill switch could not take a user back: \(error)")
+            }
+        } else if goesBack(wanted, actual), let stage = wanted.stage {
+            do {
+                let before = actual
+                actual = try change.move(actual, to: stage)
+                note(before, actual, .followedFlags, &routing)
+            } catch let error as HabitStoreError {
+                actual.notes.append("stays at \(actual.stage.rawValue): \(error.description)")
+            }
+        }
+        routing.notes = flags.notes + wanted.notes + actual.notes
+        return try install(actual, change, refusal, revision)
+    }
+
+    /// The state that a new user begins with.
+    private func first(_ wanted: WantedStage) -> RolloutState {
+        RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, old: wanted.old)
+    }
+
+    /// Whether the user is to be taken to an earlier stage by the flags alone.
+    private func goesBack(_ wanted: WantedStage, _ actual: Actual) -> Bool {
+        guard let stage = wanted.stage, !wanted.isDirect, !wanted.isBucketed, wanted.old == actual.state.old else {
+            return false
+        }
+        return stage < actual.stage && actual.stage != .complete
+    }
+
+    /// Makes the route, and tells all processes.
+    func install(
+        _ actual: Actual,
+        _ change: StageSwitch,
+        _ refusal: HabitStoreError?,
+        _ revision: Int
+    ) throws -> Route {
+        let previous = route.load()
+        let made = try makeRoute(actual, previous, refusal)
+        if previous?.mirror !== made.mirror { previous?.mirror?.stop() }
+        if previous?.shadow !== made.shadow { previous?.shadow?.flush() }
+        change.control.publish(actual.stage, epoch: actual.epoch)
+        route.store(made)
+        checkedRevision.store(revision, ordering: .releasing)
+        return made
+    }
+
+    private func makeRoute(_ actual: Actual, _ previous: Route?, _ refusal: HabitStoreError?) throws -> Route {
+        let authority = try pair.store(actual.engine)
+        var first: (any UserStoreBackend)?
+        var mirror: Mirror?
+        if actual.stage.awaitsMirror {
+            // Without it reads are served all the same, and the obstacle refuses writes.
+            if actual.obstacle == nil { first = try pair.store(actual.engine.other) } else { first = authority }
+        } else if actual.stage.mirror != nil {
+            mirror = previous?.mirror ?? makeMirror(actual)
+            mirror?.follow(to: actual.token, waitSeconds: 0)
+        }
+        return Route(
+            actual,
+            authority: authority,
+            first: first,
+            mirror: mirror,
+            shadow: makeShadow(actual),
+            refusal: refusal
+        )
+    }
+
+    private func makeMirror(_ actual: Actual) -> Mirror {
+        Mirror(pair, source: actual.engine, options: options.mirror, metrics: metrics) { [weak self] outcome in
+            self?.record([.backfilled(token: outcome.token, records: outcome.records)])
+        }
+    }
+
+    private func makeShadow(_ actual: Actual) -> ShadowReader? {
+        guard let side = actual.stage.shadow, let store = try? pair.store(actual.state.engine(side)) else { return nil }
+        let stage = actual.stage
+        return ShadowReader(
+            store,
+            label: directory.path,
+            options: options.shadowReads,
+            metrics: metrics,
+            onDifference: { [weak self] difference in self?.found(difference, at: stage) },
+            onCounts: { [weak self] counts in
+                self?.record([
+                    .shadowReads(
+                        stage: stage,
+                        clean: counts.clean,
+                        different: counts.different,
+                        skewed: counts.skewed,
+                        failed: counts.failed,
+                        shed: counts.shed
+                    )
+                ])
+            }
+        )
+    }
+}

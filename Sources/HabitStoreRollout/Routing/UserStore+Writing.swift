@@ -1,0 +1,195 @@
+import Foundation
+import HabitStore
+
+extension UserStore {
+    /// A write to one store, which the mirror follows if there is one.
+    func writeHere<R>(_ route: Route, _ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        var written = Written<R>()
+        let terms = WriteTerms(
+            epoch: route.actual.epoch,
+            pruneLimit: route.mirror?.applied,
+            willCommit: { _, transaction in
+                CrashPoint.reach("write.beforeCommit")
+                written.transaction = transaction
+            }
+        )
+        do {
+            try route.authority.write(author: author, under: terms) { transaction in
+                written.hasBegun = true
+                CrashPoint.reach("write.began")
+                written.result = try body(transaction)
+            }
+        } catch let error as HabitStoreError {
+            if !written.hasBegun, error.code == .notAuthoritative { throw Rerouted() }
+            guard error.code == .outcomeUnknown, let transaction = written.transaction else { throw error }
+            try requireWritten(transaction, to: route.authority, error)
+        }
+        CrashPoint.reach("write.committed")
+        if let mirror = route.mirror, let transaction = written.transaction {
+            mirror.follow(to: transaction.token, waitSeconds: options.mirror.waitSeconds)
+        }
+        guard let result = written.result else { throw Self.withoutResult(directory) }
+        return result
+    }
+
+    /// A write that is committed in the old store before it is in the new one, where it is made.
+    ///
+    /// Both transactions are open together, and the old store's commit comes first: what anybody reads of the new store,
+    /// the old one has. A write that the new store then fails to commit is carried over from the old one.
+    func writeFirstThere<R>(_ route: Route, _ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        guard let first = route.first else { throw Rerouted() }
+        if let obstacle = route.actual.obstacle { throw unacknowledgeable(obstacle) }
+        var written = Written<R>()
+        var isMirrored = false
+        let terms = WriteTerms(
+            epoch: route.actual.epoch,
+            willBegin: { replica in try self.requireEqual(first, replica, route) },
+            willCommit: { replica, transaction in
+                CrashPoint.reach("write.beforeCommit")
+                guard let transaction else { return }
+                written.transaction = transaction
+                try self.commitFirst(first, replica, transaction, route)
+                isMirrored = true
+                CrashPoint.reach("live.mirrored")
+            }
+        )
+        do {
+            try route.authority.write(author: author, under: terms) { transaction in
+                written.hasBegun = true
+                CrashPoint.reach("write.began")
+                written.result = try body(transaction)
+            }
+        } catch let error as HabitStoreError {
+            if !written.hasBegun, error.code == .notAuthoritative { throw Rerouted() }
+            guard let transaction = written.transaction, isMirrored || error.code == .outcomeUnknown else {
+                throw error
+            }
+            try requireBoth(transaction, route, error)
+        }
+        CrashPoint.reach("live.committed")
+        guard let result = written.result else { throw Self.withoutResult(directory) }
+        return result
+    }
+
+    /// What is known of a write once its closure has returned.
+    private struct Written<R> {
+        var hasBegun = false
+        var result: R?
+        var transaction: HistoryTransaction?
+    }
+
+    /// Before a write begins: both stores are at one token, and the old one is at this stage too.
+    private func requireEqual(_ first: any UserStoreBackend, _ replica: any ReplicaSnapshot, _ route: Route) throws {
+        let there: StoreInformation
+        do {
+            there = try first.replicaRead { try $0.information() }
+        } catch let error as HabitStoreError {
+            throw unacknowledgeable(error)
+        }
+        let isReady = there.role == .standby && there.epoch == route.actual.epoch
+        guard isReady, there.token == (try replica.information().token) else { throw Rerouted() }
+    }
+
+    private func commitFirst(
+        _ first: any UserStoreBackend,
+        _ replica: any ReplicaSnapshot,
+        _ transaction: HistoryTransaction,
+        _ route: Route
+    ) throws {
+        do {
+            try first.replicate { there in
+                let information = try there.information()
+                guard information.role == .standby, information.epoch == route.actual.epoch,
+                    information.token.rawValue == transaction.token.rawValue - 1
+                else {
+                    throw HabitStoreError(
+                        .notAuthoritative,
+                        "the user was taken to another store while this was being written; nothing of it has happened",
+                        at: .init(path: directory.path)
+                    )
+                }
+                _ = try Replication.carry(from: replica, to: there, behind: information.token, schema: schema)
+            }
+        } catch let error as HabitStoreError where error.code != .notAuthoritative && error.code != .outcomeUnknown {
+            throw unacknowledgeable(error)
+        }
+    }
+
+    // MARK: Commits that failed
+
+    /// A commit failed: a new transaction settles what became of it.
+    ///
+    /// - Throws: what the commit failed with, where nothing has happened; ``HabitStoreError/Code/outcomeUnknown`` where that
+    ///   cannot be found out.
+    private func requireWritten(
+        _ transaction: HistoryTransaction,
+        to store: any UserStoreBackend,
+        _ failure: HabitStoreError
+    ) throws {
+        let kept: HistoryTransaction?
+        do {
+            kept = try store.replicate { try Replication.transaction($0, transaction.token) }
+        } catch {
+            throw failure
+        }
+        if kept != transaction { throw Self.absent(failure) }
+    }
+
+    /// A write failed when the old store may have had it already: it is carried over to the new one, or has not happened.
+    private func requireBoth(_ transaction: HistoryTransaction, _ route: Route, _ failure: HabitStoreError) throws {
+        do {
+            try routing.withLock { routing in
+                try self.withSwitch(&routing) { _, change in _ = try change.settle(old: route.actual.state.old) }
+            }
+        } catch {
+            throw HabitStoreError(
+                .outcomeUnknown,
+                "the write may be in the \(route.actual.state.old.rawValue) store and is not in the other one yet; it is "
+                    + "carried over when that can be written again: read it again before deciding",
+                at: .init(path: directory.path),
+                underlying: failure
+            )
+        }
+        let stores = try [route.authority, route.first].compactMap { $0 }.map {
+            try $0.replicaRead { try Replication.transaction($0, transaction.token) } == transaction
+        }
+        if stores.allSatisfy({ $0 }) { return }
+        if stores.allSatisfy({ !$0 }) { throw Self.absent(failure) }
+        throw HabitStoreError(
+            .outcomeUnknown,
+            "the write is in one of the user's stores only; it is carried over when both can be written again",
+            at: .init(path: directory.path),
+            underlying: failure
+        )
+    }
+
+    /// What a write that certainly has not happened fails with.
+    private static func absent(_ failure: HabitStoreError) -> HabitStoreError {
+        guard failure.code == .outcomeUnknown else { return failure }
+        let cause = failure.underlying as? HabitStoreError
+        return HabitStoreError(
+            cause.map(\.code) == .outcomeUnknown ? .inputOutput : cause?.code ?? .inputOutput,
+            "the commit failed, and the store was read again: nothing of it has happened",
+            at: failure.location,
+            underlying: failure
+        )
+    }
+
+    private func unacknowledgeable(_ cause: HabitStoreError) -> HabitStoreError {
+        HabitStoreError(
+            cause.code,
+            "nothing was written: at this stage both stores must have a write before it is acknowledged, and the other "
+                + "one cannot take it (\(cause.message))",
+            at: cause.location,
+            underlying: cause
+        )
+    }
+
+    private static func withoutResult(_ directory: UserDirectory) -> HabitStoreError {
+        HabitStoreError(
+            .internalInconsistency,
+            "a write transaction ended without its closure having run",
+            at: .init(path: directory.path)
+        )
+    }
+}

@@ -1,0 +1,240 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+import Logging
+import ShadowVerifier
+import Synchronization
+
+/// A user's store: reads, shadow reads, writes and mirroring follow the stage that the user is at in truth.
+///
+/// Each operation asks two atomic numbers whether anything may have changed: one that the flag files move, and one that all
+/// processes share for this user. Only when one of them has is the lock of the user's switches taken and looked again. The
+/// stage is looked at once per operation: an operation that has begun is finished by the store that it began on.
+public final class UserStore: HabitStore {
+    /// Whose store it is.
+    public let user: String
+    /// The entities.
+    public let schema: Schema
+    /// Where the async forms run.
+    public let dispatcher: StoreDispatcher
+
+    let directory: UserDirectory
+    let pair: StorePair
+    let options: RolloutOptions
+    let flags: FlagWatch
+    let context: EvaluationContext
+    let queries: [QueryFile.Query]
+    let metrics = RolloutMetrics()
+    let evidence: EvidenceLog
+
+    /// What is guarded by the lock within this process.
+    struct Routing {
+        var isClosed = false
+        var control: ControlFile?
+        var wanted: WantedStage?
+        var notes: [String] = []
+        /// The epoch of the last move that the evidence is known to have.
+        var loggedEpoch: Int?
+    }
+
+    let routing = Mutex(Routing())
+    /// Evidence that could not be written yet.
+    let unwritten = Mutex<[EvidenceEvent]>([])
+    let route = RouteReference()
+    /// The control file, as soon as it is mapped; kept by ``routing``.
+    private let control = Atomic<Unmanaged<ControlFile>?>(nil)
+    /// The flags' revision at which the route was found right.
+    let checkedRevision = Atomic<Int>(0)
+    private let advancer = Mutex<Ticker?>(nil)
+
+    /// How often an operation looks for its way anew before it gives up: each time somebody has moved the user meanwhile.
+    private static let maximumAttempts = 1_000
+
+    init(
+        directory: UserDirectory,
+        schema: Schema,
+        options: RolloutOptions,
+        flags: FlagWatch,
+        attributes: [String: FlagValue],
+        queries: [QueryFile.Query]
+    ) {
+        user = directory.user
+        self.schema = schema
+        self.directory = directory
+        self.options = options
+        self.flags = flags
+        self.queries = queries
+        context = EvaluationContext(targetingKey: directory.user, attributes: attributes)
+        pair = StorePair(directory: directory, schema: schema, opener: options.opener)
+        dispatcher = StoreDispatcher(label: directory.path)
+        evidence = EvidenceLog(directory)
+    }
+
+    deinit { close() }
+
+    // MARK: What is known
+
+    /// Where the user is, as this process knows.
+    ///
+    /// - Throws: why the user's stores cannot be served.
+    public func stage() throws -> Stage { try currentRoute().actual.stage }
+
+    /// The engine that reads come from.
+    ///
+    /// - Throws: as ``stage()`` does.
+    public func engine() throws -> EngineName { try currentRoute().actual.engine }
+
+    /// The stage that the flags want; nil when they say nothing.
+    public var wantedStage: Stage? { routing.withLock { $0.wanted?.stage } }
+
+    /// The engine that would serve at the wanted stage; nil when the flags say nothing.
+    public var wantedEngine: EngineName? {
+        routing.withLock { routing in
+            routing.wanted.flatMap { wanted in
+                wanted.stage.map { $0.authority == .old ? wanted.old : wanted.old.other }
+            }
+        }
+    }
+
+    /// What an engineer should know: a switch that was made, or why one was not.
+    public var notes: [String] { routing.withLock { $0.notes } }
+
+    /// How far the mirror is.
+    public var mirrorStatus: MirrorStatus {
+        guard let route = route.load() else { return .none }
+        if let mirror = route.mirror { return mirror.status }
+        guard route.first != nil else { return .none }
+        return route.actual.obstacle.map { .lagging(since: route.actual.token, $0) } ?? .current(route.actual.token)
+    }
+
+    // MARK: Operations
+
+    /// Runs `body` over one moment of the store that answers at the user's stage.
+    public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        for _ in 0..<Self.maximumAttempts {
+            let route = try currentRoute()
+            var hasBegun = false
+            do {
+                return try route.authority.read { transaction in
+                    // From here on the snapshot stands: if the user was not moved until now, it is the user's present.
+                    guard isInForce(route) else { throw Rerouted() }
+                    hasBegun = true
+                    guard let shadow = route.shadow, shadow.samples() else { return try body(transaction) }
+                    return try recorded(transaction, shadow, body)
+                }
+            } catch is Rerouted {
+                continue
+            } catch let error as HabitStoreError where !hasBegun && error.code == .notAuthoritative {
+                forget(route)
+            }
+        }
+        throw unsteady()
+    }
+
+    private func recorded<R>(
+        _ transaction: any ReadTransaction,
+        _ shadow: ShadowReader,
+        _ body: (any ReadTransaction) throws -> R
+    ) throws -> R {
+        let recording = RecordingTransaction(transaction)
+        let result = try body(recording)
+        shadow.compare(recording.reads, at: try transaction.currentToken())
+        return result
+    }
+
+    /// Runs `body` in a write transaction of the authoritative store, and carries it over as the user's stage says.
+    @discardableResult
+    public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        for _ in 0..<Self.maximumAttempts {
+            var route = try currentRoute()
+            if route.refusal != nil || route.actual.obstacle != nil { route = try recheck() }
+            if let refusal = route.refusal { throw refusal }
+            do {
+                return try route.first == nil
+                    ? writeHere(route, author, body)
+                    : writeFirstThere(route, author, body)
+            } catch is Rerouted {
+                forget(route)
+            }
+        }
+        throw unsteady()
+    }
+
+    /// Runs `body` over one moment, on a thread of the store's own.
+    public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
+        try await dispatcher.run(writes: false) { try self.read(body) }
+    }
+
+    /// Runs `body` in a write transaction, on a thread of the store's own.
+    @discardableResult
+    public func write<R: Sendable>(
+        author: String?,
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> R
+    ) async throws -> R {
+        try await dispatcher.run(writes: true) { try self.write(author: author, body) }
+    }
+
+    // MARK: The way
+
+    /// The user was moved before the operation began: it looks for its way anew.
+    struct Rerouted: Error {}
+
+    /// The route in force: two atomic loads, while nothing changes.
+    func currentRoute() throws -> Route {
+        if let route = route.load(), isInForce(route), flags.revision == checkedRevision.load(ordering: .acquiring) {
+            return route
+        }
+        return try reroute()
+    }
+
+    func isInForce(_ route: Route) -> Bool {
+        control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.word } == route.word
+    }
+
+    func publish(_ control: ControlFile) {
+        self.control.store(Unmanaged.passUnretained(control), ordering: .releasing)
+    }
+
+    /// Makes the next operation look for its way anew, unless that has happened.
+    private func forget(_ route: Route) {
+        if self.route.load() === route { self.route.store(nil) }
+    }
+
+    private func unsteady() -> HabitStoreError {
+        HabitStoreError(
+            .busy,
+            "the user was moved again and again while the operation looked for its store; try again",
+            at: .init(path: directory.path)
+        )
+    }
+
+    // MARK: Closing
+
+    var isClosed: Bool { routing.withLock { $0.isClosed } }
+
+    /// Closes the store, behind what the mirror is doing. Later operations throw ``HabitStoreError/Code/closed``.
+    public func close() {
+        let isFirst = routing.withLock { routing in
+            defer { routing.isClosed = true }
+            return !routing.isClosed
+        }
+        guard isFirst else { return }
+        advancer.withLock { $0 = nil }
+        if let route = route.load() {
+            if let mirror = route.mirror {
+                _ = mirror.settle(waitSeconds: options.mirror.closingWaitSeconds)
+                mirror.stop()
+            }
+            route.shadow?.drain(seconds: options.mirror.closingWaitSeconds)
+            route.shadow?.flush()
+        }
+        route.store(nil)
+        pair.close()
+    }
+
+    func startAdvancing() {
+        guard options.advancesByItself else { return }
+        let ticker = Ticker(everySeconds: options.advanceSeconds) { [weak self] in self?.advanceByItself() }
+        advancer.withLock { $0 = ticker }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import HabitStore
+
+/// What each of a user's stores keeps about the rollout, beside its role and epoch.
+struct RolloutState: Sendable, Hashable, Codable {
+    /// The user's stage, as this store was told last.
+    var stage: Stage
+    /// The engine that the user comes from.
+    var old: EngineName
+    /// Whether the kill switch took the user back and nobody has re-armed since.
+    var isKilled = false
+    /// In a sealed store, where the move was to go.
+    var movingTo: Stage?
+
+    /// The engine of a side.
+    func engine(_ side: StoreSide) -> EngineName { side == .old ? old : old.other }
+
+    /// The side of an engine.
+    func side(_ engine: EngineName) -> StoreSide { engine == old ? .old : .new }
+
+    /// Whether a store on standby, being the old one and in this state, holds everything that was ever acknowledged or
+    /// shown: in these stages it is written before the new one.
+    var claimsAll: Bool { stage.awaitsMirror }
+
+    /// The text that a store keeps.
+    func encoded() throws -> String {
+        let encoder = JSONEncoder()
+        // Sorted, so that equal states are equal bytes.
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+
+    /// Reads the text that a store keeps.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for anything else.
+    init(parsing text: String, path: String?) throws {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
+        } catch {
+            throw HabitStoreError(
+                .corrupt,
+                "the store's record of its user's stage cannot be read; restore the file, or verify and re-arm the user",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    init(stage: Stage, old: EngineName, isKilled: Bool = false, movingTo: Stage? = nil) {
+        self.stage = stage
+        self.old = old
+        self.isKilled = isKilled
+        self.movingTo = movingTo
+    }
+}

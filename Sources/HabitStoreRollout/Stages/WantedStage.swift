@@ -1,0 +1,92 @@
+import FeatureFlags
+import HabitStore
+
+/// What the flag file proposes for a user.
+struct WantedStage: Sendable, Equatable {
+    /// The stage; nil where the file says nothing, and the user stays.
+    var stage: Stage?
+    /// The engine that users come from.
+    var old: EngineName
+    /// Whether the user is to go there directly, see ``RolloutFlags/backend``.
+    var isDirect = false
+    /// Whether a percentage decided. Changed weights move many users at once that nobody has looked at: such a proposal
+    /// takes nobody back.
+    var isBucketed = false
+    /// Why the file changes nothing.
+    var notes: [String] = []
+
+    /// Reads the flags.
+    init(_ flags: FlagSnapshot, _ context: EvaluationContext) {
+        var notes: [String] = []
+        old = .sqlite
+        do throws(Unusable) {
+            if let named = try Self.engine(RolloutFlags.old, flags, context) { old = named }
+            if let new = try Self.engine(RolloutFlags.new, flags, context), new == old {
+                throw Unusable(
+                    text: "\(RolloutFlags.old) and \(RolloutFlags.new) name the same engine, \(new.rawValue)"
+                )
+            }
+            let backend = try Self.engine(RolloutFlags.backend, flags, context)
+            let proposed = try Self.value(RolloutFlags.stage, flags, context)
+            if backend == old.other {
+                (stage, isDirect) = (.complete, true)
+            } else if let proposed {
+                guard let known = Stage(rawValue: proposed) else {
+                    let names = Stage.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw Unusable(text: "the value of \(RolloutFlags.stage) is no stage (\(names))")
+                }
+                stage = known
+                isBucketed = flags.explain(RolloutFlags.stage, context: context).steps.contains { $0.fractional != nil }
+            } else if backend != nil {
+                (stage, isDirect) = (.off, true)
+            } else if flags.resolve(RolloutFlags.stage, context: context).errorCode == .flagNotFound,
+                flags.resolve(RolloutFlags.backend, context: context).errorCode == .flagNotFound
+            {
+                notes.append(
+                    "the flag file changes nothing: it has neither \(RolloutFlags.stage) nor \(RolloutFlags.backend)"
+                )
+            }
+        } catch {
+            stage = nil
+            notes.append("the flag file changes nothing: \(error.text)")
+        }
+        self.notes = notes
+    }
+
+    private struct Unusable: Error {
+        let text: String
+    }
+
+    /// The text that a flag gives; nil where there is no such flag, or it is switched off.
+    private static func value(
+        _ key: String,
+        _ flags: FlagSnapshot,
+        _ context: EvaluationContext
+    ) throws(Unusable) -> String? {
+        let resolution = flags.resolve(key, context: context)
+        if resolution.errorCode == .flagNotFound || resolution.errorCode == .providerNotReady { return nil }
+        if let code = resolution.errorCode {
+            throw Unusable(text: "\(key): \(resolution.errorMessage ?? code.rawValue)")
+        }
+        guard let value = resolution.value else { return nil }
+        guard case .string(let text) = value else {
+            throw Unusable(
+                text: "the value of \(key) is no text\(key == RolloutFlags.stage ? "" : ", and is no engine")"
+            )
+        }
+        return text
+    }
+
+    private static func engine(
+        _ key: String,
+        _ flags: FlagSnapshot,
+        _ context: EvaluationContext
+    ) throws(Unusable) -> EngineName? {
+        guard let name = try value(key, flags, context) else { return nil }
+        guard let engine = EngineName(rawValue: name) else {
+            let names = EngineName.allCases.map(\.rawValue).joined(separator: " or ")
+            throw Unusable(text: "the value of \(key) is no engine (\(names))")
+        }
+        return engine
+    }
+}

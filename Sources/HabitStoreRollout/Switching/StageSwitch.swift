@@ -1,0 +1,97 @@
+import Foundation
+import HabitStore
+
+/// Finds out where a user is, and moves the user to another stage. The caller holds the lock of the user's switches.
+///
+/// The store that is authoritative says so itself, with the stage and an epoch that each move raises. A move that changes
+/// who is authoritative seals the store that is, so that no process writes to it any more, brings the other one to its
+/// token, and gives that the role with the next epoch: this is the moment of the move. Killed before it, the sealed store
+/// takes its role again; killed behind it, the rest is made up for. Both is done by ``settle(old:)``.
+///
+/// While both stores are kept equal, the old one is always written first: it holds everything that was ever acknowledged
+/// or shown, and is the way back even when the new one cannot be read any more. That it does, it *claims*: by being
+/// sealed, or by standing by with a stage that awaits the mirror. Whoever lets the new store run ahead (`complete`) takes
+/// the claim away first.
+struct StageSwitch {
+    let pair: StorePair
+    let control: ControlFile
+    /// How long a store may take for one step.
+    let stepLimitSeconds: Double
+
+    static let firstEpoch = 1
+
+    // MARK: Steps
+
+    /// What a store says of itself, within the limit.
+    func standing(_ engine: EngineName) throws -> Standing? {
+        try step(engine) { [pair] in try pair.standing(engine) }
+    }
+
+    /// Gives a store a role, in its own transaction, in which another process's move would be seen.
+    ///
+    /// - Parameter expecting: what the store must be, or nothing is done.
+    func set(
+        _ engine: EngineName,
+        _ role: StoreRole,
+        epoch: Int,
+        _ state: RolloutState,
+        expecting: (role: StoreRole, epoch: Int)? = nil
+    ) throws {
+        if role == .authoritative { control.raise(epoch) }
+        let text = try state.encoded()
+        do {
+            try step(engine) { [pair] in
+                try pair.store(engine).replicate { replica in
+                    let information = try replica.information()
+                    if let expecting, (information.role, information.epoch) != expecting {
+                        throw HabitStoreError(
+                            .notAuthoritative,
+                            "the user's stores have been switched meanwhile; try again",
+                            at: .init(path: pair.directory.path)
+                        )
+                    }
+                    try replica.setRole(role, epoch: epoch)
+                    try replica.setRolloutState(text)
+                }
+            }
+        } catch let error as HabitStoreError where error.code == .outcomeUnknown {
+            // A commit that failed may have happened: a new transaction settles it, and tells.
+            let settled = try step(engine) { [pair] in
+                try pair.store(engine).replicate { try pair.standing(engine, $0) }
+            }
+            guard settled.role == role, settled.epoch == epoch, settled.state == state else { throw error }
+        }
+    }
+
+    /// Brings a store to another one's token. Nobody may write to the source meanwhile.
+    ///
+    /// - Throws: when the source's history does not reach back far enough, or the stores have parted.
+    func drain(_ source: EngineName, into target: EngineName) throws {
+        try pair.store(source).replicaRead { from in
+            let token = try from.information().token
+            try pair.store(target).replicate { replica in
+                let information = try replica.information()
+                guard information.lineage == (try from.information().lineage), information.token <= token,
+                    information.role != .backfilling,
+                    try Replication.agree(from, replica, at: information.token)
+                else { throw Self.parted(pair.directory.address(target)) }
+                guard information.token < token else { return }
+                _ = try Replication.carry(from: from, to: replica, behind: information.token, schema: pair.schema)
+            }
+        }
+        CrashPoint.reach("switch.drained")
+    }
+
+    func step<R: Sendable>(_ engine: EngineName, _ body: @escaping @Sendable () throws -> R) throws -> R {
+        try Deadline.run(seconds: stepLimitSeconds, path: pair.directory.address(engine).path, body)
+    }
+
+    static func parted(_ address: StoreAddress) -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "the store's records are of another history than the current store's; set its file aside, and the next "
+                + "copy makes a new one",
+            at: .init(path: address.path)
+        )
+    }
+}

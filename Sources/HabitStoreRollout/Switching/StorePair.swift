@@ -1,0 +1,79 @@
+import Foundation
+import HabitStore
+
+/// Opens one of a user's stores; tests put a store in between that fails or hangs.
+public typealias StoreOpener =
+    @Sendable (StoreAddress, StoreAddress.Access, Schema) throws -> any UserStoreBackend
+
+/// The two stores of a user, each opened when it is needed first.
+final class StorePair: Sendable {
+    let directory: UserDirectory
+    let schema: Schema
+    private let opener: StoreOpener
+    private let access: StoreAddress.Access
+    private let sqlite = StoreSlot()
+    private let lmdb = StoreSlot()
+
+    init(
+        directory: UserDirectory,
+        schema: Schema,
+        access: StoreAddress.Access = .readWrite,
+        opener: @escaping StoreOpener
+    ) {
+        self.directory = directory
+        self.schema = schema
+        self.access = access
+        self.opener = opener
+    }
+
+    /// Whether there is a file.
+    func exists(_ engine: EngineName) -> Bool {
+        FileManager.default.fileExists(atPath: directory.address(engine).path)
+    }
+
+    /// The store of an engine.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file, and what is wrong with it.
+    func store(_ engine: EngineName) throws -> any UserStoreBackend {
+        try slot(engine).get { try opener(directory.address(engine), access, schema) }
+    }
+
+    /// The store of an engine, made if there is none.
+    func create(_ engine: EngineName) throws -> any UserStoreBackend {
+        try slot(engine).get { try opener(directory.address(engine), .create, schema) }
+    }
+
+    /// What a store says of itself; nil when there is no file.
+    func standing(_ engine: EngineName) throws -> Standing? {
+        guard exists(engine) else {
+            close(engine)
+            return nil
+        }
+        do {
+            return try store(engine).replicaRead { try self.standing(engine, $0) }
+        } catch let error as HabitStoreError where error.code == .notFound || error.code == .closed {
+            // The file was replaced under an open store: the one that is there now counts.
+            close(engine)
+            return try store(engine).replicaRead { try self.standing(engine, $0) }
+        }
+    }
+
+    /// What a moment of a store says.
+    func standing(_ engine: EngineName, _ replica: any ReplicaSnapshot) throws -> Standing {
+        Standing(
+            engine: engine,
+            information: try replica.information(),
+            state: try replica.rolloutState().map {
+                try RolloutState(parsing: $0, path: directory.address(engine).path)
+            }
+        )
+    }
+
+    /// Closes one store; it is opened again when it is asked for.
+    func close(_ engine: EngineName) { slot(engine).close() }
+
+    /// Closes both.
+    func close() { for engine in EngineName.allCases { close(engine) } }
+
+    private func slot(_ engine: EngineName) -> StoreSlot { engine == .sqlite ? sqlite : lmdb }
+}

@@ -1,0 +1,73 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+
+@testable import HabitStoreRollout
+
+/// A user whose stages a test moves, with a policy of the gate that asks for little.
+struct StagedUser {
+    let folder: TemporaryFolder
+    let root: String
+    let flags: String
+    let old: EngineName
+
+    init(old: EngineName = .sqlite) throws {
+        folder = try TemporaryFolder()
+        root = folder.path("root")
+        flags = folder.path("flags.json")
+        self.old = old
+        try want("off")
+    }
+
+    /// Has the flag file want a stage for everybody.
+    func want(_ stage: String, kill: Bool = false) throws {
+        let names = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
+        let engines = #""variants": {"sqlite": "sqlite", "lmdb": "lmdb"}"#
+        try Data(
+            """
+            {"flags": {
+              "habit-store-stage": {"state": "ENABLED", "variants": {\(names)}, "defaultVariant": "\(stage)"},
+              "habit-store-old": {"state": "ENABLED", \(engines), "defaultVariant": "\(old.rawValue)"},
+              "habit-store-new": {"state": "ENABLED", \(engines), "defaultVariant": "\(old.other.rawValue)"},
+              "habit-store-kill": {
+                "state": "ENABLED", "variants": {"armed": false, "killed": true},
+                "defaultVariant": "\(kill ? "killed" : "armed")"
+              }
+            }}
+            """.utf8
+        ).write(to: URL(fileURLWithPath: flags))
+    }
+
+    /// The stores as a process sees them.
+    func stores(_ change: (inout RolloutOptions) -> Void = { _ in }) throws -> UserStores {
+        var options = RolloutOptions()
+        options.followsFlags = false
+        options.advancesByItself = false
+        options.gate.cleanShadowReads = 3
+        options.shadowReads.recordEvery = 1
+        options.mirror.waitSeconds = 10
+        change(&options)
+        return try UserStores(root: root, flags: flags, options: options)
+    }
+
+    var directory: UserDirectory { get throws { try UserDirectory(root: root, user: "alice") } }
+
+    func address(_ side: StoreSide) throws -> StoreAddress {
+        try directory.address(side == .old ? old : old.other)
+    }
+
+    /// Brings a store to a stage on the regular way, with everything that the gate asks for.
+    func bring(_ store: UserStore, to stage: Stage) throws {
+        try want(stage.rawValue)
+        store.flags.provider.reload()
+        while let next = try store.stage().next, next <= stage {
+            for _ in 0..<5 { _ = try store.all(Habit.self) }
+            let decision = try store.advance(to: next)
+            guard decision?.isOpen == true else {
+                let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"
+                throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
+            }
+        }
+        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+    }
+}
