@@ -47,8 +47,16 @@ struct Settings {
     }
 
     /// The stores under the root.
-    func stores(_ options: RolloutOptions = RolloutOptions()) throws -> UserStores {
-        try UserStores(root: root, flags: flags, options: options)
+    func stores() throws -> UserStores { try UserStores(root: root, flags: flags, options: Self.rolloutOptions) }
+
+    /// A command is over before a file could change behind it; users are moved forward by `rollout advance`, and not by the
+    /// way. What there is to tell, commands tell themselves.
+    private static var rolloutOptions: RolloutOptions {
+        var options = RolloutOptions()
+        options.followsFlags = false
+        options.advancesByItself = false
+        options.logger.logLevel = .critical
+        return options
     }
 
     private static func configurationFile(

@@ -7,14 +7,6 @@ import HabitTracking
 struct Tracker {
     static let author = "habitstore"
 
-    /// A command is over before anything could change behind it, and moving users forward is `rollout advance`'s.
-    private static var options: RolloutOptions {
-        var options = RolloutOptions()
-        options.followsFlags = false
-        options.advancesByItself = false
-        return options
-    }
-
     let store: UserStore
     let calendar: Calendar
     let now: Date
@@ -26,7 +18,7 @@ struct Tracker {
         let settings = try await Settings(options)
         let bar = ProgressBar(isQuiet: false)
         defer { bar.clear() }
-        let store = try settings.stores(Self.options).store(for: settings.user) { bar.show($0, $1, $2) }
+        let store = try settings.stores().store(for: settings.user) { bar.show($0, $1, $2) }
         bar.clear()
         for note in store.notes { StandardError.note(note) }
         var calendar = Calendar(identifier: .gregorian)
