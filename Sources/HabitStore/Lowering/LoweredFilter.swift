@@ -42,7 +42,7 @@ struct LoweredFilter {
     }
 
     /// Lowers the terms of a conjunction as far as that goes.
-    init(terms expression: Any, _ lower: (Any) -> FilterExpression?) {
+    init(terms expression: any PredicateExpression, _ lower: (any PredicateExpression) -> FilterExpression?) {
         if let whole = lower(expression) {
             self.init(expression: whole, isWhole: true)
             return

@@ -80,10 +80,10 @@ extension PredicateExpression {
 }
 
 /// The condition on each element of a captured list, with the element in its place; nil when it is no captured list.
-private func lowerElements(
-    _ sequence: Any,
+private func lowerElements<Elements: PredicateExpression, Test: PredicateExpression>(
+    _ sequence: Elements,
     _ variable: PredicateExpressions.VariableID,
-    _ test: Any,
+    _ test: Test,
     _ context: LoweringContext
 ) throws -> [FilterExpression]? {
     guard case .constants(let values) = try lowerOperand(sequence, context) else { return nil }
@@ -105,10 +105,10 @@ private func requireNoFailure(_ condition: FilterExpression) throws {
 }
 
 /// Lowers a collection and a condition on its members, which are known by the number of the nesting depth.
-private func lowerMembers(
-    _ sequence: Any,
+private func lowerMembers<Members: PredicateExpression, Test: PredicateExpression>(
+    _ sequence: Members,
     _ variable: PredicateExpressions.VariableID,
-    _ test: Any,
+    _ test: Test,
     _ context: LoweringContext
 ) throws -> (CollectionPath, Int, FilterExpression, FilterExpression) {
     guard case .collection(let path, let number, let condition) = try lowerOperand(sequence, context) else {

@@ -28,9 +28,9 @@ extension PredicateExpressions.NotEqual: LowerableExpression {
     }
 }
 
-private func lowerEquality(
-    _ left: Any,
-    _ right: Any,
+private func lowerEquality<Left: PredicateExpression, Right: PredicateExpression>(
+    _ left: Left,
+    _ right: Right,
     _ comparison: FilterExpression.Comparison,
     _ type: Any.Type,
     _ context: LoweringContext

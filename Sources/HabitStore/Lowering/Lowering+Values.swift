@@ -13,6 +13,7 @@ extension PredicateExpressions.NilLiteral: LowerableExpression {
 
 extension PredicateExpressions.Value: LowerableExpression {
     package func lower(_ context: LoweringContext) throws -> Lowered {
+        if let value = try CapturedValue.usual(value) { return value.isNull ? .null : .value(.literal(value)) }
         let texts: [String]
         switch value as Any {
         case let text as String: texts = [text]
@@ -39,6 +40,18 @@ enum CapturedValue {
             return .constants(values)
         }
         throw NotLowerable()
+    }
+
+    /// The value of a constant of the types that most predicates hold, which are told apart without casting; nil for any
+    /// other.
+    static func usual<Constant>(_ captured: Constant) throws -> Value? {
+        if Constant.self == UUID.self { return (captured as? UUID).map { .uuid($0) } }
+        if Constant.self == UUID?.self { return (captured as? UUID).map { .uuid($0) } ?? .null }
+        if Constant.self == Int.self { return (captured as? Int).map { .int(Int64($0)) } }
+        if Constant.self == Date.self, let date = captured as? Date, date.timeIntervalSinceReferenceDate.isFinite {
+            return .date(try date.storable())
+        }
+        return nil
     }
 
     private static func sequence(_ collection: any Collection) -> [Any] { collection.map { $0 as Any } }
@@ -101,9 +114,9 @@ extension PredicateExpressions.ClosedRange: LowerableExpression {
 
 /// A range built inside of a predicate traps in Swift when its bounds are the wrong way round, which only constant
 /// bounds can rule out.
-private func lowerRangeExpression(
-    _ lower: Any,
-    _ upper: Any,
+private func lowerRangeExpression<Lower: PredicateExpression, Upper: PredicateExpression>(
+    _ lower: Lower,
+    _ upper: Upper,
     includesUpper: Bool,
     _ context: LoweringContext
 ) throws -> Lowered {

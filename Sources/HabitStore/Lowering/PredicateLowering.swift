@@ -65,13 +65,32 @@ package protocol LowerableExpression {
 struct NotLowerable: Error {}
 
 /// Lowers an operand.
-package func lowerOperand(_ operand: Any, _ context: LoweringContext) throws -> Lowered {
-    guard let lowerable = operand as? any LowerableExpression else { throw NotLowerable() }
-    return try lowerable.lower(context)
+///
+/// Its type is cast, and not the operand: that would copy all that is below it for each node above.
+package func lowerOperand<Operand: PredicateExpression>(
+    _ operand: Operand,
+    _ context: LoweringContext
+) throws -> Lowered {
+    guard let type = Operand.self as? any LowerableExpression.Type else { throw NotLowerable() }
+    return try lower(operand, as: type, context)
+}
+
+/// - Parameter type: the operand's own type.
+private func lower<Operand, Node: LowerableExpression>(
+    _ operand: Operand,
+    as type: Node.Type,
+    _ context: LoweringContext
+) throws -> Lowered {
+    try withUnsafePointer(to: operand) {
+        try UnsafeRawPointer($0).assumingMemoryBound(to: Node.self).pointee.lower(context)
+    }
 }
 
 /// Lowers an operand to a value.
-package func lowerValue(_ operand: Any, _ context: LoweringContext) throws -> FilterExpression {
+package func lowerValue<Operand: PredicateExpression>(
+    _ operand: Operand,
+    _ context: LoweringContext
+) throws -> FilterExpression {
     switch try lowerOperand(operand, context) {
     case .value(let expression): return expression
     case .null: return .literal(.null)

@@ -96,9 +96,13 @@ public indirect enum FilterExpression: Sendable, Hashable {
 
     /// Whether all of the conditions hold: conditions are composed here, where the type checker sets no limit.
     public static func all(_ conditions: [FilterExpression]) -> FilterExpression {
-        let parts = conditions.flatMap { condition -> [FilterExpression] in
-            if case .and(let inner) = condition { return inner }
-            return condition == .always ? [] : [condition]
+        var parts: [FilterExpression] = []
+        for condition in conditions {
+            switch condition {
+            case .and(let inner): parts += inner
+            case .literal(.bool(true)): break
+            default: parts.append(condition)
+            }
         }
         return parts.count == 1 ? parts[0] : (parts.isEmpty ? .always : .and(parts))
     }

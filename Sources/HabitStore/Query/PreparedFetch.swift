@@ -39,7 +39,7 @@ public struct PreparedFetch {
         evaluate: (FilterCondition<Model>) -> Condition
     ) throws {
         let entity = try schema.position(of: Model.self)
-        let wanted = descriptor.predicate.map { .predicate($0) && descriptor.filter } ?? descriptor.filter
+        let wanted = descriptor.wanted
         let lowered = LoweredFilter(wanted, schema: schema, evaluatesPredicates: evaluatesPredicates)
         let condition =
             lowered.isWhole ? nil : try FilterCondition(wanted, schema: schema, entity: entity)
@@ -64,6 +64,13 @@ public struct PreparedFetch {
 }
 
 extension FetchDescriptor {
+    /// The predicate and the filter.
+    fileprivate var wanted: Filter<Model> {
+        guard let predicate else { return filter }
+        if case .expression(.literal(.bool(true))) = filter { return .predicate(predicate) }
+        return .predicate(predicate) && filter
+    }
+
     /// The keys of the order; the identifier is not appended yet.
     func order(in schema: Schema) throws -> [BoundQuery.SortKey] {
         try sortBy.map { try Self.sortKey($0, schema: schema) }
