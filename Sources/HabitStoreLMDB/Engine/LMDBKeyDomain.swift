@@ -24,7 +24,9 @@ struct LMDBKeyDomain {
     let hasPresence: Bool
     let buffer: LMDBIndexKeyBuffer
 
-    private var values: LMDBKeyRange { LMDBKeyRange(prefix: hasPresence ? prefix + [1] : prefix) }
+    private var values: LMDBKeyRange { LMDBKeyRange(lower: firstValue, upper: behindValues) }
+    private var firstValue: [UInt8] { hasPresence ? prefix + [1] : prefix }
+    private var behindValues: [UInt8]? { hasPresence ? prefix + [2] : LMDBTransaction.successor(ofPrefix: prefix) }
     private var nils: [LMDBKeyRange] { hasPresence ? [LMDBKeyRange(prefix: prefix + [0])] : [] }
 
     /// The key of one value, with its presence byte, and whether the value was cut; nil when it is of another kind.
@@ -71,20 +73,21 @@ struct LMDBKeyDomain {
             default: return Selection(ranges: [], isExact: true, isPoints: true)
             }
         }
-        guard let (key, isCut) = try key(value) else { return nil }
-        var range = values
+        guard comparison != .notEqual, let (key, isCut) = try key(value) else { return nil }
+        let range: LMDBKeyRange
         switch comparison {
-        case .equal: return try points([value])
+        case .equal: return Selection(ranges: [LMDBKeyRange(prefix: key)], isExact: !isCut, isPoints: true)
         case .notEqual: return nil
         // Behind a cut text's key may stand texts on both sides of it: they are all taken along.
-        case .less: range.upper = isCut ? LMDBTransaction.successor(ofPrefix: key) : key
-        case .lessOrEqual: range.upper = LMDBTransaction.successor(ofPrefix: key)
+        case .less:
+            range = LMDBKeyRange(lower: firstValue, upper: isCut ? LMDBTransaction.successor(ofPrefix: key) : key)
+        case .lessOrEqual: range = LMDBKeyRange(lower: firstValue, upper: LMDBTransaction.successor(ofPrefix: key))
         case .greater:
             guard let successor = isCut ? key : LMDBTransaction.successor(ofPrefix: key) else {
                 return Selection(ranges: [], isExact: true, isPoints: true)
             }
-            range.lower = successor
-        case .greaterOrEqual: range.lower = key
+            range = LMDBKeyRange(lower: successor, upper: behindValues)
+        case .greaterOrEqual: range = LMDBKeyRange(lower: key, upper: behindValues)
         }
         return Selection(ranges: range.isEmpty ? [] : [range], isExact: !isCut, isPoints: false)
     }

@@ -21,7 +21,7 @@ struct LMDBKeyRange: Equatable, Sendable {
 
     var isEmpty: Bool {
         guard let upper else { return false }
-        return !lower.lexicographicallyPrecedes(upper)
+        return !LMDBKeyOrder.isBefore(lower, upper)
     }
 
     /// Whether nothing is left out.
@@ -32,10 +32,10 @@ struct LMDBKeyRange: Equatable, Sendable {
         let upper: [UInt8]?
         switch (self.upper, other.upper) {
         case (nil, let bound), (let bound, nil): upper = bound
-        case (let first?, let second?): upper = first.lexicographicallyPrecedes(second) ? first : second
+        case (let first?, let second?): upper = LMDBKeyOrder.isBefore(first, second) ? first : second
         }
         return LMDBKeyRange(
-            lower: lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower,
+            lower: LMDBKeyOrder.isBefore(lower, other.lower) ? other.lower : lower,
             upper: upper
         )
     }
@@ -43,17 +43,17 @@ struct LMDBKeyRange: Equatable, Sendable {
     /// The keys that are in one of both lists, as disjoint ranges in ascending order.
     static func union(_ ranges: [LMDBKeyRange]) -> [LMDBKeyRange] {
         var result: [LMDBKeyRange] = []
-        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
+        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { LMDBKeyOrder.isBefore($0.lower, $1.lower) }) {
             guard let last = result.last, let end = last.upper else {
                 if result.isEmpty { result.append(range) }
                 continue
             }
             // Ranges that only touch stay apart: each may be one value of a list.
-            guard range.lower.lexicographicallyPrecedes(end) else {
+            guard LMDBKeyOrder.isBefore(range.lower, end) else {
                 result.append(range)
                 continue
             }
-            if let upper = range.upper, !end.lexicographicallyPrecedes(upper) { continue }
+            if let upper = range.upper, !LMDBKeyOrder.isBefore(end, upper) { continue }
             result[result.count - 1].upper = range.upper
         }
         return result
@@ -74,7 +74,7 @@ struct LMDBKeyRange: Equatable, Sendable {
 
     private func endsBefore(_ other: LMDBKeyRange) -> Bool {
         guard let upper else { return false }
-        return other.upper.map { upper.lexicographicallyPrecedes($0) } ?? true
+        return other.upper.map { LMDBKeyOrder.isBefore(upper, $0) } ?? true
     }
 
     /// The keys whose beginning is the single value that `value` stands for, and whose rest is in this range.

@@ -33,6 +33,15 @@ struct LMDBPlanCondition {
         return comparison.position
     }
 
+    /// Whether it bounds an attribute by a value on one side, and so never fixes it.
+    var isBound: Bool {
+        guard subject != nil, let root = expression.rootComparison, !root.value.isNull else { return false }
+        switch root.comparison {
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: return true
+        case .equal, .notEqual: return false
+        }
+    }
+
     @inline(__always)
     func mayConcern(_ position: Int) -> Bool { subject.map { $0 == position } ?? true }
 

@@ -83,11 +83,19 @@ struct LMDBPlanner {
     /// The best way, by rank, and where that is not enough by the number of keys.
     func best() throws -> LMDBPlanCandidate {
         var best = try recordsCandidate()
-        for index in indexes {
+        for index in indexes where !isBeaten(index, by: best) {
             guard let candidate = try candidate(index), isWorthwhile(candidate) else { continue }
             if try isBetter(candidate, than: best) { best = candidate }
         }
         return best
+    }
+
+    /// Whether an index need not be looked at: the best way so far answers everything and fixes an attribute, and this index
+    /// can fix none, which decides before all else that ranks tell.
+    private func isBeaten(_ index: LMDBCatalog.Index, by best: LMDBPlanCandidate) -> Bool {
+        guard best.equalities > 0, best.consumed.count == conditions.count else { return false }
+        let first = index.layout.parts[0].position
+        return conditions.allSatisfy { !$0.mayConcern(first) || $0.isBound }
     }
 
     /// An index that narrows nothing costs a lookup for each record; that pays only for its order.

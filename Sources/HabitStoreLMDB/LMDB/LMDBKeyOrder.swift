@@ -8,6 +8,10 @@ import Darwin
 
 /// LMDB's order of keys: byte by byte, and a prefix before what it begins.
 enum LMDBKeyOrder {
+    static func isBefore(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.withUnsafeBytes { left in right.withUnsafeBytes { isBefore(left, $0) } }
+    }
+
     @inline(__always)
     static func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         let shared = min(left.count, right.count)
