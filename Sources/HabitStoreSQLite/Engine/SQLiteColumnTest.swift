@@ -143,19 +143,18 @@ extension BoundExpression {
 extension SQLiteTable {
     /// The index that answers the most of some conditions on one record, which all have to hold, and those conditions.
     func index(for tests: [SQLiteColumnTest]) -> (index: IndexKeys, tests: [SQLiteColumnTest])? {
-        var best: (index: IndexKeys, tests: [SQLiteColumnTest], columns: Int)?
+        var best: (index: IndexKeys, columns: Int)?
         for index in indexKeys {
-            var used: [SQLiteColumnTest] = []
             var columns = 0
             for position in index.positions {
-                let fitting = tests.filter { $0.position == position }
-                guard !fitting.isEmpty else { break }
-                used += fitting
+                guard tests.contains(where: { $0.position == position }) else { break }
                 columns += 1
-                guard fitting.contains(where: \.isPoint) else { break }
+                guard tests.contains(where: { $0.position == position && $0.isPoint }) else { break }
             }
-            if columns > best?.columns ?? 0 { best = (index, used, columns) }
+            if columns > best?.columns ?? 0 { best = (index, columns) }
         }
-        return best.map { ($0.index, $0.tests) }
+        guard let best else { return nil }
+        let used = best.index.positions.prefix(best.columns)
+        return (best.index, used.flatMap { position in tests.filter { $0.position == position } })
     }
 }

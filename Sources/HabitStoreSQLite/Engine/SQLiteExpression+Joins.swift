@@ -122,6 +122,8 @@ extension SQLiteExpression {
     func nextPlace(_ parts: [BoundExpression]) -> SQLitePlace? {
         var place: SQLitePlace?
         for part in parts {
+            // What most conditions are, which leads nowhere.
+            if case .compare(_, .attribute(let path, _, _, _), _) = part, path.hops.isEmpty { return nil }
             guard part.needsRecords else { return nil }
             for path in part.freePaths {
                 guard let rest = resolve(path)?.rest, !rest.isEmpty else { return nil }

@@ -175,10 +175,14 @@ struct SQLiteExpression {
         _ parts: [BoundExpression],
         _ use: Use
     ) -> [(parts: [BoundExpression], condition: Condition?)] {
+        let places = canJoin(use) ? parts.map { nextPlace([$0]) } : []
+        guard places.contains(where: { $0 != nil }) else {
+            return parts.map { part in ([part], attempt { $0.condition(part, use) }) }
+        }
         var groups: [[BoundExpression]] = []
         var known: [SQLitePlace: Int] = [:]
-        for part in parts {
-            guard canJoin(use), let place = nextPlace([part]) else {
+        for (part, place) in zip(parts, places) {
+            guard let place else {
                 groups.append([part])
                 continue
             }
