@@ -1,0 +1,81 @@
+import Foundation
+import HabitStore
+
+@testable import HabitStoreRollout
+
+/// A user of whom everything is proven that the gate to the next stage asks for, and what can be taken from it.
+struct GateCase {
+    static let now = EvidenceSample.start
+    private static let epoch = 5
+
+    let stage: Stage
+    private(set) var events: [(EvidenceEvent, Date)]
+
+    init(_ stage: Stage) {
+        self.stage = stage
+        events = [
+            (Self.entry(stage), Self.now), (Self.verified(), Self.now), (Self.reads(stage), Self.now),
+            (.rehearsed(token: .zero, isClean: true, message: nil), Self.now),
+        ]
+    }
+
+    static func entry(_ stage: Stage) -> EvidenceEvent {
+        .stageChanged(from: .off, to: stage, epoch: epoch, token: .zero, reason: .promoted)
+    }
+
+    static func reads(_ stage: Stage, _ clean: Int = 1_000) -> EvidenceEvent {
+        .shadowReads(stage: stage, clean: clean, different: 0, skewed: 3, failed: 2, shed: 1)
+    }
+
+    static func verified(
+        _ verdict: String = "match",
+        epoch: Int = epoch,
+        coverage: Double = 1,
+        differences: Int = 0,
+        ignoredRules: Int = 0
+    ) -> EvidenceEvent {
+        .verified(
+            token: .zero,
+            epoch: epoch,
+            verdict: verdict,
+            coverage: coverage,
+            differences: differences,
+            anomalies: 4,
+            ignoredRules: ignoredRules
+        )
+    }
+
+    /// With an event behind the others, recorded `age` seconds ago.
+    func adding(_ event: EvidenceEvent, age: Double = 0) -> Self {
+        var copy = self
+        copy.events.append((event, Self.now.addingTimeInterval(-age)))
+        return copy
+    }
+
+    /// Without the events of a case.
+    func without(_ name: String) -> Self {
+        var copy = self
+        copy.events.removeAll { String(describing: $0.0).hasPrefix(name + "(") }
+        return copy
+    }
+
+    func facts() throws -> GateFacts {
+        GateFacts(
+            chain: try EvidenceSample.chain(events),
+            lag: 0,
+            isBackfilled: true,
+            isKilled: false,
+            anchor: nil
+        )
+    }
+
+    /// What the gate to the next stage says, with changed facts.
+    func reasons(
+        _ policy: GatePolicy = GatePolicy(),
+        _ change: (inout GateFacts) throws -> Void = { _ in }
+    ) throws -> [GateReason] {
+        var facts = try facts()
+        try change(&facts)
+        return Gate(policy: policy).decide(from: stage, to: stage.next ?? .off, facts: facts, now: Self.now).reasons
+    }
+}
