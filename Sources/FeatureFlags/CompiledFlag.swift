@@ -5,9 +5,9 @@ final class CompiledFlag: Sendable {
         /// Disabled, quarantined or without targeting: always the same.
         case fixed(Resolution)
         case targeted(Targeting)
-        /// A kill flag that was read out of a damaged file: it counts where it gives `true`, and else the flag of the
-        /// last good file does.
-        case salvaged(CompiledFlag, otherwise: CompiledFlag?)
+        /// A kill flag that a mistake stands beside, such as one out of a damaged file: it counts where it gives `true`,
+        /// and else the other one does.
+        case killing(CompiledFlag, otherwise: CompiledFlag?)
     }
 
     struct Targeting: Sendable {
@@ -30,6 +30,11 @@ final class CompiledFlag: Sendable {
         self.behavior = behavior
     }
 
+    /// The outcome, where it is the same for everybody.
+    var fixedResolution: Resolution? {
+        if case .fixed(let resolution) = behavior { resolution } else { nil }
+    }
+
     func resolve(
         _ context: EvaluationContext,
         clock: @escaping @Sendable () -> Int64,
@@ -41,8 +46,8 @@ final class CompiledFlag: Sendable {
         case .targeted(let targeting):
             var evaluation = Evaluation(flagKey: key, context: context, clock: clock, trace: trace)
             return targeting.resolve(&evaluation)
-        case .salvaged(let salvaged, let otherwise):
-            let resolution = salvaged.resolve(context, clock: clock, trace: trace)
+        case .killing(let flag, let otherwise):
+            let resolution = flag.resolve(context, clock: clock, trace: trace)
             if case .bool(true) = resolution.value { return resolution }
             return otherwise?.resolve(context, clock: clock, trace: trace)
                 ?? .failure(

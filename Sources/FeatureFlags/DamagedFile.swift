@@ -8,8 +8,8 @@
 ///   `"key"`; in YAML, the lines of its block with a line of less indentation behind them, so that nothing was cut off.
 /// - The definition has no error of its own, all its variants are booleans, and the `$evaluators` that it refers to can
 ///   be read in full too. Of several definitions the last counts, as in a file that is whole.
-/// - It only counts where it gives `true`. Where it gives anything else, the flag is what it was in the last good file:
-///   a damaged file can kill, and it can never end a kill.
+/// - It only counts where it gives `true`. Where it gives anything else, the flag is what it was before: a damaged file
+///   can kill, and it can never end a kill, be it one of the last good file or of a damaged one behind it.
 ///
 /// Within a string of JSON every quote is escaped, and so a definition in somebody's description is not taken for one.
 package struct DamagedFile {

@@ -6,8 +6,9 @@ public struct FlagConfiguration: Sendable {
     ///
     /// Such a flag is honoured also from a file that cannot be read as a whole: where its own definition can be read in
     /// full, has no error, only boolean variants, and gives `true`. Where it gives anything else, the flag is what it was
-    /// in the last good file: a damaged file can switch off, and can never end that. For the same reason the last good
-    /// definition stays in force where the newest one, in a file that is whole, cannot be understood.
+    /// before: a damaged file can switch off, and can never end that, nor can a file that is gone. For the same reason
+    /// the last good definition stays in force where the newest one, in a file that is whole, cannot be understood, and
+    /// an earlier file's `true` where a later file defines the flag wrongly.
     public var killFlags: Set<String>
     /// Gives `$flagd.timestamp`, in seconds since 1970.
     public var clock: @Sendable () -> Int64

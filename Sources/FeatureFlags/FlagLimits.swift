@@ -23,6 +23,8 @@ public enum FlagLimits {
     public static let numberLengthBytes = 1024
     /// How many warnings are kept for one file.
     public static let warnings = 200
+    /// How many definitions of a kill flag are kept that were read out of damaged files, one after the other.
+    public static let salvagedDefinitions = 16
     /// How many steps an explanation of an evaluation has at most.
     public static let traceSteps = 1_000
     /// How many symbolic links may stand behind a watched path.

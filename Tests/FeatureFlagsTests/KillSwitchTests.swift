@@ -122,6 +122,76 @@ import Testing
         }
     }
 
+    /// A kill that was set in a file with a mistake ended when the next mistake made the definition unreadable, or the
+    /// file was gone for a moment: the flag fell back to what it was in the last good file.
+    @Test func whatADamagedFilePulledStaysPulledUntilTheFlagIsDefinedWell() throws {
+        try withProvider { provider, write in
+            for ending in [Self.armed, #""b": \#(Self.other)"#] {
+                try write(#"{"flags": {\#(Self.armed), "a": \#(Self.other)}}"#)
+                try write(#"{"flags": {\#(Self.kill), "a": {"#)
+                for mistake in [
+                    "", "{", #"{"flags": {"kill": {"state": "ENAB"#, #"{"flags": {\#(Self.armed), "a": {"#,
+                    #"{"flags": {"kill": 5}}"#, #"{"flags": {"kill": {"state": "DISABLED"}}}"#, "[",
+                ] {
+                    try write(mistake)
+                    #expect(provider.killSignal() == .flag(key: "kill", variant: "on"), "\(mistake)")
+                    #expect(provider.state.sources[0].salvagedKillFlags == ["kill"], "\(mistake)")
+                }
+                try write(#"{"flags": {\#(ending)}}"#)
+                #expect(provider.killSignal() == nil)
+                #expect(provider.state.sources[0].salvagedKillFlags.isEmpty)
+            }
+        }
+    }
+
+    @Test func everyDamagedFileMayPullForOthers() throws {
+        try withProvider { provider, write in
+            func damaged(_ user: String) -> String {
+                #"""
+                {"flags": {"kill": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off",
+                  "targeting": {"if": [{"==": [{"var": "targetingKey"}, "\#(user)"]}, "on"]}},
+                """#
+            }
+            let users = ["ada", "berta", "carla"]
+            for user in users { try write(damaged(user)) }
+            for user in users {
+                #expect(provider.killSignal(context: EvaluationContext(targetingKey: user)) != nil, "\(user)")
+            }
+            #expect(provider.killSignal(context: EvaluationContext(targetingKey: "dora")) == nil)
+            for number in 0..<100 { try write(damaged("user \(number)")) }
+            #expect(provider.killSignal(context: EvaluationContext(targetingKey: "user 99")) != nil)
+        }
+    }
+
+    /// A later file's wrong definition of the kill flag hid an earlier file's, and so ended its kill.
+    @Test func aMistakeInALaterFileDoesNotEndAnEarlierFilesKill() throws {
+        try withTemporaryDirectory { directory in
+            let (first, second) = (
+                directory.appendingPathComponent("1.json"), directory.appendingPathComponent("2.json")
+            )
+            let provider = try FlagProvider(
+                sources: [first, second].map { FlagSource(path: $0.path) },
+                killSwitch: KillSwitchTriggers(flagKey: "kill"),
+                logger: silentLogger
+            )
+            func isKilled(_ earlier: String, _ later: String) throws -> Bool {
+                try write(#"{"flags": {\#(earlier)}}"#, to: first)
+                try write(#"{"flags": {\#(later)}}"#, to: second)
+                provider.reload()
+                return provider.killSignal() != nil
+            }
+            let wrong = #""kill": {"state": "ENABLED"}"#
+            #expect(try isKilled(Self.kill, #""a": \#(Self.other)"#))
+            #expect(try isKilled(Self.kill, wrong))
+            #expect(provider.snapshot.quarantined.keys.contains("kill"))
+            #expect(try !isKilled(Self.armed, wrong))
+            #expect(provider.boolean("kill", default: false).errorCode == .parseError)
+            // What a later file said well before its mistake stays what it was, either way.
+            #expect(try !isKilled(Self.kill, Self.armed))
+            #expect(try !isKilled(Self.kill, wrong))
+        }
+    }
+
     @Test func theFlagCanHaveTargeting() throws {
         try withProvider { provider, write in
             let text = #"""

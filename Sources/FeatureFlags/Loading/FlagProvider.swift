@@ -49,7 +49,7 @@ public final class FlagProvider: FlagEvaluator {
         self.onEvent = onEvent
         killFlag = killSwitch.flagKey
         loaders = Mutex(sources.map { FlagSourceLoader($0, configuration) })
-        let nothing = FlagLayers.merged([], sources: sources.map(\.path), clock: configuration.clock)
+        let nothing = FlagLayers.merged([], sources: sources.map(\.path), configuration: configuration)
         reference = SnapshotReference(nothing)
         if let sentinel, sentinel.isPresent { noteSentinel(sentinel) }
         reload()
@@ -137,7 +137,7 @@ public final class FlagProvider: FlagEvaluator {
             let merged = FlagLayers.merged(
                 loaders.map(\.layer),
                 sources: sources.map(\.path),
-                clock: configuration.clock
+                configuration: configuration
             )
             reference.store(merged)
             let states = loaders.map(\.state)

@@ -46,11 +46,11 @@ struct FlagSourceLoader: Sendable {
     }
 
     private mutating func accept(_ snapshot: FlagSnapshot, digest: String) -> Outcome {
-        let wasBroken = state.error != nil || layer.snapshot == nil
-        let isSame = snapshot.digest == state.digest && layer.salvaged.isEmpty
         readDigest = digest
         let (kept, retained) = retainingKillFlags(snapshot)
-        layer = FlagLayers.Layer(snapshot: kept)
+        // What a damaged file pulled is ended by a definition that is whole, or by none, and not by a wrong one.
+        let salvaged = layer.salvaged.filter { snapshot.quarantined[$0.key] != nil }
+        layer = FlagLayers.Layer(snapshot: kept, retained: Set(retained), salvaged: salvaged)
         state.status = .current
         state.error = nil
         state.digest = snapshot.digest
@@ -58,8 +58,8 @@ struct FlagSourceLoader: Sendable {
         state.quarantined = snapshot.quarantined
         state.warnings = snapshot.warnings
         state.retainedKillFlags = retained
-        state.salvagedKillFlags = []
-        return isSame && !wasBroken ? .unchanged : .changed
+        state.salvagedKillFlags = salvaged.keys.sorted()
+        return .changed
     }
 
     private mutating func fail(
@@ -69,11 +69,22 @@ struct FlagSourceLoader: Sendable {
     ) -> Outcome {
         let isSame = state.error == error && digest == readDigest
         readDigest = digest
-        layer.salvaged = salvaged
+        for (key, flag) in salvaged { keep(flag, key) }
         state.error = error
         state.status = layer.snapshot == nil ? .unavailable : .lastGood
-        state.salvagedKillFlags = salvaged.keys.sorted()
+        state.salvagedKillFlags = layer.salvaged.keys.sorted()
         return isSame ? .failedAgain : .failed(error)
+    }
+
+    /// Keeps a kill flag out of a damaged file beside those of earlier damaged files, of which any may kill: the next
+    /// mistake must not end what the one before it left standing.
+    private mutating func keep(_ flag: CompiledFlag, _ key: String) {
+        let earlier = layer.salvaged[key] ?? []
+        switch flag.fixedResolution?.value {
+        case .bool(true)?: layer.salvaged[key] = [flag]
+        case .some where !earlier.isEmpty: break
+        case .some, nil: layer.salvaged[key] = [flag] + earlier.prefix(FlagLimits.salvagedDefinitions - 1)
+        }
     }
 
     /// A kill flag that cannot be understood any more stays what it was: a mistake in it must not end a kill.

@@ -28,6 +28,7 @@ public struct FlagSourceState: Sendable {
     public internal(set) var warnings: [FlagWarning] = []
     /// Kill flags whose definition in the newest file cannot be understood, so that the last good one holds.
     public internal(set) var retainedKillFlags: [String] = []
-    /// Kill flags that were read out of a damaged file, see ``FlagConfiguration/killFlags``.
+    /// Kill flags that were read out of damaged files since they were last defined well, see
+    /// ``FlagConfiguration/killFlags``.
     public internal(set) var salvagedKillFlags: [String] = []
 }
