@@ -49,7 +49,9 @@ final class WatchLoop: Sendable {
 
     func stop() {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        wakeUp.fileHandleForWriting.write(Data([0]))
+        // Without a descriptor for the pipe there is nobody to wake: the thread sees it at its next look.
+        var byte: UInt8 = 0
+        _ = write(wakeUp.fileHandleForWriting.fileDescriptor, &byte, 1)
     }
 
     func run() {
