@@ -113,7 +113,11 @@ let package = Package(
         ),
         .testTarget(
             name: "FeatureFlagsTests",
-            dependencies: ["FeatureFlags", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "FeatureFlags",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "HabitTrackingTests", dependencies: ["HabitTracking"], swiftSettings: settings),

@@ -1,23 +1,34 @@
 import Metrics
 
-/// What is counted. Evaluations are not: a count of them would cost more than they do.
+/// What is counted; the table of ``FlagProvider`` says what each means. Evaluations are not: a count of them would cost
+/// more than they do.
 struct FlagMetrics: Sendable {
-    private let changed = Counter(label: "feature_flags_reloads", dimensions: [("result", "changed")])
-    private let unchanged = Counter(label: "feature_flags_reloads", dimensions: [("result", "unchanged")])
-    private let failed = Counter(label: "feature_flags_reloads", dimensions: [("result", "failed")])
-    private let duration = Metrics.Timer(label: "feature_flags_reload_duration")
-    private let quarantined = Gauge(label: "feature_flags_quarantined")
-    private let staleSources = Gauge(label: "feature_flags_stale_sources")
-    private let sentinel = Gauge(label: "feature_flags_sentinel_present")
+    enum Reload: String, CaseIterable { case changed, unchanged, failed }
 
-    enum Reload { case changed, unchanged, failed }
+    private let reloads: [Reload: Counter]
+    private let duration: Metrics.Timer
+    private let quarantined: Gauge
+    private let staleSources: Gauge
+    private let sentinel: Gauge
+
+    init(factory: any MetricsFactory) {
+        var reloads: [Reload: Counter] = [:]
+        for result in Reload.allCases {
+            reloads[result] = Counter(
+                label: "feature_flags_reloads",
+                dimensions: [("result", result.rawValue)],
+                factory: factory
+            )
+        }
+        self.reloads = reloads
+        duration = Metrics.Timer(label: "feature_flags_reload_duration", factory: factory)
+        quarantined = Gauge(label: "feature_flags_quarantined", factory: factory)
+        staleSources = Gauge(label: "feature_flags_stale_sources", factory: factory)
+        sentinel = Gauge(label: "feature_flags_sentinel_present", factory: factory)
+    }
 
     func reloaded(_ result: Reload, nanoseconds: Int64) {
-        switch result {
-        case .changed: changed.increment()
-        case .unchanged: unchanged.increment()
-        case .failed: failed.increment()
-        }
+        reloads[result]?.increment()
         duration.recordNanoseconds(nanoseconds)
     }
 

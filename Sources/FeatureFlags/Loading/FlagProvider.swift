@@ -1,12 +1,21 @@
 import Foundation
 import Logging
+import Metrics
 import Synchronization
 
 /// Flags that follow their files.
 ///
 /// Several files are laid over each other in order: a later file's flag takes the place of an earlier one's. A file that
-/// cannot be read leaves its last good flags in force; that is in ``state``, in the log, in the metrics
-/// `feature_flags_reloads`, `feature_flags_stale_sources` and `feature_flags_quarantined`, and told to `onEvent`.
+/// cannot be read leaves its last good flags in force; that is in ``state``, in the log, in the metrics, and told to
+/// `onEvent`.
+///
+/// | metric | kind | what it says |
+/// |---|---|---|
+/// | `feature_flags_reloads` | counter, by `result` | how often a file was read: `changed`, `unchanged`, `failed` |
+/// | `feature_flags_reload_duration` | timer | how long each of these took |
+/// | `feature_flags_quarantined` | gauge | how many flags of the files in force cannot be understood |
+/// | `feature_flags_stale_sources` | gauge | how many files are not in force as they are |
+/// | `feature_flags_sentinel_present` | gauge | whether the sentinel file is there: 1 or 0 |
 ///
 /// An evaluation makes no system call and takes no lock: it reads the snapshot that is in force, and evaluates it.
 public final class FlagProvider: FlagEvaluator {
@@ -18,7 +27,7 @@ public final class FlagProvider: FlagEvaluator {
     private let configuration: FlagConfiguration
     private let logger: Logger
     private let onEvent: @Sendable (FlagProviderEvent) -> Void
-    private let metrics = FlagMetrics()
+    private let metrics: FlagMetrics
     private let reference: SnapshotReference
     private let loaders: Mutex<[FlagSourceLoader]>
     private let watcher = Mutex<FlagFileWatcher?>(nil)
@@ -31,6 +40,7 @@ public final class FlagProvider: FlagEvaluator {
     ///     ``FlagConfiguration/killFlags``.
     ///   - configuration: How the flags are evaluated.
     ///   - logger: Told about files and flags that are wrong, and about changes; never about an evaluation.
+    ///   - metrics: Makes what is counted and measured.
     ///   - onEvent: Told about the same, on the thread that noticed it; it must not wait for that thread.
     /// - Throws: A ``FlagError`` for a sentinel path that no file can have.
     public init(
@@ -38,6 +48,7 @@ public final class FlagProvider: FlagEvaluator {
         killSwitch: KillSwitchTriggers = KillSwitchTriggers(),
         configuration: FlagConfiguration = FlagConfiguration(),
         logger: Logger = Logger(label: "feature-flags"),
+        metrics: any MetricsFactory = MetricsSystem.factory,
         onEvent: @escaping @Sendable (FlagProviderEvent) -> Void = { _ in }
     ) throws(FlagError) {
         var configuration = configuration
@@ -49,9 +60,11 @@ public final class FlagProvider: FlagEvaluator {
         self.onEvent = onEvent
         killFlag = killSwitch.flagKey
         loaders = Mutex(sources.map { FlagSourceLoader($0, configuration) })
+        self.metrics = FlagMetrics(factory: metrics)
         let nothing = FlagLayers.merged([], sources: sources.map(\.path), configuration: configuration)
         reference = SnapshotReference(nothing)
-        if let sentinel, sentinel.isPresent { noteSentinel(sentinel) }
+        if let sentinel { self.metrics.recordSentinel(isPresent: sentinel.isPresent) }
+        if let sentinel, sentinel.isPresent { logSentinel(sentinel) }
         reload()
     }
 
@@ -123,7 +136,8 @@ public final class FlagProvider: FlagEvaluator {
         var events: [FlagProviderEvent] = []
         if let sentinel, paths?.contains(sentinel.path) ?? true, sentinel.check() {
             events.append(.sentinelChanged(isPresent: sentinel.isPresent))
-            noteSentinel(sentinel)
+            metrics.recordSentinel(isPresent: sentinel.isPresent)
+            logSentinel(sentinel)
         }
         loaders.withLock { loaders in
             let wasReady = loaders.allSatisfy { $0.state.status == .current }
@@ -147,8 +161,7 @@ public final class FlagProvider: FlagEvaluator {
         for event in events { onEvent(event) }
     }
 
-    private func noteSentinel(_ sentinel: SentinelFile) {
-        metrics.recordSentinel(isPresent: sentinel.isPresent)
+    private func logSentinel(_ sentinel: SentinelFile) {
         let what = sentinel.isPresent ? "is there" : "is gone"
         logger.notice("the sentinel file \(what)", metadata: ["path": "\(sentinel.path)"])
     }
