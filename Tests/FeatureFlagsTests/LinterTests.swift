@@ -91,6 +91,9 @@ import Testing
             #"{"if": [{"and": [{"==": [{"var": "n"}, "x"]}, {"==": [{"var": "n"}, "y"]}]}, "a", "b"]}"#,
             ["constant-condition"]
         ),
+        (#"{"if": [{"and": [{"==": [{"var": "n"}, "1"]}, {"==": [{"var": "n"}, "1.0"]}]}, "a", "b"]}"#, []),
+        (#"{"if": [{"and": [{"<": [{"var": ["n", 9]}, 5]}, {">": [{"var": ["n", 1]}, 5]}]}, "a", "b"]}"#, []),
+        (#"{"if": [{"and": [{"==": [{"var": ["n", "x"]}, "x"]}, {"==": [{"var": ["n", "y"]}, "y"]}]}, "a", "b"]}"#, []),
         (#"{"if": [{"or": [{"var": "x"}, {"!": [[]]}]}, "a", "b"]}"#, ["unreachable-branch"]),
         (#"{"iff": [{"var": "x"}, "a", "b"]}"#, ["unknown-operator"]),
         (#"{"if": [{"$ref": "none"}, "a", "b"]}"#, ["unknown-reference"]),
@@ -190,6 +193,27 @@ import Testing
         #expect(try rules(#"{"if": [\#(deep), "a", "b"]}"#) == ["schema"])
     }
 
+    /// With more than a thousand warnings, the errors behind them were not reported, and the file counted as good.
+    @Test func warningsDoNotCrowdOutErrors() throws {
+        let ignored = (0..<1500).map { "\"x\($0)\": 1, " }.joined()
+        let findings = try lint(
+            #"{\#(ignored)"flags": {"f": {"state": "ENABLED", "variants": {"a": 1}, "targeting": 5}}}"#
+        )
+        #expect(findings.count { $0.severity == .warning } == FlagLinter.maximumFindings)
+        #expect(findings.filter { $0.severity == .error }.map(\.rule) == [.schema])
+    }
+
+    /// The linter looked through all earlier conditions at each, and through all flags at each that is quarantined:
+    /// hours for a file that the loader reads in a second.
+    @Test func aLongFileIsNotReadOnceForEachOfItsParts() throws {
+        let branches = (0..<20_000).map { #"{"==": [{"var": "targetingKey"}, "user-\#($0)"]}, "a""# }
+        let bad = (0..<20_000).map { #""f\#($0)": {"state": "ENABLED"}"# }
+        let start = ContinuousClock.now
+        #expect(try rules(#"{"if": [\#(branches.joined(separator: ", "))]}"#) == ["schema"])
+        #expect(try lint(#"{"flags": {\#(bad.joined(separator: ", "))}}"#).count == FlagLinter.maximumFindings)
+        #expect(ContinuousClock.now - start < .seconds(60))
+    }
+
     @Test func aPercentageMustNotHandOutAStageBeyondTheNext() throws {
         #expect(try jumps(#"{"fractional": [["dualwrite", 5], ["off", 95]]}"#) == 0)
         #expect(try jumps(#"{"fractional": [["shadow", 5], ["off", 95]]}"#) == 1)
@@ -220,6 +244,17 @@ import Testing
             #expect(try jumps(jump, against: before) == 0, "\(condition)")
             let swapped = #"{"if": [\#(condition), "shadow", "live"]}"#
             #expect(try jumps(swapped, against: before) == 1, "\(condition)")
+        }
+    }
+
+    /// Of many combinations every second one was tried, in which the first variable was never set.
+    @Test func eachOfManyVariablesIsTried() throws {
+        let names = (0..<12).map { "v\($0)" }
+        let before = names.map { #"{"==": [{"var": "\#($0)"}, "x"]}, "dualwrite""# }.joined(separator: ", ")
+        let off = stageFile(#"{"if": [\#(before), "off"]}"#)
+        for name in names {
+            let jump = #"{"if": [{"==": [{"var": "\#(name)"}, "x"]}, "live", \#(before), "off"]}"#
+            #expect(try jumps(jump, against: off) > 0, "\(name)")
         }
     }
 

@@ -36,7 +36,9 @@ import Testing
 
     @Test func eachReadingIsCountedAndTheGaugesSayHowThingsStand() throws {
         try withTemporaryDirectory { directory in
-            let (file, sentinel) = (directory.appendingPathComponent("f.json"), directory.appendingPathComponent("KILL"))
+            let (file, sentinel) = (
+                directory.appendingPathComponent("f.json"), directory.appendingPathComponent("KILL")
+            )
             let metrics = TestMetrics()
             let provider = try FlagProvider(
                 sources: [FlagSource(path: file.path)],

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// A file without errors loads without a quarantined flag.
 public struct FlagLinter: Sendable {
-    /// How many findings are made of one file.
+    /// How many findings of each severity are made of one file.
     public static let maximumFindings = 1_000
 
     private let stages: [StageOrder]
@@ -132,16 +132,17 @@ public struct FlagLinter: Sendable {
         do throws(FlagError) {
             try compiler.compile(document.root)
         } catch {
-            if let collector, !collector.findings.contains(where: { $0.severity == .error }) {
+            if let collector, collector.errorLocations.isEmpty {
                 collector.add(LintFinding(.schema, error.message, at: error.location))
             }
         }
+        guard let collector, !compiler.quarantined.isEmpty else { return compiler.flags }
+        var keyRanges: [String: Range<Int>] = [:]
+        for flag in document.flags { keyRanges[flag.key] = flag.keyRange }
         for (key, error) in compiler.quarantined.sorted(by: { $0.key < $1.key }) {
-            guard let collector, let flag = document.flag(key) else { continue }
-            let lines = (first: document.source.location(at: flag.keyRange.lowerBound), error: error.location)
-            let isFound = collector.findings.contains {
-                $0.severity == .error && ($0.location == lines.error || $0.location == lines.first)
-            }
+            guard let keyRange = keyRanges[key] else { continue }
+            let isFound = [error.location, document.source.location(at: keyRange.lowerBound)]
+                .contains(where: collector.errorLocations.contains)
             if !isFound { collector.add(LintFinding(.schema, error.message, at: error.location)) }
         }
         return compiler.flags

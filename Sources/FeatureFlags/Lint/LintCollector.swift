@@ -2,7 +2,9 @@
 final class LintCollector {
     let source: SourceText
     private(set) var findings: [LintFinding] = []
+    private(set) var errorLocations: Set<FlagError.Location> = []
     private var known: Set<LintFinding> = []
+    private var counts: [LintFinding.Severity: Int] = [:]
     private var places: Set<Int> = []
 
     init(source: SourceText) { self.source = source }
@@ -16,10 +18,14 @@ final class LintCollector {
     /// Whether something was found within a range. YAML's ranges are of one byte, and so the answer there is no.
     func hasFinding(in range: Range<Int>) -> Bool { places.contains { range.contains($0) } }
 
-    /// A finding that was made already, such as one in an evaluator that several flags refer to, counts once.
+    /// A finding that was made already, such as one in an evaluator that several flags refer to, counts once. Each
+    /// severity has a limit of its own, so that warnings cannot crowd out an error.
     func add(_ finding: LintFinding) {
-        guard findings.count < FlagLinter.maximumFindings, known.insert(finding).inserted else { return }
+        let count = counts[finding.severity, default: 0]
+        guard count < FlagLinter.maximumFindings, known.insert(finding).inserted else { return }
+        counts[finding.severity] = count + 1
         findings.append(finding)
+        if finding.severity == .error { errorLocations.insert(finding.location) }
     }
 
     var sorted: [LintFinding] {

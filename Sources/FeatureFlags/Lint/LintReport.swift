@@ -2,7 +2,8 @@
 public struct LintReport: Sendable, Equatable {
     /// The file's path, or the name that the caller gave to it.
     public let source: String
-    /// What was found, in the order of the file; at most ``FlagLinter/maximumFindings``.
+    /// What was found, in the order of the file; at most ``FlagLinter/maximumFindings`` of each
+    /// severity.
     public let findings: [LintFinding]
     /// Whether the file could be parsed. If not, the one finding says why.
     public let isReadable: Bool

@@ -87,7 +87,7 @@ struct OperatorLint {
     /// Conditions that are always the same, or were asked before. One about which something was said already, such as
     /// that its list is empty, is not reported again.
     private func checkIf(_ operation: RuleReader.Operation) {
-        var earlier: [FlagValue] = []
+        var earlier: Set<FlagValue> = []
         var isDecided = false
         for index in stride(from: 0, to: operation.arguments.count - 1, by: 2) {
             let condition = operation.arguments[index]
@@ -95,15 +95,13 @@ struct OperatorLint {
                 addUnreachable(condition.range)
                 return
             }
-            let value = condition.flagValue
-            if earlier.contains(value) {
+            if !earlier.insert(condition.flagValue).inserted {
                 collector.add(
                     .unreachableBranch,
                     "this condition was asked before; its branch is never reached",
                     at: condition.range
                 )
             }
-            earlier.append(value)
             switch reader.truth(condition) {
             case false? where !collector.hasFinding(in: condition.range):
                 collector.add(

@@ -91,7 +91,12 @@ extension RuleReader {
                 let comparison = comparison(operation)
             else { continue }
             if operation.name == "==" || operation.name == "===", case .string = comparison.value {
-                if let known = texts[comparison.path], known != comparison.value { return true }
+                if let known = texts[comparison.path], known != comparison.value,
+                    !Self.isNumber(known)
+                        || !Self.isNumber(comparison.value)
+                {
+                    return true
+                }
                 texts[comparison.path] = comparison.value
             }
             guard let number = comparison.value.doubleValue else { continue }
@@ -109,13 +114,24 @@ extension RuleReader {
         return false
     }
 
+    /// Whether a text is a number for JavaScript's `==`: several texts can be equal to one number.
+    private static func isNumber(_ value: FlagValue) -> Bool {
+        value.stringValue.flatMap { JavaScriptNumber(parsing: $0) } != nil
+    }
+
+    /// The path of a variable that is null where the context does not have it.
+    private func plainVariablePath(_ node: JSONNode) -> String? {
+        guard operation(resolved(node))?.arguments.count == 1 else { return nil }
+        return variablePath(node)
+    }
+
     /// A comparison of a variable with a value, turned so that the variable is on the left.
     private func comparison(_ operation: Operation) -> (path: String, name: String, value: FlagValue)? {
         let turned = ["<": ">", "<=": ">=", ">": "<", ">=": "<="]
-        if let path = variablePath(operation.arguments[0]), let value = constant(operation.arguments[1]) {
+        if let path = plainVariablePath(operation.arguments[0]), let value = constant(operation.arguments[1]) {
             return (path, operation.name, value)
         }
-        if let path = variablePath(operation.arguments[1]), let value = constant(operation.arguments[0]) {
+        if let path = plainVariablePath(operation.arguments[1]), let value = constant(operation.arguments[0]) {
             return (path, turned[operation.name] ?? operation.name, value)
         }
         return nil

@@ -19,6 +19,8 @@ struct StageProbe {
 
     private static let maximumValues = 24
     private static let maximumCombinations = 512
+    /// Beyond these it makes no difference how many there are; the number times the choices of one variable still fits.
+    private static let countedCombinations = 1 << 50
     private static let maximumSubjects = 40_000
     private static let sampledKeys = 4_000
 
@@ -40,13 +42,12 @@ struct StageProbe {
         let paths = candidates.keys.filter { $0 != "targetingKey" }.sorted()
         let choices = paths.map { [Optional<FlagValue>.none] + (candidates[$0] ?? []).map { Optional.some($0) } }
         var combinations = 1
-        for choice in choices { combinations = min(Self.maximumSubjects, combinations * choice.count) }
+        for choice in choices { combinations = min(Self.countedCombinations, combinations * choice.count) }
         let tried = min(combinations, Self.maximumCombinations)
         let named = (candidates["targetingKey"] ?? []).compactMap { $0.stringValue }
         let sampled = hasPercentages ? max(8, min(Self.sampledKeys, Self.maximumSubjects / tried - named.count)) : 1
         for number in 0..<tried {
-            // With more combinations than are tried, they are spread over all.
-            var rest = number * combinations / tried
+            var rest = Self.combination(number, of: combinations, tried: tried)
             var base = Subject(context: EvaluationContext(), time: now, description: "")
             var parts: [String] = []
             for (path, choice) in zip(paths, choices) {
@@ -63,6 +64,14 @@ struct StageProbe {
                 body(subject)
             }
         }
+    }
+
+    /// With more combinations than are tried, they are spread over all by the multiples of the golden ratio: equal steps
+    /// could always choose the same for a variable.
+    private static func combination(_ number: Int, of combinations: Int, tried: Int) -> Int {
+        guard combinations > tried else { return number }
+        let fraction = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
+        return Int(fraction.multipliedFullWidth(by: UInt64(combinations)).high)
     }
 
     private static func set(_ value: FlagValue, at path: String, _ subject: inout Subject) {
