@@ -24,6 +24,9 @@ import Testing
             #"{"fractional": [["heads"], ["tails", 1]]}"#)),
           "fractional-flag-A-shared-seed": \(flag(named("clubs", "diamonds", "hearts", "spades", "wild"), "wild",
             #"{"fractional": [{"cat": ["shared-seed", {"var": "user.name"}]}, \#(suits)]}"#)),
+          "fractional-flag-B-shared-seed": \(flag(
+            #""clubs": "ace-of-clubs", "diamonds": "ace-of-diamonds", "hearts": "ace-of-hearts", "spades": "ace-of-spades","#
+            + #" "wild": "wild""#, "wild", #"{"fractional": [{"cat": ["shared-seed", {"var": "user.name"}]}, \#(suits)]}"#)),
           "fractional-hash-edge-flag": \(flag(named("lower", "upper"), "lower",
             #"{"fractional": [{"var": "targetingKey"}, ["lower", 50], ["upper", 50]]}"#)),
           "fractional-nested-if-flag": \(flag(named("premium", "standard", "fallback"), "fallback",
@@ -103,7 +106,23 @@ import Testing
             }
             #expect(values == expected, "\(generation)")
         }
-        #expect(try details("fractional-flag-shorthand", EvaluationContext()).reason == .default)
+        let keyed = try ["user-1", "user-2", "user-3"].map {
+            try details("fractional-flag-shorthand", EvaluationContext(targetingKey: $0), .v3).value
+        }
+        #expect(keyed == ["heads", "tails", "heads"])
+        let others: [[String: FlagValue]] = [
+            [:], ["irrelevant": "none"], ["targetingKey": 12345], ["targetingKey": true],
+        ]
+        for attributes in others {
+            for generation in FractionalGeneration.allCases {
+                let details = try details(
+                    "fractional-flag-shorthand",
+                    EvaluationContext(attributes: attributes),
+                    generation
+                )
+                #expect((details.value, details.reason) == ("draw", .default), "\(attributes)")
+            }
+        }
     }
 
     @Test func flagsCanShareASeed() throws {
@@ -111,10 +130,18 @@ import Testing
             try details("fractional-flag-A-shared-seed", user($0), .v1).value
         }
         #expect(v1 == ["hearts", "spades", "hearts", "diamonds"])
-        let v2 = try ["seven", "eight", "nine", "two"].map {
-            try details("fractional-flag-A-shared-seed", user($0)).value
+        let names = ["seven", "eight", "nine", "two"]
+        for (generation, expected) in [
+            (FractionalGeneration.v2, ["hearts", "diamonds", "clubs", "spades"]),
+            (.v3, ["hearts", "hearts", "diamonds", "diamonds"]),
+        ] {
+            for flag in ["A", "B"] {
+                let variants = try names.map {
+                    try details("fractional-flag-\(flag)-shared-seed", user($0), generation).variant
+                }
+                #expect(variants == expected, "\(generation) \(flag)")
+            }
         }
-        #expect(v2 == ["hearts", "diamonds", "clubs", "spades"])
     }
 
     @Test(arguments: [

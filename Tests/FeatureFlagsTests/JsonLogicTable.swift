@@ -220,6 +220,39 @@ let jsonLogicTable = #"""
 
     "Control structures don't eval depth-first",
     [{"if":[true,{"var":"a"},{"var":"b"}]}, {"a":1,"b":2}, 1], [{"and":[false,{"var":"a"}]}, {"a":1}, false],
-    [{"or":[{"var":"a"},{"var":"b"}]}, {"a":1,"b":2}, 1]
+    [{"or":[{"var":"a"},{"var":"b"}]}, {"a":1,"b":2}, 1],
+
+    "Data that is no object",
+    [{"var":""}, 0, 0], [{"var":""}, null, null], [{"var":["a","fallback"]}, null, "fallback"],
+
+    "The examples that the operations are defined with",
+    [{"var":["z",26]}, {"a":1,"b":2}, 26],
+    [{"var":"champ.name"}, {"champ":{"name":"Fezzig","height":223},"challenger":{"name":"Dread Pirate Roberts"}}, "Fezzig"],
+    [{"var":1}, ["zero","one","two"], "one"],
+    [{"cat":["Hello, ",{"var":""}]}, "Dolly", "Hello, Dolly"],
+    [{"missing":["a","b"]}, {"a":"apple","c":"carrot"}, ["b"]],
+    [{"if":[{"merge":[{"missing":["first_name","last_name"]},{"missing_some":[1,["cell_phone","home_phone"]]}]},
+      "We require first name, last name, and one phone number.","OK to proceed"]},
+      {"first_name":"Bruce","last_name":"Wayne"}, "We require first name, last name, and one phone number."],
+    [{"if":[{"<":[{"var":"temp"},0]},"freezing",{"<":[{"var":"temp"},100]},"liquid","gas"]}, {"temp":55}, "liquid"],
+    [{"==":[1,1.0]}, null, true], [{"==":[0,false]}, null, true], [{"===":[1,1.0]}, null, true],
+    [{"!!":[[]]}, null, false], [{"!!":["0"]}, null, true],
+    [{"or":[false,true]}, null, true], [{"or":[false,"a"]}, null, "a"], [{"or":[false,0,"a"]}, null, "a"],
+    [{"and":[true,"a",3]}, null, 3], [{"and":[true,"",3]}, null, ""],
+    [{"<":[0,{"var":"temp"},100]}, {"temp":37}, true], [{"<":[0,{"var":"temp"},100]}, {"temp":100}, false],
+    [{"<=":[0,{"var":"temp"},100]}, {"temp":100}, true],
+    [{"+":[4,2]}, null, 6], [{"+":[2,2,2,2,2]}, null, 10], [{"*":[2,2,2,2,2]}, null, 32], [{"-":[4,2]}, null, 2],
+    [{"-":2}, null, -2], [{"-":-2}, null, 2], [{"-":"-2"}, null, 2], [{"+":"3.14"}, null, 3.14], [{"%":[101,2]}, null, 1],
+    [{"if":[{"==":[{"%":[{"var":"i"},15]},0]},"fizzbuzz",{"==":[{"%":[{"var":"i"},3]},0]},"fizz",
+      {"==":[{"%":[{"var":"i"},5]},0]},"buzz",{"var":"i"}]}, {"i":45}, "fizzbuzz"],
+    [{"all":[[1,2,3],{">":[{"var":""},0]}]}, null, true], [{"some":[[-1,0,1],{">":[{"var":""},0]}]}, null, true],
+    [{"none":[[-3,-2,-1],{">":[{"var":""},0]}]}, null, true],
+    [{"some":[{"var":"pies"},{"==":[{"var":"filling"},"apple"]}]},
+      {"pies":[{"filling":"pumpkin","temp":110},{"filling":"rhubarb","temp":210},{"filling":"apple","temp":310}]}, true],
+    [{"merge":[[1,2],[3,4]]}, null, [1,2,3,4]], [{"merge":[1,2,[3,4]]}, null, [1,2,3,4]],
+    [{"in":["Ringo",["John","Paul","George","Ringo"]]}, null, true],
+    [{"cat":["I love"," pie"]}, null, "I love pie"],
+    [{"cat":["I love ",{"var":"filling"}," pie"]}, {"filling":"apple","temp":110}, "I love apple pie"],
+    [{"substr":["jsonlogic",1,3]}, null, "son"], [{"substr":["jsonlogic",4,-2]}, null, "log"]
     ]
     """#

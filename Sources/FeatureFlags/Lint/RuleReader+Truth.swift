@@ -92,8 +92,7 @@ extension RuleReader {
             else { continue }
             if operation.name == "==" || operation.name == "===", case .string = comparison.value {
                 if let known = texts[comparison.path], known != comparison.value,
-                    !Self.isNumber(known)
-                        || !Self.isNumber(comparison.value)
+                    !Self.isNumber(known) || !Self.isNumber(comparison.value)
                 {
                     return true
                 }
