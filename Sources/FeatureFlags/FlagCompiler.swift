@@ -108,6 +108,7 @@ struct FlagCompiler {
                     variant.value.range
                 )
             }
+            if let number = variant.value.unusableNumber { throw error(JSONNode.unusableNumberMessage, number.range) }
             values[variant.key] = variant.value.flagValue
         }
         return Variants(values: values, defaultVariant: try defaultVariant(of: node, values))

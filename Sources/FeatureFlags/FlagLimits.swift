@@ -19,7 +19,7 @@ public enum FlagLimits {
     public static let jsonDepth = 256
     /// How many values a file may have. A file with more is refused as a whole.
     public static let jsonValues = 1_000_000
-    /// The longest number that is read, in bytes.
+    /// The longest number that is read, in bytes. A longer one quarantines its flag.
     public static let numberLengthBytes = 1024
     /// How many warnings are kept for one file.
     public static let warnings = 200

@@ -17,6 +17,13 @@ enum MetadataReader {
         var metadata: [String: FlagValue] = [:]
         for member in members {
             switch member.value.value {
+            case .double(let number) where !number.isFinite:
+                let name = quoted(member.key)
+                warnings.add(
+                    "the metadata \(name) is ignored: \(JSONNode.unusableNumberMessage)",
+                    source,
+                    at: member.value.range.lowerBound
+                )
             case .bool, .int, .double, .string:
                 metadata[member.key] = member.value.flagValue
             case .null, .array, .object:

@@ -28,6 +28,22 @@ import Testing
             column: 55,
             message: #""a" is of type number, and "b" of type string"#
         ),
+        Wrong(definition: #"{"state": "ENABLED", "variants": {"a": 1e999}}"#, column: 47, message: "must be finite"),
+        Wrong(
+            definition: #"{"state": "ENABLED", "variants": {"a": {"b": [-\#(String(repeating: "1", count: 1024))]}}}"#,
+            column: 54,
+            message: "at most 1024 bytes long"
+        ),
+        Wrong(
+            definition: #"{\#(good), "targeting": {"if": [{"==": [1, 1e999]}, "a"]}}"#,
+            column: 118,
+            message: "finite"
+        ),
+        Wrong(
+            definition: #"{\#(good), "targeting": {"in": [1, {"x": 1, "y": 1e999}]}}"#,
+            column: 124,
+            message: "finite"
+        ),
         Wrong(definition: #"{\#(good), "defaultVariant": "c"}"#, column: 104, message: #""c" is not one"#),
         Wrong(definition: #"{\#(good), "defaultVariant": true}"#, column: 104, message: "name of a variant, or null"),
         Wrong(definition: #"{\#(good), "targeting": "a"}"#, column: 99, message: "not a value of type string"),

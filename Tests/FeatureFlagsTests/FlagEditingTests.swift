@@ -278,7 +278,7 @@ import Testing
     @Test func aContextIsReadFromJSON() throws {
         let context = try EvaluationContext(json: Data(#"{"targetingKey": "ada", "app": {"build": 7}}"#.utf8))
         #expect(context == EvaluationContext(targetingKey: "ada", attributes: ["app": ["build": 7]]))
-        for text in ["[]", "", "{", "5"] {
+        for text in ["[]", "", "{", "5", #"{"a": [1e999]}"#] {
             let error = #expect(throws: FlagError.self) { try EvaluationContext(json: Data(text.utf8)) }
             #expect(error?.code == .invalidContext)
         }

@@ -13,7 +13,7 @@ import Testing
     private static let pieces = [
         "\"if\"", "\"fractional\"", "\"in\"", "\"sem_ver\"", "\"==\"", "\"and\"", "\"$ref\"", "\"var\"", "[]", "{}",
         "null",
-        "true", "-1", "1e9", "\"\"", "[[", "}}", ",", ":", "\"off\"", "\"DISABLED\"", "\"targeting\"",
+        "true", "-1", "1e9", "1e999", "\"\"", "[[", "}}", ",", ":", "\"off\"", "\"DISABLED\"", "\"targeting\"",
         "\"defaultVariant\"",
     ]
 

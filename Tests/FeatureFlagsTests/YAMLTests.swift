@@ -83,6 +83,21 @@ import Testing
         #expect(snapshot.string("g", default: "").value == "B")
     }
 
+    /// One such number took the whole file with it.
+    @Test(arguments: [".nan", "-.inf", ".INF", "1e999"])
+    func aNumberThatIsNoneQuarantinesItsFlagAlone(number: String) throws {
+        let good = "{state: ENABLED, variants: {a: A}, defaultVariant: a}"
+        let text =
+            "metadata: {m: \(number)}\nflags:\n  bad: {state: ENABLED, variants: {a: \(number)}}\n  good: \(good)\n"
+        let snapshot = try snapshot(text)
+        #expect(snapshot.quarantined.keys.sorted() == ["bad"])
+        #expect(snapshot.quarantined["bad"]?.location == FlagError.Location(file: "test.yaml", line: 3, column: 39))
+        #expect(snapshot.string("good", default: "caller").value == "A")
+        #expect(snapshot.metadata.isEmpty && snapshot.warnings.count == 1)
+        let report = try FlagLinter().lint(Data(text.utf8), format: .yaml, source: "test.yaml")
+        #expect(report.findings.map(\.rule) == [.metadata, .schema])
+    }
+
     @Test func errorsHaveTheirPlaces() throws {
         #expect(try failure("flags:\n  f: [1,\n").location.line == 3)
         #expect(try failure("flags: {f: 1\n g: }}").description.hasPrefix("test.yaml:2:"))
@@ -91,7 +106,6 @@ import Testing
         #expect(twice.location.line == 2)
         #expect(try failure("").message.contains("empty"))
         #expect(try failure("a: 1\n---\nb: 2\n").code == .parseError)
-        #expect(try failure("flags: {x: .nan}").location == FlagError.Location(file: "test.yaml", line: 1, column: 12))
         #expect(try failure("flags: {[a]: 1}").message.contains("a key must be a text"))
         let quarantined = try snapshot("flags:\n  ä: {state: ON}\n  g: {state: ENABLED, variants: {ö: 1, b: x}}\n")
             .quarantined

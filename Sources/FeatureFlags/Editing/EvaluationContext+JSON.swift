@@ -13,6 +13,11 @@ extension EvaluationContext {
         } catch {
             throw FlagError(.invalidContext, "the context is no JSON: \(error.message)", at: error.location)
         }
+        if let number = node.unusableNumber {
+            let source = try SourceText(bytes: Array(json), name: "context")
+            let place = source.location(at: number.range.lowerBound)
+            throw FlagError(.invalidContext, JSONNode.unusableNumberMessage, at: place)
+        }
         guard case .object(var attributes) = node.flagValue else {
             throw FlagError(.invalidContext, "the context must be a JSON object, as {\"targetingKey\": \"ada\"}")
         }

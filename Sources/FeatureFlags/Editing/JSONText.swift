@@ -22,6 +22,15 @@ enum JSONText {
     /// The value that a text writes.
     static func value(_ text: String) throws(FlagError) -> FlagValue {
         var warnings = FlagWarningList()
-        return try JSONParser.parse(SourceText(bytes: Array(text.utf8), name: "value"), warnings: &warnings).flagValue
+        let source = try SourceText(bytes: Array(text.utf8), name: "value")
+        let node = try JSONParser.parse(source, warnings: &warnings)
+        if let number = node.unusableNumber {
+            throw FlagError(
+                .parseError,
+                JSONNode.unusableNumberMessage,
+                at: source.location(at: number.range.lowerBound)
+            )
+        }
+        return node.flagValue
     }
 }

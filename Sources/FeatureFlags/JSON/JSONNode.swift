@@ -46,6 +46,22 @@ extension JSONNode {
         }
     }
 
+    /// The first number in the value that cannot be used: one that is too large or too long, or YAML's `.inf` and
+    /// `.nan`. It is not finite. The file can be read nevertheless, and what the number stands in is refused.
+    var unusableNumber: JSONNode? {
+        switch value {
+        case .double(let number): number.isFinite ? nil : self
+        case .array(let elements): elements.lazy.compactMap(\.unusableNumber).first
+        case .object(let members): members.lazy.compactMap(\.value.unusableNumber).first
+        case .null, .bool, .int, .string: nil
+        }
+    }
+
+    /// What is wrong with it.
+    static let unusableNumberMessage =
+        "a number must be finite, no larger than 64 bits of floating point hold, and at most "
+        + "\(FlagLimits.numberLengthBytes) bytes long"
+
     /// The type's name, for messages.
     var typeName: String {
         switch value {

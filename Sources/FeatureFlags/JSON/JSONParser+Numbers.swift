@@ -18,25 +18,21 @@ extension JSONParser {
             if !skip(UInt8(ascii: "+")) { skip(UInt8(ascii: "-")) }
             try skipDigits(start: start)
         }
-        guard index - start <= FlagLimits.numberLengthBytes else {
-            throw error("a number is longer than \(FlagLimits.numberLengthBytes) bytes", at: start)
-        }
-        return try value(of: String(decoding: bytes[start..<index], as: UTF8.self), isInteger, start)
+        // Not an error of the file: what the number stands in is refused, see `unusableNumber`.
+        guard index - start <= FlagLimits.numberLengthBytes else { return .double(.nan) }
+        return value(of: String(decoding: bytes[start..<index], as: UTF8.self), isInteger, start)
     }
 
     private mutating func value(
         of text: String,
         _ isInteger: Bool,
         _ start: Int
-    ) throws(FlagError) -> JSONNode.Value {
+    ) -> JSONNode.Value {
         if isInteger {
             if let integer = Int64(text) { return .int(integer) }
             warnings.add("an integer does not fit into 64 bits; it is rounded", source, at: start)
         }
-        guard let number = Double(text), number.isFinite else {
-            throw error("a number is too large", at: start)
-        }
-        return .double(number)
+        return .double(Double(text) ?? .nan)
     }
 
     private mutating func skipDigits(start: Int) throws(FlagError) {

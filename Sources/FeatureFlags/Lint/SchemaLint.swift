@@ -203,6 +203,12 @@ struct SchemaLint {
         }
         for member in members {
             switch member.value.value {
+            case .double(let number) where !number.isFinite:
+                collector.add(
+                    .metadata,
+                    "the metadata \(quoted(member.key)) is ignored: \(JSONNode.unusableNumberMessage)",
+                    at: member.value.range
+                )
             case .bool, .int, .double, .string: break
             case .null, .array, .object:
                 collector.add(

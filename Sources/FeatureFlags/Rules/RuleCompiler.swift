@@ -44,8 +44,13 @@ struct RuleCompiler {
         case .object(let members):
             return try compile(members, of: node, depth: depth)
         case .null, .bool, .int, .double, .string:
-            return .literal(node.flagValue)
+            return try literal(node)
         }
+    }
+
+    private func literal(_ node: JSONNode) throws(FlagError) -> Rule {
+        if let number = node.unusableNumber { throw error(JSONNode.unusableNumberMessage, number.range) }
+        return .literal(node.flagValue)
     }
 
     /// An object of one member is an operation. Any other object is data, unless it was meant to be an operation.
@@ -58,7 +63,7 @@ struct RuleCompiler {
             if let name = members.first(where: { OperatorTable.type(named: $0.key) != nil || $0.key == "$ref" })?.key {
                 throw error("the operator \(quoted(name)) must be the only member of its object", node.range)
             }
-            return .literal(node.flagValue)
+            return try literal(node)
         }
         if member.key == "$ref" { return try evaluator(member, depth: depth).rule }
         guard let type = OperatorTable.type(named: member.key) else {

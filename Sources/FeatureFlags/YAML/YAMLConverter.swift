@@ -19,7 +19,7 @@ struct YAMLConverter {
         let range = offset..<min(offset + 1, source.bytes.count)
         switch node {
         case .scalar(let scalar):
-            return JSONNode(value: try value(of: scalar, offset), range: range)
+            return JSONNode(value: value(of: scalar), range: range)
         case .sequence(let sequence):
             var elements: [JSONNode] = []
             for element in sequence { elements.append(try convert(element, depth: depth + 1)) }
@@ -65,19 +65,19 @@ struct YAMLConverter {
         return members
     }
 
-    private func value(of scalar: Node.Scalar, _ offset: Int) throws(FlagError) -> JSONNode.Value {
+    private func value(of scalar: Node.Scalar) -> JSONNode.Value {
         let isText = scalar.style != .plain || scalar.tag == Tag(.str)
         if isText { return .string(scalar.string) }
         switch scalar.string {
         case "", "~", "null", "Null", "NULL": return .null
         case "true", "True", "TRUE": return .bool(true)
         case "false", "False", "FALSE": return .bool(false)
-        default: return try number(scalar.string, offset) ?? .string(scalar.string)
+        default: return number(scalar.string) ?? .string(scalar.string)
         }
     }
 
     /// A number of the core schema: `[-+]?[0-9]+`, `0o17`, `0x1F`, or a decimal with a point or an exponent.
-    private func number(_ text: String, _ offset: Int) throws(FlagError) -> JSONNode.Value? {
+    private func number(_ text: String) -> JSONNode.Value? {
         guard let first = text.utf8.first, first < 0x3A, text.utf8.count <= FlagLimits.numberLengthBytes else {
             return nil
         }
@@ -89,7 +89,7 @@ struct YAMLConverter {
         let unsigned = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
         guard text.utf8.count - unsigned.count <= 1 else { return nil }
         if [".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"].contains(where: { unsigned.elementsEqual($0.utf8) }) {
-            throw error("a flag file has no infinity and no NaN", offset)
+            return .double(.nan)
         }
         // What is left with a letter behind a zero is JavaScript's `0b`, `0X` and so on.
         if unsigned.first == UInt8(ascii: "0"), let second = unsigned.dropFirst().first,
@@ -104,8 +104,7 @@ struct YAMLConverter {
         }
         switch JavaScriptNumber(parsing: text) {
         case .int(let value): return .int(value)
-        case .double(let value) where value.isFinite: return .double(value)
-        case .double: throw error("a number is too large", offset)
+        case .double(let value): return .double(value)
         case nil: return nil
         }
     }
