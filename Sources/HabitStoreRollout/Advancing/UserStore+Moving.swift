@@ -22,7 +22,7 @@ extension UserStore {
                     record([.refused(to: target, reasons: decision.reasons)])
                     return decision
                 }
-                let moved = try change.move(actual, to: target)
+                let moved = try change.move(actual, to: target, evidence: anchor(actual))
                 note(actual, moved, .promoted, &routing)
                 _ = try install(moved, change, nil, revision)
                 return decision
@@ -69,7 +69,12 @@ extension UserStore {
                         at: .init(path: directory.path)
                     )
                 }
-                let moved = try change.move(actual, to: target, isKilled: actual.state.isKilled)
+                let moved = try change.move(
+                    actual,
+                    to: target,
+                    isKilled: actual.state.isKilled,
+                    evidence: anchor(actual)
+                )
                 note(actual, moved, reason, &routing)
                 _ = try install(moved, change, nil, revision)
             }
@@ -96,7 +101,7 @@ extension UserStore {
                 let revision = flags.revision
                 let wanted = WantedStage(flags.provider.snapshot, context)
                 guard let actual = try change.settle(old: wanted.old), actual.state.isKilled else { return }
-                let armed = try change.move(actual, to: actual.stage, isKilled: false)
+                let armed = try change.move(actual, to: actual.stage, evidence: anchor(actual))
                 record([.rearmed(by: person)])
                 routing.loggedEpoch = armed.epoch
                 _ = try install(armed, change, nil, revision)
@@ -132,7 +137,7 @@ extension UserStore {
             isBackfilled: try isBackfilled(actual),
             isKilled: actual.state.isKilled || flags.latch.isSet
                 || flags.provider.killSignal(context: context) != nil,
-            anchor: nil
+            anchor: actual.state.evidence
         )
         return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
     }

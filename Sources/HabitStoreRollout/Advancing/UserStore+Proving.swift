@@ -28,13 +28,20 @@ extension UserStore {
                 token: report.a.information.token,
                 epoch: actual.epoch,
                 verdict: report.verdict.rawValue,
-                coverage: report.verdict == .skewed ? 0 : 1,
+                coverage: coverage(report),
                 differences: report.differenceCount,
                 anomalies: report.anomalies.count,
                 ignoredRules: 0
             )
         ])
         return report
+    }
+
+    /// The part of the records whose contents were compared.
+    private func coverage(_ report: VerificationReport) -> Double {
+        let records = max(report.a.counts.values.reduce(0, +), report.b.counts.values.reduce(0, +))
+        guard let contents = report.levels.first(where: { $0.name == "contents" }) else { return 0 }
+        return records == 0 ? 1 : min(1, Double(contents.compared) / Double(records))
     }
 
     /// Executes the way back on copies of both stores: to `live`, a write there, and back to the old store by the kill

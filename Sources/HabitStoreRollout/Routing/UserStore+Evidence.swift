@@ -9,14 +9,43 @@ extension UserStore {
     func record(_ events: [EvidenceEvent]) {
         unwritten.withLock { unwritten in
             unwritten += events
-            guard !unwritten.isEmpty else { return }
             do {
-                _ = try evidence.append(unwritten, at: Date())
+                guard !unwritten.isEmpty else { return }
+                try write(unwritten)
                 unwritten = []
                 CrashPoint.reach("evidence.appended")
             } catch {
                 options.logger.error("evidence cannot be written: \(error)")
             }
+        }
+    }
+
+    /// Writes events down. One that no line can hold is told to the log instead, and keeps no other back.
+    private func write(_ events: [EvidenceEvent]) throws {
+        let anchor = route.load()?.actual.state.evidence
+        do {
+            try evidence.append(events, at: Date(), anchor: anchor)
+        } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
+            for event in events {
+                do {
+                    try evidence.append([event], at: Date(), anchor: anchor)
+                } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
+                    options.logger.error("an event cannot be written as evidence: \(error)")
+                }
+            }
+        }
+    }
+
+    /// What the stores are to remember of the evidence: the place that it has come to, unless it lacks what they remember
+    /// already.
+    func anchor(_ actual: Actual) -> EvidenceHead? {
+        do {
+            guard let known = actual.state.evidence else { return try evidence.head() }
+            let chain = try evidence.read()
+            return chain.contains(known) ? chain.head : known
+        } catch {
+            options.logger.error("evidence cannot be read: \(error)")
+            return actual.state.evidence
         }
     }
 

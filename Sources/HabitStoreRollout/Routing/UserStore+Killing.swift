@@ -19,7 +19,7 @@ extension UserStore {
             do { try flags.latch.set(by: trigger) } catch { options.logger.error("\(error)") }
         }
         CrashPoint.reach("kill.latched")
-        let killed = try change.kill(actual)
+        let killed = try change.kill(actual, evidence: anchor(actual))
         metrics.killed()
         record([.killed(trigger: trigger)])
         note(actual, killed, .killed, &routing)

@@ -47,7 +47,7 @@ extension UserStore {
         // The long work is done while the current store still takes writes.
         let copied = try Backfill(from: from, to: target).run { progress("copying", $0.done, $0.total) }
         var token = copied.token
-        let moved = try change.move(actual, to: stage) {
+        let moved = try change.move(actual, to: stage, evidence: anchor(actual)) {
             let report = try verification(from, target).run { progress("verifying", $0.done, $0.total) }
             token = report.a.information.token
             guard report.verdict == .match else { throw differs(report) }

@@ -81,7 +81,7 @@ extension UserStore {
         } else if goesBack(wanted, actual), let stage = wanted.stage {
             do {
                 let before = actual
-                actual = try change.move(actual, to: stage)
+                actual = try change.move(actual, to: stage, evidence: anchor(actual))
                 note(before, actual, .followedFlags, &routing)
             } catch let error as HabitStoreError {
                 actual.notes.append("stays at \(actual.stage.rawValue): \(error.description)")

@@ -9,6 +9,8 @@ struct RolloutState: Sendable, Hashable, Codable {
     var old: EngineName
     /// Whether the kill switch took the user back and nobody has re-armed since.
     var isKilled = false
+    /// The place that the user's evidence had come to at the last move: it cannot be cut off before it unseen.
+    var evidence: EvidenceHead?
     /// In a sealed store, where the move was to go.
     var movingTo: Stage?
 

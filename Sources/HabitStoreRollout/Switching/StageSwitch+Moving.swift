@@ -7,18 +7,21 @@ extension StageSwitch {
     /// - Parameters:
     ///   - actual: where the user is, as ``settle(old:)`` found it.
     ///   - isKilled: whether the user is kept from going forward from now on.
+    ///   - evidence: the place that the user's evidence has come to; nil for what the stores remember.
     ///   - check: runs while nobody can write and both stores are at one token, when the role changes hands.
     /// - Throws: why the user stays; nothing was handed over then.
     func move(
         _ actual: Actual,
         to stage: Stage,
         isKilled: Bool = false,
+        evidence: EvidenceHead? = nil,
         check: () throws -> Void = {}
     ) throws -> Actual {
         var target = actual
         target.state.stage = stage
         target.state.isKilled = isKilled
         guard target.state != actual.state else { return actual }
+        target.state.evidence = evidence ?? actual.state.evidence
         target.epoch = max(actual.epoch, control.floor) + 1
         target.notes = []
         target.obstacle = nil
@@ -115,13 +118,14 @@ extension StageSwitch {
     /// refused there.
     ///
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the old store is not current and cannot be made so.
-    func kill(_ actual: Actual) throws -> Actual {
+    func kill(_ actual: Actual, evidence: EvidenceHead? = nil) throws -> Actual {
         let old = actual.state.engine(.old)
         do {
-            return try move(actual, to: .off, isKilled: true)
+            return try move(actual, to: .off, isKilled: true, evidence: evidence)
         } catch {
             guard actual.stage.authority == .new else { throw error }
-            let state = RolloutState(stage: .off, old: old, isKilled: true)
+            var state = RolloutState(stage: .off, old: old, isKilled: true)
+            state.evidence = evidence ?? actual.state.evidence
             guard let standing = try standing(old), let kept = standing.state,
                 standing.role == .authoritative || standing.role == .sealed
                     || (standing.role == .standby && kept.claimsAll)

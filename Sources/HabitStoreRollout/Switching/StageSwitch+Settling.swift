@@ -178,7 +178,8 @@ extension StageSwitch {
             throw failure
         }
         let reason = found.failure?.description ?? "its file is missing"
-        let state = RolloutState(stage: .off, old: claiming.engine)
+        var state = RolloutState(stage: .off, old: claiming.engine)
+        state.evidence = claiming.state?.evidence
         let epoch = max(found.highestEpoch, control.floor) + 1
         try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: (claiming.role, claiming.epoch))
         var actual = Actual(state: state, epoch: epoch, token: claiming.token)
