@@ -31,7 +31,7 @@ struct LoweredFilter {
             for part in parts {
                 append(lower(part))
                 // What stands behind a part that may fail must not keep its failure from being seen.
-                if !isWhole, part.hazard != .none { return }
+                if !isWhole, part.mayFail { return }
             }
         case .any(let parts):
             let lowered = parts.map(lower)
@@ -79,13 +79,13 @@ extension PredicateExpressions.Conjunction: ConjunctionTerms {
 }
 
 extension Filter {
-    /// The worst that evaluating the predicates in it may do. Expressions say themselves whether they can fail.
-    var hazard: EvaluationHazard {
+    /// Whether evaluating it may fail.
+    var mayFail: Bool {
         switch self {
-        case .expression: .none
-        case .predicate(let predicate): .of(predicate.expression)
-        case .not(let part): part.hazard
-        case .all(let parts), .any(let parts): parts.map(\.hazard).max() ?? .none
+        case .expression(let expression): expression.calculates
+        case .predicate(let predicate): EvaluationHazard.of(predicate.expression) != .none
+        case .not(let part): part.mayFail
+        case .all(let parts), .any(let parts): parts.contains(where: \.mayFail)
         }
     }
 }

@@ -24,7 +24,7 @@ extension UserStore {
                 }
                 let moved = try change.move(actual, to: target, evidence: anchor(actual))
                 note(actual, moved, .promoted, &routing)
-                _ = try install(moved, change, nil, revision)
+                _ = try install(moved, change, nil, revision, &routing)
                 return decision
             }
         }
@@ -76,7 +76,7 @@ extension UserStore {
                     evidence: anchor(actual)
                 )
                 note(actual, moved, reason, &routing)
-                _ = try install(moved, change, nil, revision)
+                _ = try install(moved, change, nil, revision, &routing)
             }
         }
     }
@@ -104,7 +104,7 @@ extension UserStore {
                 let armed = try change.move(actual, to: actual.stage, evidence: anchor(actual))
                 record([.rearmed(by: person)])
                 routing.loggedEpoch = armed.epoch
-                _ = try install(armed, change, nil, revision)
+                _ = try install(armed, change, nil, revision, &routing)
             }
         }
     }

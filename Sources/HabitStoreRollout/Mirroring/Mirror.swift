@@ -74,6 +74,7 @@ final class Mirror: Sendable {
         schedule()
         let deadline = Date(timeIntervalSinceNow: waitSeconds)
         while state.applied < token, state.failure == nil, state.copied == nil, !state.isLate, !state.isStopped {
+            guard waitSeconds > 0 else { return false }
             if !changed.wait(until: deadline) { state.isLate = true }
         }
         return state.applied >= token

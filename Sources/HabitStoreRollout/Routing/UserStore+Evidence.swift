@@ -73,7 +73,7 @@ extension UserStore {
 
     /// Makes up for a move that was written into the stores and not into the evidence, because its process was killed.
     func record(_ actual: Actual, _ routing: inout Routing) {
-        guard routing.loggedEpoch == nil else { return }
+        guard routing.loggedEpoch != actual.epoch else { return }
         do {
             let logged = try evidence.read().records.reversed().lazy.compactMap { record -> (Stage, Int)? in
                 guard case .stageChanged(_, let to, let epoch, _, _) = record.event else { return nil }

@@ -11,6 +11,25 @@ extension UserStore {
         return actual.state.isKilled ? "the user was killed and not re-armed" : nil
     }
 
+    /// The new store turned out to be damaged while it served: the old one, which holds everything, takes its place.
+    func leave(_ route: Route, _ damage: HabitStoreError) {
+        options.logger.error("a user's store is damaged: \(damage)", metadata: ["folder": "\(directory.path)"])
+        do {
+            try routing.withLock { routing in
+                try withSwitch(&routing) { routing, change in
+                    let revision = flags.revision
+                    guard isInForce(route) else { return }
+                    let left = try change.kill(route.actual, isKilled: false, evidence: anchor(route.actual))
+                    record([.difference(stage: route.actual.stage, token: route.actual.token, message: damage.message)])
+                    note(route.actual, left, .differenceFound, &routing)
+                    _ = try install(left, change, nil, revision, &routing)
+                }
+            }
+        } catch {
+            options.logger.error("a user could not be taken to the store that is sound: \(error)")
+        }
+    }
+
     /// Takes the user back, and remembers it.
     ///
     /// - Throws: why the user's old store cannot be made current; the user is served for reading only then.

@@ -17,11 +17,11 @@ extension UserStore {
                     let moved = try toggle(route.actual, to: stage, change, &routing, progress)
                     let engines = "from \(route.actual.engine.rawValue) to \(moved.engine.rawValue)"
                     routing.notes = moved.notes + ["switched \(engines), verified at token \(moved.token)"]
-                    _ = try install(moved, change, nil, revision)
+                    _ = try install(moved, change, nil, revision, &routing)
                 } catch let error as HabitStoreError {
                     let actual = try change.settle(old: wanted.old) ?? route.actual
                     routing.notes.append("stays on \(actual.engine.rawValue): \(error.description)")
-                    _ = try install(actual, change, nil, revision)
+                    _ = try install(actual, change, nil, revision, &routing)
                 }
             }
         }

@@ -64,7 +64,8 @@ extension UserStore {
     func reroute(_ routing: inout Routing, _ change: StageSwitch, _ revision: Int) throws -> Route {
         let wanted = WantedStage(flags.provider.snapshot, context)
         routing.wanted = wanted
-        var actual = try change.settle(old: wanted.old) ?? change.createFirst(first(wanted))
+        let isPulled = flags.provider.killSignal(context: context) != nil || flags.latch.isSet
+        var actual = try change.settle(old: wanted.old, isKilled: isPulled) ?? change.createFirst(first(wanted))
         if actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete {
             actual = try change.turn(actual)
         }
@@ -88,7 +89,7 @@ extension UserStore {
             }
         }
         routing.notes = flags.notes + wanted.notes + actual.notes
-        return try install(actual, change, refusal, revision)
+        return try install(actual, change, refusal, revision, &routing)
     }
 
     /// The state that a new user begins with.
@@ -109,34 +110,38 @@ extension UserStore {
         _ actual: Actual,
         _ change: StageSwitch,
         _ refusal: HabitStoreError?,
-        _ revision: Int
+        _ revision: Int,
+        _ routing: inout Routing
     ) throws -> Route {
         let previous = route.load()
-        let made = try makeRoute(actual, previous, refusal)
-        if previous?.mirror !== made.mirror { previous?.mirror?.stop() }
-        if previous?.shadow !== made.shadow { previous?.shadow?.flush() }
+        let made = try makeRoute(actual, refusal, &routing)
+        previous?.shadow?.flush()
         change.control.publish(actual.stage, epoch: actual.epoch)
         route.store(made)
         checkedRevision.store(revision, ordering: .releasing)
         return made
     }
 
-    private func makeRoute(_ actual: Actual, _ previous: Route?, _ refusal: HabitStoreError?) throws -> Route {
+    private func makeRoute(_ actual: Actual, _ refusal: HabitStoreError?, _ routing: inout Routing) throws -> Route {
         let authority = try pair.store(actual.engine)
         var first: (any UserStoreBackend)?
-        var mirror: Mirror?
         if actual.stage.awaitsMirror {
             // Without it reads are served all the same, and the obstacle refuses writes.
             if actual.obstacle == nil { first = try pair.store(actual.engine.other) } else { first = authority }
-        } else if actual.stage.mirror != nil {
-            mirror = previous?.mirror ?? makeMirror(actual)
-            mirror?.follow(to: actual.token, waitSeconds: 0)
+        }
+        if actual.stage.awaitsMirror || actual.stage.mirror == nil {
+            routing.mirror?.stop()
+            routing.mirror = nil
+        } else {
+            let mirror = routing.mirror ?? makeMirror(actual)
+            routing.mirror = mirror
+            mirror.follow(to: actual.token, waitSeconds: 0)
         }
         return Route(
             actual,
             authority: authority,
             first: first,
-            mirror: mirror,
+            mirror: routing.mirror,
             shadow: makeShadow(actual),
             refusal: refusal
         )

@@ -33,6 +33,8 @@ public final class UserStore: HabitStore {
         var control: ControlFile?
         var wanted: WantedStage?
         var notes: [String] = []
+        /// What follows the authoritative store, in the stages that have it.
+        var mirror: Mirror?
         /// The epoch of the last move that the evidence is known to have.
         var loggedEpoch: Int?
     }
@@ -126,6 +128,9 @@ public final class UserStore: HabitStore {
                 continue
             } catch let error as HabitStoreError where !hasBegun && error.code == .notAuthoritative {
                 forget(route)
+            } catch let error as HabitStoreError where error.code == .corrupt && route.first != nil {
+                leave(route, error)
+                if hasBegun { throw error }
             }
         }
         throw unsteady()

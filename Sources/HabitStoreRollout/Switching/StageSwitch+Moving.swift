@@ -111,20 +111,21 @@ extension StageSwitch {
         return target
     }
 
-    /// Takes the user back to the old store at once, and keeps the user there.
+    /// Takes the user back to the old store at once.
     ///
     /// Where the new store cannot be sealed, because it is damaged, full or hung, the old one takes over without it if it
     /// claims to hold everything. A write that the new store is still busy with has to be in the old one first, and is
     /// refused there.
     ///
+    /// - Parameter isKilled: whether the user is kept there.
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the old store is not current and cannot be made so.
-    func kill(_ actual: Actual, evidence: EvidenceHead? = nil) throws -> Actual {
+    func kill(_ actual: Actual, isKilled: Bool = true, evidence: EvidenceHead? = nil) throws -> Actual {
         let old = actual.state.engine(.old)
         do {
-            return try move(actual, to: .off, isKilled: true, evidence: evidence)
+            return try move(actual, to: .off, isKilled: isKilled, evidence: evidence)
         } catch {
             guard actual.stage.authority == .new else { throw error }
-            var state = RolloutState(stage: .off, old: old, isKilled: true)
+            var state = RolloutState(stage: .off, old: old, isKilled: isKilled)
             state.evidence = evidence ?? actual.state.evidence
             guard let standing = try standing(old), let kept = standing.state,
                 standing.role == .authoritative || standing.role == .sealed
@@ -132,7 +133,7 @@ extension StageSwitch {
             else {
                 throw HabitStoreError(
                     .notAuthoritative,
-                    "the kill switch cannot take the user back to \(old.rawValue), which is not current, and "
+                    "the user cannot be taken back to \(old.rawValue), which is not current, and "
                         + "\(old.other.rawValue) cannot be read to bring it up: \(error)",
                     at: .init(path: pair.directory.path),
                     underlying: error

@@ -16,11 +16,13 @@ extension StageSwitch {
 
     /// Finds out where the user is, and finishes or undoes a move that was interrupted.
     ///
-    /// - Parameter old: the engine that users come from, for stores that no rollout has touched.
+    /// - Parameters:
+    ///   - old: the engine that users come from, for stores that no rollout has touched.
+    ///   - isKilled: whether the kill switch is pulled for the user: a new store that does not answer is left then.
     /// - Returns: nil for a user without stores.
     /// - Throws: what is wrong with the user's current store. Another one is served in its place only where that is sure to
     ///   hold everything that was ever acknowledged.
-    func settle(old: EngineName) throws -> Actual? {
+    func settle(old: EngineName, isKilled: Bool = false) throws -> Actual? {
         // Where the old store is authoritative, what the new one says cannot matter, and it may not answer.
         if let standing = try? standing(old), standing.role == .authoritative, standing.epoch >= Self.firstEpoch,
             let state = standing.state, state.engine(.old) == old, state.stage.authority == .old
@@ -36,7 +38,7 @@ extension StageSwitch {
         if let sealed = found.standings.first(where: { $0.role == .sealed }) {
             return try reopen(sealed, found, old: old)
         }
-        if let claiming = found.standings.first(where: claims) { return try land(on: claiming, found) }
+        if let claiming = found.standings.first(where: claims) { return try land(on: claiming, found, isKilled) }
         if let failure = found.failure { throw failure }
         guard let standby = found.standings.first else { return nil }
         throw HabitStoreError(
@@ -170,15 +172,15 @@ extension StageSwitch {
     }
 
     /// The new store is gone or cannot be read, and the old one holds everything: it takes over.
-    private func land(on claiming: Standing, _ found: Found) throws -> Actual {
-        if let failure = found.failure,
+    private func land(on claiming: Standing, _ found: Found, _ isKilled: Bool) throws -> Actual {
+        if !isKilled, let failure = found.failure,
             [.busy, .newerVersion, .schemaMismatch, .permissionDenied].contains(failure.code)
         {
             // The file may be sound: whoever can read it has to decide.
             throw failure
         }
         let reason = found.failure?.description ?? "its file is missing"
-        var state = RolloutState(stage: .off, old: claiming.engine)
+        var state = RolloutState(stage: .off, old: claiming.engine, isKilled: isKilled)
         state.evidence = claiming.state?.evidence
         let epoch = max(found.highestEpoch, control.floor) + 1
         try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: (claiming.role, claiming.epoch))
