@@ -15,7 +15,8 @@ package enum CrashPoint {
     /// All names, for tests that go through them.
     package static let all = [
         "write.began", "write.beforeCommit", "write.committed", "mirror.began", "mirror.beforeCommit",
-        "mirror.committed", "live.mirrored", "live.committed", "settle.replayed", "backfill.chunk", "backfill.copied",
+        "mirror.committed", "live.mirrored", "live.committed", "settle.replayed", "backfill.emptying", "backfill.chunk",
+        "backfill.copied",
         "switch.locked", "switch.sealed", "switch.drained", "switch.claimed", "switch.opened", "switch.finished",
         "kill.latched", "prune.authority", "prune.mirror", "evidence.appended",
     ]
@@ -29,7 +30,10 @@ package enum CrashPoint {
 }
 #else
 /// Named places at which tests kill the process; nothing in release builds.
-enum CrashPoint {
+package enum CrashPoint {
+    /// There are none.
+    package static let all: [String] = []
+
     @inline(__always) static func reach(_ name: StaticString) {}
 }
 #endif

@@ -49,6 +49,30 @@ struct BackfillTests {
         #expect(try Backfill(from: source, to: copy).run().kind == .alreadyCurrent)
     }
 
+    /// A process was killed while it emptied a store for a new copy. The next run took the store for empty, and what the
+    /// source had deleted since the old copy stayed there: a crash sweep found mirrors with more entries than their source.
+    @Test func aRunThatWasKilledWhileItEmptiedTheDestinationBeginsAgain() throws {
+        let (source, copy) = (try filled(), try InMemoryHabitStore())
+        _ = try Backfill(from: source, to: copy).run()
+        for number in 100..<110 { try source.delete(SampleRecords.entry(number)) }
+        try source.pruneHistory(through: try source.currentToken())
+        let information = try source.information()
+        let state = Backfill.State(
+            lineage: information.lineage,
+            startToken: information.token,
+            entity: 0,
+            lastID: nil,
+            records: 0
+        )
+        try copy.replicate { replica in
+            try replica.setRole(.backfilling, epoch: information.epoch)
+            try replica.setBackfillState(String(decoding: try JSONEncoder().encode(state), as: UTF8.self))
+        }
+        #expect(try Backfill(from: source, to: copy).run().kind == .copied)
+        #expect(try copy.all(Entry.self).count == 10)
+        #expect(try SampleRecords.verdict(source, copy) == .match)
+    }
+
     @Test(arguments: [1, 2, 3, 7, 20, 23, 24, 5_000])
     func theSizeOfAChunkChangesNothing(chunk: Int) throws {
         let (source, copy) = (try filled(), try InMemoryHabitStore())

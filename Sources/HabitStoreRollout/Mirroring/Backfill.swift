@@ -95,8 +95,10 @@ public struct Backfill {
                     "the destination holds an unfinished copy of another store; delete it or choose another destination"
                 )
             }
-            // What changed since the copy began can no longer be read from the history: begin again.
-            return try copy(state.startToken >= from.historyFloor ? state : try begin(from), progress)
+            // Begin again: what changed since the copy began can no longer be read from the history, or nothing is copied
+            // yet, and what the destination held before may not be gone.
+            let isBegun = state.records > 0 && state.startToken >= from.historyFloor
+            return try copy(isBegun ? state : try begin(from), progress)
         }
         if isEmpty, destinationInformation.lineage != from.lineage { return try copy(try begin(from), progress) }
         guard destinationInformation.lineage == from.lineage else {
@@ -150,6 +152,7 @@ public struct Backfill {
                     for id in ids { try replica.remove(entity: entity, id: id) }
                     isEmpty = ids.count < chunk
                 }
+                CrashPoint.reach("backfill.emptying")
             }
         }
         return state
