@@ -134,7 +134,7 @@ extension UserStore {
         let facts = GateFacts(
             chain: try evidence.read(),
             lag: lag(actual),
-            isBackfilled: try isBackfilled(actual),
+            isBackfilled: isBackfilled(actual),
             isKilled: actual.state.isKilled || flags.latch.isSet
                 || flags.provider.killSignal(context: context) != nil,
             anchor: actual.state.evidence
@@ -150,9 +150,12 @@ extension UserStore {
         return Int(max(0, here.token.rawValue - there.token.rawValue))
     }
 
-    private func isBackfilled(_ actual: Actual) throws -> Bool {
-        guard let there = try pair.standing(actual.engine.other) else { return false }
-        let here = try pair.standing(actual.engine)
-        return there.role != .backfilling && there.information.lineage == here?.information.lineage
+    /// Whether the mirror was filled; not where it cannot be asked. A file that a killed process has not finished making is
+    /// finished by the mirror.
+    private func isBackfilled(_ actual: Actual) -> Bool {
+        guard let there = try? pair.standing(actual.engine.other), let here = try? pair.standing(actual.engine) else {
+            return false
+        }
+        return there.role != .backfilling && there.information.lineage == here.information.lineage
     }
 }

@@ -39,7 +39,14 @@ extension StageSwitch {
             return try reopen(sealed, found, old: old)
         }
         if let claiming = found.standings.first(where: claims) { return try land(on: claiming, found, isKilled) }
-        if let failure = found.failure { throw failure }
+        if let failure = found.failure {
+            // No store was ever given a role here: a process was killed while it made the user's first one.
+            if found.standings.isEmpty, control.floor == 0, found.failures.values.allSatisfy({ $0.code == .notAStore })
+            {
+                return nil
+            }
+            throw failure
+        }
         guard let standby = found.standings.first else { return nil }
         throw HabitStoreError(
             .notAuthoritative,
@@ -49,9 +56,12 @@ extension StageSwitch {
         )
     }
 
-    /// Makes the store of a user who has none.
+    /// Makes the store of a user who has none, or finishes making it.
+    ///
+    /// - Throws: what is wrong with a file that is there and no store; nothing is put beside it.
     func createFirst(_ state: RolloutState) throws -> Actual {
         let engine = state.engine(state.stage.authority)
+        _ = try standing(engine.other)
         _ = try pair.create(engine)
         let epoch = max(Self.firstEpoch, control.floor)
         try set(engine, .authoritative, epoch: epoch, state)
