@@ -1,0 +1,35 @@
+import Foundation
+import HabitStore
+import Synchronization
+import Testing
+
+@testable import HabitStoreRollout
+
+/// The way back is rehearsed on copies.
+struct RehearsalTests {
+    /// The stores were copied in the order of their names. Where SQLite was the old one and a write came in between, the
+    /// mirror's copy was ahead of the current store's, which no store ever is, and the rehearsal failed for it.
+    @Test(arguments: EngineName.allCases)
+    func itComesOutCleanWhileWritesGoOn(engine: EngineName) throws {
+        let user = try StagedUser(old: engine)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .shadow)
+        let isOver = Atomic<Bool>(false)
+        let failure = Mutex<(any Error)?>(nil)
+        let writer = Thread {
+            do {
+                while !isOver.load(ordering: .acquiring) { try store.save(Habit(name: "Run")) }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+            isOver.store(false, ordering: .releasing)
+        }
+        writer.start()
+        for _ in 0..<5 { #expect(try store.rehearse() == nil) }
+        isOver.store(true, ordering: .releasing)
+        while isOver.load(ordering: .acquiring) { Thread.sleep(forTimeInterval: 0.001) }
+        #expect(failure.withLock { $0 } == nil)
+    }
+}
