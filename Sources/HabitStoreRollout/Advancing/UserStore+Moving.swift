@@ -51,8 +51,10 @@ extension UserStore {
 
     func moveBack(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage? = nil) throws {
         let actual = try currentRoute().actual
+        historyReaders.add(1, ordering: .releasing)
+        defer { historyReaders.subtract(1, ordering: .releasing) }
         if actual.stage == .complete {
-            // The old store has not followed: the long work is done while the new one still takes writes.
+            // The old store has not followed: the long work is done while the new one still takes writes, and forgets none.
             let old = try pair.create(actual.state.engine(.old))
             _ = try Backfill(from: try pair.store(actual.engine), to: old, chunk: options.mirror.copyChunk).run()
         }

@@ -7,7 +7,7 @@ extension UserStore {
         var written = Written<R>()
         let terms = WriteTerms(
             epoch: route.actual.epoch,
-            pruneLimit: route.mirror?.applied,
+            pruneLimit: historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
             willCommit: { _, transaction in
                 CrashPoint.reach("write.beforeCommit")
                 written.transaction = transaction

@@ -45,6 +45,8 @@ public final class UserStore: HabitStore {
     let route = RouteReference()
     /// The control file, as soon as it is mapped; kept by ``routing``.
     private let control = Atomic<Unmanaged<ControlFile>?>(nil)
+    /// How many copies are being made that need the history to stay as it is.
+    let historyReaders = Atomic<Int>(0)
     /// The flags' revision at which the route was found right.
     let checkedRevision = Atomic<Int>(0)
     private let advancer = Mutex<Ticker?>(nil)
