@@ -8,13 +8,16 @@ FIXTURES ?= fixtures
 SECONDS ?= 60
 SEED ?= 1
 JOBS ?= 1
+# `make crash-sweep KILLS=2000 SEED=7`, `make power-cut CUTS=200`
+KILLS ?= 2000
+CUTS ?= 200
 DATA ?= both
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures fuzz fuzz-flags bench docs clean
+.PHONY: help setup build run test check format fixtures fuzz fuzz-flags crash-sweep power-cut bench docs clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install the C libraries that are missing, or say how
 	@sh scripts/setup.sh
@@ -49,6 +52,14 @@ fuzz-flags: setup ## Feed damaged flag files and rules to the module that reads 
 	$(SWIFT) build -c release --product habitstore-flag-fuzz $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-flag-fuzz" \
 		--seconds $(SECONDS) --seed $(SEED)
+
+crash-sweep: setup ## Kill processes in the middle of writes and moves, and check what is left: KILLS, SEED
+	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" sweep --kills $(KILLS) --seed $(SEED)
+
+power-cut: setup ## The same with an ext4 that is shut down under them; needs root and loop devices: CUTS, SEED
+	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)
+	@sh scripts/power-cut.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" $(CUTS) $(SEED)
 
 bench: setup ## Measure against the same work in C and through GRDB, and flags; see Benchmarks/README.md
 	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench

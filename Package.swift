@@ -23,6 +23,7 @@ let package = Package(
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
         .executable(name: "habitstore-fuzz", targets: ["HabitStoreFuzz"]),
         .executable(name: "habitstore-flag-fuzz", targets: ["HabitStoreFlagFuzz"]),
+        .executable(name: "habitstore-crash", targets: ["HabitStoreCrash"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -91,6 +92,15 @@ let package = Package(
             dependencies: ["FeatureFlags", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "HabitStoreCrash",
+            dependencies: [
+                "HabitStore", "HabitStoreRollout", "HabitStoreTesting",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: crashSettings
+        ),
         .testTarget(
             name: "HabitStoreTests",
             dependencies: ["HabitStore", "HabitStoreTesting"],
@@ -131,6 +141,7 @@ let package = Package(
             dependencies: ["HabitStoreRollout", "HabitStoreTesting"],
             swiftSettings: settings
         ),
+        .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),
         .testTarget(
             name: "HabitStoreCommandTests",
             dependencies: ["HabitStore", "HabitStoreCommand", "HabitStoreRollout"],

@@ -89,6 +89,9 @@ public final class UserStores: Sendable {
         }
     }
 
+    /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
+    package func reloadFlags() { flags.provider.reload() }
+
     /// All users who have a folder under the root, in the order of their ids.
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.

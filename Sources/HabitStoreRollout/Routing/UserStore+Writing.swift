@@ -9,7 +9,7 @@ extension UserStore {
             epoch: route.actual.epoch,
             pruneLimit: historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
             willCommit: { _, transaction in
-                CrashPoint.reach("write.beforeCommit")
+                CrashPoint.reach(transaction == nil ? "prune.authority" : "write.beforeCommit")
                 written.transaction = transaction
             }
         )
@@ -45,7 +45,7 @@ extension UserStore {
             epoch: route.actual.epoch,
             willBegin: { replica in try self.requireEqual(first, replica, route) },
             willCommit: { replica, transaction in
-                CrashPoint.reach("write.beforeCommit")
+                CrashPoint.reach(transaction == nil ? "prune.authority" : "write.beforeCommit")
                 guard let transaction else { return }
                 written.transaction = transaction
                 try self.commitFirst(first, replica, transaction, route)

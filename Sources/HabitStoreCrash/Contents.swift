@@ -1,0 +1,26 @@
+import HabitStore
+
+/// All records of a store.
+struct Contents: Equatable {
+    private let habits: [Habit]
+    private let entries: [Entry]
+    private let tags: [Tag]
+    private let drafts: [Draft]
+
+    init(_ transaction: any ReadTransaction) throws {
+        habits = try transaction.all(Habit.self)
+        entries = try transaction.all(Entry.self)
+        tags = try transaction.all(Tag.self)
+        drafts = try transaction.all(Draft.self)
+    }
+
+    /// What a store holds after these writes and no other: the reference in memory says so.
+    init(after numbers: [Int]) throws {
+        let store = try InMemoryHabitStore()
+        // One transaction: what a write leaves does not depend on where one ends.
+        try store.write { transaction in
+            for number in numbers { try Workload.write(number, in: transaction) }
+        }
+        self = try store.read { try Contents($0) }
+    }
+}

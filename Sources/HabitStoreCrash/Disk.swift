@@ -1,0 +1,56 @@
+import Foundation
+import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// A file system in an image, whose power can be cut.
+struct Disk {
+    let image: String
+    let mount: String
+
+    /// Mounts it; the file system replays its journal where that is to be done.
+    func attach() throws { try Self.command("mount", "-o", "loop", image, mount) }
+
+    /// Unmounts it, if it is mounted.
+    func detach() { try? Self.command("umount", mount) }
+
+    /// Brings everything to the disk that was written so far.
+    func synchronize() throws { try Self.command("sync", "--file-system", mount) }
+
+    /// Lets the disk have nothing more, not even the journal's log: what was not synced is lost.
+    func cutPower() throws {
+        #if os(Linux)
+        let folder = open(mount, O_RDONLY)
+        guard folder >= 0 else { throw Self.error("the mounted folder cannot be opened") }
+        defer { close(folder) }
+        var flags = Self.withoutLogFlush
+        guard ioctl(folder, Self.shutdownRequest, &flags) == 0 else {
+            throw Self.error("the file system cannot be shut down")
+        }
+        #else
+        throw HabitStoreError(.unsupported, "power cuts need Linux")
+        #endif
+    }
+
+    /// `_IOR('X', 125, uint32_t)`: EXT4_IOC_SHUTDOWN, the same number as XFS's.
+    private static let shutdownRequest: UInt = 0x8004_587D
+    /// EXT4_GOING_FLAGS_NOLOGFLUSH.
+    private static let withoutLogFlush: UInt32 = 2
+
+    private static func error(_ what: String) -> HabitStoreError {
+        HabitStoreError(.inputOutput, "\(what): \(String(cString: strerror(errno)))")
+    }
+
+    private static func command(_ arguments: String...) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = arguments
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw HabitStoreError(.inputOutput, "\(arguments.joined(separator: " ")) failed")
+        }
+    }
+}

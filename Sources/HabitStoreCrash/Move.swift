@@ -1,0 +1,22 @@
+import ArgumentParser
+import HabitStoreRollout
+
+/// What the child does to its user's stage.
+enum Move: String, CaseIterable, ExpressibleByArgument {
+    case forward
+    case backByFlags
+    case backByHand
+    case kill
+
+    /// The stage it leads to; nil where there is none.
+    func target(from stage: Stage) -> Stage? {
+        switch self {
+        case .forward: stage.next
+        case .backByFlags, .backByHand: Stage.allCases.last { $0 < stage }
+        case .kill: .off
+        }
+    }
+}
+
+extension EngineName: ExpressibleByArgument {}
+extension Stage: ExpressibleByArgument {}

@@ -1,0 +1,136 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Looks at a root whose process is dead as the next process does, and says what is not as it must be.
+struct Recovery {
+    let root: String
+    let flags: StageFlags
+    /// The writes that were there before.
+    let base: Set<Int>
+    let report: Report
+
+    /// What was found.
+    struct Outcome {
+        var violations: [String] = []
+        /// Where the user came up again.
+        var stage: Stage?
+        /// How many writes were neither acknowledged nor refused, and are there.
+        var keptOpen = 0
+    }
+
+    func check() -> Outcome {
+        var outcome = Outcome(violations: report.violations)
+        do {
+            let user = try StagedUser(root: root, flags: flags)
+            defer { user.store.close() }
+            try check(user, &outcome)
+        } catch {
+            outcome.violations.append("the recovery failed: \(error)")
+        }
+        return outcome
+    }
+
+    private func check(_ user: StagedUser, _ outcome: inout Outcome) throws {
+        let stage = try user.store.stage()
+        outcome.stage = stage
+        if let last = report.stage, stage.position > last.position + 1 {
+            outcome.violations.append("the user is at \(stage.rawValue) and was at \(last.rawValue) when last seen")
+        }
+        let numbers = try user.store.read(Workload.numbers)
+        checkWrites(Set(numbers), &outcome)
+        try checkState(user.store, numbers, &outcome)
+        try converge(user, &outcome)
+        let next = (numbers + Array(report.begun)).max().map { $0 + 1 } ?? 1
+        try user.store.write(author: Workload.author(next)) { try Workload.write(next, in: $0) }
+        try compare(user.store, &outcome)
+        try checkState(user.store, numbers + [next], &outcome)
+        try checkEvidence(user.store, &outcome)
+    }
+
+    private func checkWrites(_ numbers: Set<Int>, _ outcome: inout Outcome) {
+        let lost = base.union(report.acknowledged).subtracting(numbers)
+        if !lost.isEmpty { outcome.violations.append("acknowledged writes are lost: \(lost.sorted())") }
+        let undead = report.failed.intersection(numbers)
+        if !undead.isEmpty { outcome.violations.append("writes that failed are there: \(undead.sorted())") }
+        let foreign = numbers.subtracting(base).subtracting(report.begun)
+        if !foreign.isEmpty { outcome.violations.append("there are writes that nobody made: \(foreign.sorted())") }
+        outcome.keptOpen = report.open.intersection(numbers).count
+    }
+
+    /// The records are what these writes leave, and the history has each of them once.
+    private func checkState(_ store: UserStore, _ numbers: [Int], _ outcome: inout Outcome) throws {
+        try store.read { transaction in
+            let sorted = numbers.sorted()
+            if try Contents(transaction) != Contents(after: sorted) {
+                outcome.violations.append("the records are not what the \(numbers.count) writes leave")
+            }
+            let information = try transaction.information()
+            if information.token.rawValue != Int64(numbers.count) {
+                outcome.violations.append("\(numbers.count) writes have come to token \(information.token)")
+            }
+            let history = try transaction.fetchHistory(after: information.historyFloor)
+            let tokens = history.map(\.token.rawValue)
+            if tokens != Array((information.historyFloor.rawValue..<information.token.rawValue).map { $0 + 1 }) {
+                outcome.violations.append("the history has gaps: \(tokens)")
+            }
+            let authors = sorted.suffix(history.count).map { Workload.author($0) }
+            if history.map(\.author) != authors { outcome.violations.append("the history has other writes in it") }
+        }
+    }
+
+    /// Brings the user to a stage in which there are two equal stores.
+    private func converge(_ user: StagedUser, _ outcome: inout Outcome) throws {
+        switch try user.store.stage() {
+        case .off:
+            try user.rearm()
+            if try !user.goForward() {
+                let missing = try user.store.decision().reasons.map(\.description).joined(separator: "; ")
+                outcome.violations.append("the user cannot go forward any more: \(missing)")
+            }
+        case .complete:
+            // A kill switch that cannot land leaves the user here; taken away, the way back by hand copies what is missing.
+            try flags.want(.complete)
+            user.stores.reloadFlags()
+            try user.goBack(byFlags: false)
+        default: break
+        }
+    }
+
+    /// Both stores are at one token and hold the same.
+    private func compare(_ store: UserStore, _ outcome: inout Outcome) throws {
+        let found = try store.verify()
+        guard found.verdict == .match, found.a.information.token == found.b.information.token else {
+            let first = found.differences.first?.message ?? found.reason ?? ""
+            let tokens = "\(found.a.information.token) and \(found.b.information.token)"
+            outcome.violations.append(
+                "the stores at \(try store.stage().rawValue) differ: \(found.verdict.rawValue), tokens \(tokens), \(first), "
+                    + "mirror \(store.mirrorStatus)"
+            )
+            return
+        }
+    }
+
+    /// No stage was skipped, every move is written down, and no difference was ever found.
+    private func checkEvidence(_ store: UserStore, _ outcome: inout Outcome) throws {
+        let chain = try EvidenceLog(UserDirectory(root: root, user: Workload.user)).read()
+        if let damage = chain.damage {
+            outcome.violations.append("line \(damage.line) of the evidence: \(damage.reason)")
+        }
+        var at = Stage.off
+        for record in chain.records {
+            switch record.event {
+            case .difference(let stage, let token, let message):
+                outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
+            case .stageChanged(let from, let to, _, _, let reason):
+                if from != at || to.position > from.position + 1 {
+                    outcome.violations.append("\(from) to \(to) (\(reason.rawValue)) behind \(at)")
+                }
+                at = to
+            default: break
+            }
+        }
+        let stage = try store.stage()
+        if at != stage { outcome.violations.append("the evidence ends at \(at), and the user is at \(stage)") }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HabitStoreRollout
+
+/// What a child has told before it died: one line each, written at once.
+struct Report {
+    /// A line of a child.
+    enum Line: String {
+        case begun = "b"
+        case acknowledged = "a"
+        case failed = "f"
+        case unknown = "u"
+        case stage = "s"
+        case notMoved = "n"
+        case violation = "v"
+
+        /// Tells the parent, in one piece.
+        func tell(_ text: String) {
+            let line = Array("\(rawValue) \(text)\n".utf8)
+            // A parent that is gone has nothing to be told.
+            _ = line.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+        }
+    }
+
+    private(set) var begun: Set<Int> = []
+    private(set) var acknowledged: Set<Int> = []
+    /// What the child was told has not happened.
+    private(set) var failed: Set<Int> = []
+    /// The stage that the child came to last.
+    private(set) var stage: Stage?
+    private(set) var moves = 0
+    private(set) var violations: [String] = []
+    /// Why a write or a move did not come about, by how often.
+    private(set) var refusals: [String: Int] = [:]
+
+    /// What may have happened or not: the write that was in flight, and those whose outcome the child was not told.
+    var open: Set<Int> { begun.subtracting(acknowledged).subtracting(failed) }
+
+    /// Takes in a child's life, which must not have ended by the child's own decision.
+    mutating func take(_ child: ChildRun) {
+        take(child.output)
+        if !child.isSignalled { violations.append("the child ended by itself with the status \(child.status)") }
+    }
+
+    private mutating func take(_ bytes: Data) {
+        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+            let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2).map(String.init)
+            guard let kind = parts.first.flatMap(Line.init), parts.count > 1 else {
+                violations.append("the child wrote a line that is none: \(parts)")
+                continue
+            }
+            take(kind, parts[1], parts.dropFirst(2).first ?? "")
+        }
+    }
+
+    private mutating func take(_ kind: Line, _ first: String, _ rest: String) {
+        let number = Int(first) ?? 0
+        switch kind {
+        case .begun: begun.insert(number)
+        case .acknowledged: acknowledged.insert(number)
+        case .failed:
+            failed.insert(number)
+            refusals["write: \(rest)", default: 0] += 1
+        case .unknown: refusals["write: outcome unknown", default: 0] += 1
+        case .stage:
+            stage = Stage(rawValue: first)
+            moves += 1
+        case .notMoved: refusals["move: \(first) \(rest)", default: 0] += 1
+        case .violation: violations.append("\(first) \(rest)")
+        }
+    }
+}

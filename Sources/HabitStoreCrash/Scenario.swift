@@ -1,0 +1,95 @@
+import Foundation
+import HabitStoreRollout
+import HabitStoreTesting
+
+/// One kill: where the user is, what is being done, and where the process dies. It follows from the seed and the number.
+struct Scenario: CustomStringConvertible {
+    let number: Int
+    let old: EngineName
+    let start: Stage
+    /// Whether the user has no stores yet.
+    let isNew: Bool
+    let move: Move
+    /// The crash point and the how manieth time it is reached; nil for a random instant.
+    let crashPoint: (name: String, count: Int)?
+    /// The random instant.
+    let lifetimeSeconds: Double
+    /// A second child, which recovers from the death of the first, and where it dies.
+    let second: String?
+    let childSeed: UInt64
+
+    /// Where recoveries die.
+    private static let recoveryPoints = [
+        "settle.replayed", "settle.replayed", "switch.locked", "switch.opened", "switch.drained", "mirror.began",
+        "mirror.committed", "evidence.appended", "write.committed", "live.committed", "backfill.copied",
+        "backfill.emptying",
+    ]
+
+    init(seed: UInt64, number: Int) {
+        self.number = number
+        var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
+        // In turn, so that a short sweep has them all too.
+        old = EngineName.allCases[number % 2]
+        let ways = Stage.allCases.flatMap { stage in
+            Move.allCases.filter { $0.target(from: stage) != nil }.map { (stage, $0) }
+        }
+        (start, move) = ways[number / 2 % ways.count]
+        isNew = start == .off && Int.random(in: 0..<3, using: &generator) == 0
+        let points = Self.points(start, move, from: old)
+        if CrashPoint.all.isEmpty || Int.random(in: 0..<4, using: &generator) == 0 {
+            crashPoint = nil
+        } else {
+            let name = points[Int.random(in: points.indices, using: &generator)]
+            crashPoint = (name, Self.isOften(name) ? Int.random(in: 1...12, using: &generator) : 1)
+        }
+        lifetimeSeconds = Double.random(in: 0...0.3, using: &generator)
+        let isCompound = crashPoint.map { $0.name == "live.mirrored" } ?? false
+        second =
+            CrashPoint.all.isEmpty || Int.random(in: 0..<4, using: &generator) > 0
+            ? nil
+            : isCompound ? "settle.replayed" : Self.recoveryPoints.randomElement(using: &generator)
+        childSeed = generator.next()
+    }
+
+    /// The crash points that are surely come to.
+    private static func points(_ start: Stage, _ move: Move, from old: EngineName) -> [String] {
+        let target = move.target(from: start) ?? start
+        let stages = [start, target]
+        var points = ["write.began", "write.beforeCommit", "prune.authority", "switch.locked"]
+        if start != target { points += ["switch.opened", "evidence.appended"] }
+        if stages.contains(where: { !$0.awaitsMirror }) { points.append("write.committed") }
+        if stages.contains(where: \.awaitsMirror) { points += ["live.mirrored", "live.committed", "prune.mirror"] }
+        if stages.contains(where: { $0.mirror == .new && $0.authority == .old }) {
+            points += ["mirror.began", "mirror.beforeCommit", "mirror.committed", "prune.mirror"]
+        }
+        if start == .complete, move != .kill, old == .lmdb {
+            points += ["backfill.emptying", "backfill.chunk", "backfill.copied"]
+        }
+        if start == .off, target == .dualwrite { points += ["backfill.chunk", "backfill.copied"] }
+        if start.authority == .new || target.authority == .new { points.append("switch.sealed") }
+        if start.authority == .new, target.authority == .new { points.append("switch.claimed") }
+        if start.authority != target.authority { points.append("switch.finished") }
+        if start.authority == .old, target.authority == .new { points.append("switch.drained") }
+        if move == .kill { points.append("kill.latched") }
+        return points
+    }
+
+    /// Whether a point is passed many times in one life.
+    private static func isOften(_ point: String) -> Bool {
+        ["write.", "live.", "mirror."].contains { point.hasPrefix($0) } || point == "backfill.chunk"
+    }
+
+    /// What the child is told.
+    func arguments(root: URL, flags: StageFlags, first: Int) -> [String] {
+        [
+            "--root", root.path, "--flags", flags.path, "--old", old.rawValue, "--first", "\(first)",
+            "--move", move.rawValue, "--seed", "\(childSeed)",
+        ]
+    }
+
+    var description: String {
+        let place = crashPoint.map { "\($0.name):\($0.count)" } ?? "after \(Int(lifetimeSeconds * 1_000)) ms"
+        return "kill \(number): \(isNew ? "new" : start.rawValue) \(move.rawValue), from \(old.rawValue), \(place)"
+            + (second.map { ", then \($0)" } ?? "")
+    }
+}

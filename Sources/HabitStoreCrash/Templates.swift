@@ -1,0 +1,50 @@
+import Foundation
+import HabitStoreRollout
+
+/// A user's folder at each stage, made once, so that a kill costs a copy and not the way there.
+struct Templates {
+    private let folder: URL
+    private var writes: [String: Set<Int>] = [:]
+
+    /// What the first write follows, and how many there are at each stage besides.
+    private static let writesAtFirst = 12
+    private static let writesAtEach = 2
+
+    init(in parent: URL) throws {
+        folder = parent.appendingPathComponent("templates")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for old in EngineName.allCases { try make(old) }
+    }
+
+    private mutating func make(_ old: EngineName) throws {
+        let root = folder.appendingPathComponent("\(old.rawValue)-making")
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+        let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: old)
+        try flags.want(.off)
+        var number = 0
+        for stage in Stage.allCases {
+            let user = try StagedUser(root: root.path, flags: flags)
+            while try user.store.stage() < stage { _ = try user.goForward() }
+            for _ in 0..<(stage == .off ? Self.writesAtFirst : Self.writesAtEach) {
+                number += 1
+                try user.store.write(author: Workload.author(number)) { try Workload.write(number, in: $0) }
+            }
+            // At the end of the way the old store has fallen behind. For one engine its way back is the history, for the other
+            // one a copy.
+            if stage == .complete, old == .lmdb { try user.store.pruneHistory(through: try user.store.currentToken()) }
+            user.store.close()
+            let name = "\(old.rawValue)-\(stage.rawValue)"
+            try FileManager.default.copyItem(at: root, to: folder.appendingPathComponent(name))
+            writes[name] = Set(1...number)
+        }
+    }
+
+    /// Copies a template.
+    ///
+    /// - Returns: the writes that it holds.
+    func copy(_ stage: Stage, _ old: EngineName, to root: URL) throws -> Set<Int> {
+        let name = "\(old.rawValue)-\(stage.rawValue)"
+        try FileManager.default.copyItem(at: folder.appendingPathComponent(name), to: root)
+        return writes[name] ?? []
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import HabitStore
+
+/// The writes of a child. What each does follows from its number and from what the writes before it have left, so what a
+/// store has to hold follows from which of them have happened.
+enum Workload {
+    static let user = "alice"
+
+    private enum Kind: Int {
+        case counter, tag, habit, morning, evening, log
+    }
+
+    /// How many habits there are at a time; each write deletes the one that was made so many writes before.
+    private static let livingHabits = 6
+    private static let tags = 3
+    private static let counterID = id(.counter, 0)
+
+    private static func id(_ kind: Kind, _ number: Int) -> UUID {
+        let digits = String(max(0, number), radix: 16)
+        let padded = String(repeating: "0", count: 12 - digits.count) + digits
+        return UUID(uuidString: "00000000-0000-4000-800\(kind.rawValue)-\(padded)") ?? UUID()
+    }
+
+    private static func date(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: 8e8 + Double(number) / 4) }
+
+    private static func tagIDs(_ number: Int) -> Set<UUID> { [id(.tag, number % tags), id(.tag, number / 2 % tags)] }
+
+    /// Who is noted in the history for a write.
+    static func author(_ number: Int) -> String { "write \(number)" }
+
+    /// Write `number`: counts itself, makes a habit with tags and entries, changes the records of the two writes before,
+    /// deletes an old habit with its entries, and leaves a record of itself that stays.
+    static func write(_ number: Int, in transaction: any WriteTransaction) throws {
+        if try transaction.model(Tag.self, id: id(.tag, 0)) == nil {
+            for tag in 0..<tags { try transaction.insert(Tag(id: id(.tag, tag), name: "tag \(tag)")) }
+            try transaction.insert(Habit(id: counterID, name: "none", createdAt: date(0)))
+        }
+        guard var counter = try transaction.model(Habit.self, id: counterID) else {
+            throw HabitStoreError(.internalInconsistency, "the record that counts the writes is gone")
+        }
+        counter.streak += 1
+        counter.name = author(number)
+        try transaction.save(counter)
+        let habit = id(.habit, number)
+        try transaction.insert(
+            Habit(id: habit, name: "habit \(number)", createdAt: date(number), tagIDs: tagIDs(number))
+        )
+        for kind in [Kind.morning, .evening] {
+            try transaction.insert(
+                Entry(id: id(kind, number), date: date(number), note: "\(kind)", value: Double(number), habitID: habit)
+            )
+        }
+        if var before = try transaction.model(Habit.self, id: id(.habit, number - 1)) {
+            before.isArchived = true
+            before.tagIDs = tagIDs(number)
+            try transaction.save(before)
+        }
+        if var entry = try transaction.model(Entry.self, id: id(.evening, number - 2)) {
+            entry.note = nil
+            entry.habitID = habit
+            try transaction.save(entry)
+        }
+        if number > livingHabits { try transaction.delete(Habit.self, id: id(.habit, number - livingHabits)) }
+        try transaction.insert(Draft(id: id(.log, number), content: "\(number)", creationDate: date(number)))
+    }
+
+    /// The numbers of the writes that have happened, by what each has left.
+    static func numbers(_ transaction: any ReadTransaction) throws -> [Int] {
+        try transaction.all(Draft.self).compactMap { Int($0.content) }
+    }
+
+    /// What is wrong in one moment of a store; nil when it is the state between two writes.
+    static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
+        let count = try transaction.model(Habit.self, id: counterID)?.streak ?? 0
+        let written = try transaction.fetchCount(FetchDescriptor<Draft>())
+        return count == written ? nil : "\(count) writes are counted, and \(written) are there"
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+/// A user's stores under a process that is killed.
+struct CrashSweepTests {
+    /// Finds the bundle of the tests.
+    private final class Marker {}
+
+    private static let kills = 150
+
+    /// Children that write, read, forget history and move their user's stage are killed at each crash point and at random
+    /// instants, some of them again in the recovery. The sweep prints its seed and its figures.
+    @Test func nothingAcknowledgedIsLostWhereverAProcessIsKilled() throws {
+        let folders = [
+            Bundle.main.executableURL?.deletingLastPathComponent(),
+            Bundle(for: Marker.self).bundleURL.deletingLastPathComponent(),
+            CommandLine.arguments.first.map { URL(fileURLWithPath: $0).deletingLastPathComponent() },
+        ]
+        let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore-crash") }
+        let binary = try #require(
+            candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) },
+            "the sweep is not built; it is expected at one of \(candidates.map(\.path))"
+        )
+        let process = Process()
+        process.executableURL = binary
+        process.arguments = ["sweep", "--kills", "\(Self.kills)"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        print(text)
+        #expect(process.terminationStatus == 0, "\(text)")
+        #expect(text.contains("\n0 violations"))
+    }
+}
