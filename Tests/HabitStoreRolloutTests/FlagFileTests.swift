@@ -75,4 +75,36 @@ struct FlagFileTests {
             #expect(entries.count == 20)
         }
     }
+
+    /// The flag file that ships has a stage besides the engine, `off` for everybody. A user whom it put on the new engine
+    /// directly stayed there when it named the old one again: at `complete` a stage takes nobody back.
+    @Test(arguments: EngineName.allCases)
+    func aUserWhoWasPutOnTheNewEngineDirectlyComesBackTheSameWay(old: EngineName) throws {
+        let fixture = try UserStoresFixture(old)
+        try fixture.with { try SampleRecords.fill($0) }
+        func want(_ engine: EngineName) throws {
+            let engines = #""state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}"#
+            try fixture.writeFlags(
+                """
+                {"flags": {
+                  "habit-store-backend": {\(engines), "defaultVariant": "\(engine.rawValue)"},
+                  "habit-store-old": {\(engines), "defaultVariant": "\(old.rawValue)"},
+                  "habit-store-stage": {"state": "ENABLED", "variants": {"off": "off"}, "defaultVariant": "off"}
+                }}
+                """
+            )
+        }
+        try want(old.other)
+        try fixture.with { opened in
+            #expect(try opened.stage() == .complete)
+            try opened.save(Habit(name: "on the new engine"))
+        }
+        try want(old)
+        try fixture.with { opened in
+            let (stage, engine, habits) = (try opened.stage(), try opened.engine(), try opened.all(Habit.self))
+            #expect(stage == .off)
+            #expect(engine == old)
+            #expect(habits.contains { $0.name == "on the new engine" })
+        }
+    }
 }

@@ -99,9 +99,9 @@ extension UserStore {
 
     /// Whether the user is to be taken to an earlier stage by the flags alone.
     private func goesBack(_ wanted: WantedStage, _ actual: Actual) -> Bool {
-        guard let stage = wanted.stage, !wanted.isDirect, !wanted.isBucketed, wanted.old == actual.state.old else {
-            return false
-        }
+        guard let stage = wanted.stage, !wanted.isDirect || stage == .off, !wanted.isBucketed,
+            wanted.old == actual.state.old
+        else { return false }
         return stage < actual.stage && actual.stage != .complete
     }
 

@@ -37,6 +37,8 @@ struct WantedStage: Sendable, Equatable {
                 }
                 stage = known
                 isBucketed = flags.explain(RolloutFlags.stage, context: context).steps.contains { $0.fractional != nil }
+                // Both say the old engine: whoever was put on the new one directly comes back the same way.
+                isDirect = known == .off && backend == old && !isBucketed
             } else if backend != nil {
                 (stage, isDirect) = (.off, true)
             } else if flags.resolve(RolloutFlags.stage, context: context).errorCode == .flagNotFound,
