@@ -31,7 +31,8 @@ enum EvidenceSample {
     ]
 
     static let reasons: [GateReason] = [
-        .stageSkipped(from: .off, to: .live), .alreadyThere, .killed, .notBackfilled, .lagging(transactions: 3),
+        .stageSkipped(from: .off, to: .live), .alreadyThere, .notProposed(wanted: .shadow), .killed, .notBackfilled,
+        .lagging(transactions: 3),
         .verificationMissing, .verificationStale(seconds: 90_000),
         .verificationNotClean(verdict: "mismatch", differences: 2), .coverageIncomplete(coverage: 0.999999),
         .repairedSince, .selfComparisonMissing(side: .old), .tooFewShadowReads(have: 3, need: 1_000),

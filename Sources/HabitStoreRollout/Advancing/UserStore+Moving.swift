@@ -16,7 +16,7 @@ extension UserStore {
                 guard let target = stage ?? actual.stage.next else {
                     return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
                 }
-                let decision = try decide(actual, target)
+                let decision = try decide(actual, target, routing.wanted?.stage)
                 guard decision.isOpen else {
                     metrics.refused()
                     record([.refused(to: target, reasons: decision.reasons)])
@@ -38,7 +38,7 @@ extension UserStore {
         guard let target = stage ?? actual.stage.next else {
             return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
         }
-        return try decide(actual, target)
+        return try decide(actual, target, wantedStage)
     }
 
     /// Takes the user to an earlier stage.
@@ -86,8 +86,10 @@ extension UserStore {
     /// Lets a killed user go forward again.
     ///
     /// - Parameter person: who re-arms, for the evidence.
+    /// - Returns: whether the user was killed.
     /// - Throws: ``HabitStoreError/Code/unsupported`` while something still pulls the kill switch.
-    public func rearm(by person: String) throws {
+    @discardableResult
+    public func rearm(by person: String) throws -> Bool {
         if let signal = flags.provider.killSignal(context: context) {
             throw HabitStoreError(.unsupported, "the kill switch is still pulled: \(signal); take that away first")
         }
@@ -98,15 +100,16 @@ extension UserStore {
                 at: .init(path: flags.latch.path)
             )
         }
-        try routing.withLock { routing in
+        return try routing.withLock { routing in
             try withSwitch(&routing) { routing, change in
                 let revision = flags.revision
                 let wanted = WantedStage(flags.provider.snapshot, context)
-                guard let actual = try change.settle(old: wanted.old), actual.state.isKilled else { return }
+                guard let actual = try change.settle(old: wanted.old), actual.state.isKilled else { return false }
                 let armed = try change.move(actual, to: actual.stage, evidence: anchor(actual))
                 record([.rearmed(by: person)])
                 routing.loggedEpoch = armed.epoch
                 _ = try install(armed, change, nil, revision, &routing)
+                return true
             }
         }
     }
@@ -131,7 +134,7 @@ extension UserStore {
 
     // MARK: The gate
 
-    private func decide(_ actual: Actual, _ target: Stage) throws -> GateDecision {
+    private func decide(_ actual: Actual, _ target: Stage, _ wanted: Stage?) throws -> GateDecision {
         route.load()?.shadow?.flush()
         let facts = GateFacts(
             chain: try evidence.read(),
@@ -142,6 +145,7 @@ extension UserStore {
             anchor: actual.state.evidence
         )
         return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
+            .proposed(wanted, from: actual.stage, to: target)
     }
 
     /// How many transactions the other store is behind; all of them where it cannot be asked.

@@ -6,6 +6,7 @@ extension GateReason: Codable {
         switch reason {
         case "stageSkipped": self = .stageSkipped(from: try fields("from"), to: try fields("to"))
         case "alreadyThere": self = .alreadyThere
+        case "notProposed": self = .notProposed(wanted: try fields.optional("wanted"))
         case "killed": self = .killed
         case "notBackfilled": self = .notBackfilled
         case "lagging": self = .lagging(transactions: try fields("transactions"))
@@ -40,6 +41,7 @@ extension GateReason: Codable {
         switch self {
         case .stageSkipped(let from, let to): ["reason": "stageSkipped", "from": from, "to": to]
         case .alreadyThere: ["reason": "alreadyThere"]
+        case .notProposed(let wanted): ["reason": "notProposed", "wanted": wanted]
         case .killed: ["reason": "killed"]
         case .notBackfilled: ["reason": "notBackfilled"]
         case .lagging(let transactions): ["reason": "lagging", "transactions": transactions]

@@ -5,6 +5,10 @@ extension GateReason: CustomStringConvertible {
         case .stageSkipped(let from, let to):
             "\(to) cannot follow \(from): go one stage at a time with `habitstore rollout advance --user U`"
         case .alreadyThere: "the user is in this stage already"
+        case .notProposed(let wanted):
+            (wanted.map { "the flags want \($0) for this user and nothing further" }
+                ?? "the flags propose no stage for this user")
+                + ": change the flag file first, with `habitstore flags set habit-store-stage`"
         case .killed: "the kill switch is pulled: arm it again with `habitstore rollout rearm`"
         case .notBackfilled: "the mirror is not filled yet: `habitstore rollout advance --user U` fills it"
         case .lagging(let transactions):
@@ -25,7 +29,7 @@ extension GateReason: CustomStringConvertible {
             "the \(side.rawValue) store has not come out clean of a comparison with itself: \(Self.verify)"
         case .tooFewShadowReads(let have, let need):
             "\(have) of \(need) clean shadow reads were made in this stage since the last difference or repair: "
-                + "wait for the user's reads, or make some with `habitstore rollout verify --user U`"
+                + "wait for the user's reads, then run `habitstore rollout advance --user U` again"
         case .shadowDifferences(let count):
             "\(Self.count(count, "difference")) between the stores came up in this stage without a clean verification "
                 + "behind: \(Self.verify)"

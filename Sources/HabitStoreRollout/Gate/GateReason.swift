@@ -4,6 +4,8 @@ public enum GateReason: Sendable, Hashable {
     case stageSkipped(from: Stage, to: Stage)
     /// The user is in this stage.
     case alreadyThere
+    /// The flags want this stage at most, or say nothing.
+    case notProposed(wanted: Stage?)
     /// The kill switch is pulled.
     case killed
     /// The mirror was never filled.
