@@ -6,17 +6,20 @@ extension UserStore {
     ///
     /// - Parameters:
     ///   - stage: the stage to go to; nil for what the flags want.
+    ///   - waitSeconds: how long the mirror may take to be filled and to catch up; nil for
+    ///     ``RolloutOptions/stepLimitSeconds``.
     ///   - progress: is told what is being done.
     /// - Returns: the last decision of the gate; nil where there was nothing to decide.
     /// - Throws: why a step failed; the user stays where the last one led.
     @discardableResult
     public func advance(
         to stage: Stage? = nil,
+        waitSeconds: Double? = nil,
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> GateDecision? {
         var last: GateDecision?
         while let target = stage ?? wantedStage, let next = try self.stage().next, next <= target {
-            _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+            catchUp(waitSeconds: waitSeconds ?? options.stepLimitSeconds, progress)
             route.load()?.shadow?.drain(seconds: options.stepLimitSeconds)
             var decision = try self.decision(for: next)
             if !decision.isOpen, try provide(decision.reasons, progress) { decision = try self.decision(for: next) }
@@ -30,6 +33,19 @@ extension UserStore {
             if last?.isOpen != true { break }
         }
         return last
+    }
+
+    /// Waits for the mirror, for as long as it gets on.
+    private func catchUp(waitSeconds: Double, _ progress: (String, Int, Int) -> Void) {
+        guard let mirror = route.load()?.mirror else { return }
+        let deadline = ContinuousClock.now + .seconds(waitSeconds)
+        while !mirror.settle(waitSeconds: min(0.1, waitSeconds)), ContinuousClock.now < deadline {
+            switch mirror.status {
+            case .copying(let done, let total): progress("copying", done, total)
+            case .lagging: return
+            case .none, .current, .following: continue
+            }
+        }
     }
 
     /// Provides what the gate misses, where nothing else stands in the way.
@@ -50,6 +66,8 @@ extension UserStore {
         init(_ reason: GateReason) {
             switch reason {
             case .verificationMissing, .verificationStale: self = .verify
+            // Nothing was compared, since writes went on: that is no finding, and another try may find a quiet moment.
+            case .verificationNotClean("skewed", 0), .coverageIncomplete: self = .verify
             case .rollbackNotRehearsed: self = .rehearse
             default: self = .none
             }

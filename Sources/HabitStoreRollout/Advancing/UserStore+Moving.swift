@@ -148,11 +148,12 @@ extension UserStore {
             .proposed(wanted, from: actual.stage, to: target)
     }
 
-    /// How many transactions the other store is behind; all of them where it cannot be asked.
+    /// How many transactions the other store is behind; all of them where it cannot be asked. A write that another process
+    /// is just carrying over is no lag, and is waited for.
     private func lag(_ actual: Actual) -> Int {
-        guard let here = try? pair.standing(actual.engine), let there = try? pair.standing(actual.engine.other) else {
-            return Int(actual.token.rawValue)
-        }
+        guard let here = try? pair.standing(actual.engine) else { return Int(actual.token.rawValue) }
+        route.load()?.mirror?.follow(to: here.token, waitSeconds: options.mirror.waitSeconds)
+        guard let there = try? pair.standing(actual.engine.other) else { return Int(actual.token.rawValue) }
         return Int(max(0, here.token.rawValue - there.token.rawValue))
     }
 

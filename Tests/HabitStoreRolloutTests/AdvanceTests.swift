@@ -1,0 +1,82 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// What an advance waits for and provides, so that it does not give up where nothing is wrong.
+struct AdvanceTests {
+    private func user(at stage: Stage) throws -> StagedUser {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        for name in 0..<20 { try store.save(Habit(name: "habit \(name)")) }
+        try user.bring(store, to: stage)
+        return user
+    }
+
+    /// A copy that took more than the limit of a step, five seconds, ended the advance with "not filled", and everybody had
+    /// to run it again and again.
+    @Test func aCopyThatTakesLongerThanAStepIsWaitedFor() throws {
+        let user = try user(at: .off)
+        try user.want("shadow")
+        let stores = try user.stores { options in
+            options.stepLimitSeconds = 0.05
+            options.mirror.copyChunk = 2
+            options.mirror.copyPauseSeconds = 0.05
+        }
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        var told: [String] = []
+        let decision = try store.advance(waitSeconds: 30) { label, _, _ in told.append(label) }
+        #expect(decision?.isOpen == true)
+        #expect(try store.stage() == .shadow)
+        #expect(told.contains("copying"))
+    }
+
+    /// A verification that finds no moment without writes compares nothing, which is no finding; but it kept the gate closed
+    /// until somebody verified by hand.
+    @Test func aVerificationThatComparedNothingIsMadeAgain() throws {
+        let user = try user(at: .shadow)
+        try user.want("live")
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        let epoch = try #require(store.route.load()).actual.epoch
+        try store.evidence.append(
+            [
+                .verified(
+                    token: .zero,
+                    epoch: epoch,
+                    verdict: "skewed",
+                    coverage: 0,
+                    differences: 0,
+                    anomalies: 0,
+                    ignoredRules: 0
+                ),
+                .shadowReads(stage: .shadow, clean: 5, different: 0, skewed: 0, failed: 0, shed: 0),
+            ],
+            at: Date()
+        )
+        let decision = try store.advance()
+        #expect(decision?.reasons == [])
+        #expect(try store.stage() == .live)
+    }
+
+    /// A write of another process that had not been carried over yet was a lag, and the gate refused.
+    @Test func aWriteThatWasNotCarriedOverYetIsNoLag() throws {
+        let user = try user(at: .dualwrite)
+        try user.want("shadow")
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        let epoch = try #require(store.route.load()).actual.epoch
+        // As a process that is killed between its commit and its mirror leaves it.
+        let other = try user.address(.old).open(.readWrite)
+        try other.write(author: nil, under: WriteTerms(epoch: epoch, willCommit: { _, _ in })) {
+            try $0.save(Habit(name: "Swim"))
+        }
+        other.close()
+        let reasons = try store.promote().reasons
+        #expect(reasons == [])
+        #expect(try store.stage() == .shadow)
+    }
+}
