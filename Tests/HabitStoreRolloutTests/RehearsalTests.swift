@@ -32,4 +32,20 @@ struct RehearsalTests {
         while isOver.load(ordering: .acquiring) { Thread.sleep(forTimeInterval: 0.001) }
         #expect(failure.withLock { $0 } == nil)
     }
+
+    /// A process that was killed while it rehearsed left copies of both stores beside the user's own, for ever.
+    @Test func whatAKilledRehearsalLeftIsRemovedByTheNext() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .shadow)
+        let folder = try user.directory.path
+        let left = folder + "/rehearsal-left/users"
+        try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+        #expect(try store.rehearse() == nil)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(!names.contains { $0.hasPrefix("rehearsal-") })
+        #expect(try store.all(Habit.self).map(\.name) == ["Run"])
+    }
 }

@@ -7,9 +7,16 @@ struct Rehearsal {
     private let pair: StorePair
     private let actual: Actual
 
-    /// Copies both stores beside the user's own.
+    private static let prefix = "rehearsal-"
+
+    /// Copies both stores beside the user's own, in the place of copies that a killed process has left. The caller holds
+    /// the lock of the user's rehearsals.
     init(_ original: StorePair, _ actual: Actual, schema: Schema, opener: @escaping StoreOpener) throws {
-        let root = original.directory.path + "/rehearsal-" + UUID().uuidString
+        let beside = original.directory.path
+        for name in try FileManager.default.contentsOfDirectory(atPath: beside) where name.hasPrefix(Self.prefix) {
+            try FileManager.default.removeItem(atPath: beside + "/" + name)
+        }
+        let root = beside + "/" + Self.prefix + UUID().uuidString
         folder = try UserDirectory(root: root, user: original.directory.user)
         try folder.make()
         self.actual = actual

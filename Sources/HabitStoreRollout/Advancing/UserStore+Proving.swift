@@ -53,6 +53,9 @@ extension UserStore {
     public func rehearse() throws -> HabitStoreError? {
         let actual = try currentRoute().actual
         _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+        // Alone, so that what another one has left behind can only be that of a process which was killed.
+        let lock = try FileLock(path: directory.path + "/rehearsing.lock", timeoutSeconds: options.lockWaitSeconds)
+        defer { withExtendedLifetime(lock) {} }
         let rehearsal = try Rehearsal(pair, actual, schema: schema, opener: options.opener)
         defer { rehearsal.remove() }
         var failure: HabitStoreError?
