@@ -9,7 +9,7 @@ struct Habitstore: AsyncParsableCommand {
         abstract: "Keeps habits in SQLite or LMDB, moves them from one to the other, and proves that nothing was lost.",
         discussion: """
             A store is written as sqlite:PATH, lmdb:PATH, or as a path whose kind is recognised.
-            Exit codes: 0 done, or identical; 1 different, damaged, or something found; 64 wrong usage; 65 data that \
+            Exit codes: 0 done, or identical; 1 different, damaged, refused, or something found; 64 wrong usage; 65 data that \
             cannot be read; 74 a file that cannot be reached.
             """,
         version: "0.1.0",
@@ -21,7 +21,7 @@ struct Habitstore: AsyncParsableCommand {
                     InfoCommand.self,
                 ]
             ),
-            CommandGroup(name: "Rollout", subcommands: [FlagsCommand.self]),
+            CommandGroup(name: "Rollout", subcommands: [RolloutCommand.self, FlagsCommand.self]),
             CommandGroup(
                 name: "Habits",
                 subcommands: [

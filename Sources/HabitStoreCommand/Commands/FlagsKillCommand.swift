@@ -1,6 +1,5 @@
 import ArgumentParser
 import FeatureFlags
-import Foundation
 import HabitTracking
 
 /// `habitstore flags kill`.
@@ -19,57 +18,10 @@ struct FlagsKillCommand: ReportingCommand {
     @OptionGroup var options: KillOptions
 
     func run() async throws {
-        let (path, sentinel) = try await options.triggers()
-        let flag = options.flag
-        if let users = options.users {
-            do throws(FlagError) {
-                try FlagFile.update(path: path) { (text) throws(FlagError) in try text.killing(flag, users: users) }
-            } catch {
-                StandardError.note("nobody is killed; without --users the sentinel file stops everybody")
-                throw error
-            }
-            try report(isFlagSet: true, sentinel: nil, path, nil)
-            return
-        }
-        try killEverybody(path, sentinel)
-    }
-
-    /// Each trigger is tried, whatever became of the other; it is an error only where none of those asked for works.
-    private func killEverybody(_ path: String, _ sentinel: SentinelFile) throws {
-        let flag = options.flag
-        var sentinelFailure: (any Error)?
-        if options.by != .flag {
-            do { try make(sentinel) } catch { sentinelFailure = error }
-        }
-        var flagFailure: FlagError?
-        if options.by != .sentinel {
-            do throws(FlagError) {
-                try FlagFile.update(path: path) { (text) throws(FlagError) in try text.killing(flag) }
-            } catch {
-                flagFailure = error
-                StandardError.note("the flag is not set: \(error)")
-                if options.by == .flag { try make(sentinel) }
-            }
-        }
-        let isFlagSet = options.by != .sentinel && flagFailure == nil
-        if let sentinelFailure {
-            guard isFlagSet else { throw sentinelFailure }
-            StandardError.note("the flag does it alone: \(sentinelFailure)")
-        }
-        try report(isFlagSet: isFlagSet, sentinel: sentinel, path, flagFailure)
-    }
-
-    /// The root may not be there yet.
-    private func make(_ sentinel: SentinelFile) throws {
-        let folder = URL(fileURLWithPath: sentinel.path).deletingLastPathComponent()
-        if options.sentinel == nil, !FileManager.default.fileExists(atPath: folder.path) {
-            try FileManager.default.createDirectory(
-                at: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        }
-        try sentinel.create()
+        let triggers = try await options.triggers()
+        let pulled = try triggers.pull()
+        let sentinel = options.users == nil ? triggers.sentinel : nil
+        try report(isFlagSet: pulled.isFlagSet, sentinel: sentinel, triggers.file, pulled.flagFailure)
     }
 
     private func report(

@@ -17,29 +17,15 @@ struct FlagsRearmCommand: ReportingCommand {
     @OptionGroup var options: KillOptions
 
     func run() async throws {
-        let (path, sentinel) = try await options.triggers()
-        let flag = options.flag
-        let users = options.users
-        var isFlagRearmed = false
-        if options.by != .sentinel {
-            do throws(FlagError) {
-                let (old, new) = try FlagFile.update(path: path) { (text) throws(FlagError) in
-                    try text.rearming(flag, users: users)
-                }
-                isFlagRearmed = old.bytes != new.bytes
-            } catch {
-                // A flag that is not there is not pulled.
-                guard users == nil, error.code == .flagNotFound || error.code == .fileNotFound else { throw error }
-                StandardError.note("\(error)")
-            }
-        }
-        let isRemoved = options.by != .flag && users == nil ? try sentinel.remove() : false
+        let triggers = try await options.triggers()
+        let (flag, path, sentinel) = (triggers.flag, triggers.file, triggers.sentinel)
+        let rearmed = try triggers.rearm()
         switch output.format {
         case .json:
             try JSON.write(
                 JSON.object([
-                    "isFlagRearmed": .bool(isFlagRearmed),
-                    "isSentinelRemoved": .bool(isRemoved),
+                    "isFlagRearmed": .bool(rearmed.isFlagRearmed),
+                    "isSentinelRemoved": .bool(rearmed.isSentinelRemoved),
                     "flag": .string(flag),
                     "flagFile": .string(path),
                     "isSentinelPresent": .bool(sentinel.isPresent),
@@ -48,8 +34,8 @@ struct FlagsRearmCommand: ReportingCommand {
             )
         case .text:
             var lines: [String] = []
-            if isFlagRearmed { lines.append("the flag \(flag) in \(path) is taken back") }
-            if isRemoved { lines.append("the sentinel file \(sentinel.path) is removed") }
+            if rearmed.isFlagRearmed { lines.append("the flag \(flag) in \(path) is taken back") }
+            if rearmed.isSentinelRemoved { lines.append("the sentinel file \(sentinel.path) is removed") }
             if lines.isEmpty { lines.append("nothing was pulled") }
             if sentinel.isPresent { lines.append("the sentinel file \(sentinel.path) is still there, and kills") }
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())

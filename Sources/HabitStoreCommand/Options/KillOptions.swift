@@ -32,13 +32,21 @@ struct KillOptions: ParsableArguments {
         }
     }
 
-    /// The flag file and the sentinel file.
-    func triggers() async throws -> (file: String, sentinel: SentinelFile) {
+    /// The triggers.
+    func triggers() async throws -> KillTriggers {
         let paths = try await fileOptions.paths()
-        return (paths.file, try SentinelFile(path: sentinel ?? paths.root + "/" + RolloutFlags.sentinelName))
+        return KillTriggers(
+            flag: flag,
+            file: paths.file,
+            sentinel: try SentinelFile(path: sentinel ?? RolloutFlags.sentinelPath(root: paths.root)),
+            makesFolder: sentinel == nil,
+            by: by,
+            users: users
+        )
     }
 
-    private static func users(_ text: String) throws -> [String] {
+    /// Reads a list of users.
+    static func users(_ text: String) throws -> [String] {
         let users = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard !users.contains("") else {
             throw ValidationError("an id in --users is empty; write them with commas between them, as ada,berta")

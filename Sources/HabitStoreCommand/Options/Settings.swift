@@ -1,17 +1,22 @@
 import Configuration
+import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import ShadowVerifier
 
 /// Where the stores are, whose they are, and how days are counted: from the command line, else the environment, else
 /// the configuration file, else the defaults.
 struct Settings {
     static let flagFileName = "habit-store.flagd.json"
+    static let policyFileName = "habit-store.policy.json"
 
     let root: String
     let user: String
     /// The flag file; nil when there is none.
     let flags: String?
+    /// The file of the gate's policy; nil where there is none, and its defaults hold.
+    let policy: String?
     let timeZone: TimeZone
 
     /// Finds the settings.
@@ -36,6 +41,12 @@ struct Settings {
             let path = self.root + "/" + Self.flagFileName
             flags = FileManager.default.fileExists(atPath: path) ? path : nil
         }
+        if let policy = try await Self.value(nil, "policy", reader), !policy.isEmpty {
+            self.policy = Self.expanded(policy, home)
+        } else {
+            let path = self.root + "/" + Self.policyFileName
+            policy = FileManager.default.fileExists(atPath: path) ? path : nil
+        }
         if let name = try await Self.value(options.timeZone, "timeZone", reader) {
             guard let zone = TimeZone(identifier: name) else {
                 throw CommandFailure.usage("there is no time zone \"\(name)\"; write one as Europe/Berlin")
@@ -47,7 +58,30 @@ struct Settings {
     }
 
     /// The stores under the root.
-    func stores() throws -> UserStores { try UserStores(root: root, flags: flags, options: Self.rolloutOptions) }
+    ///
+    /// - Parameters:
+    ///   - gate: how much evidence promotions need.
+    ///   - queries: the file of the queries that a verification compares besides.
+    func stores(gate: GatePolicy = GatePolicy(), queries: String? = nil) throws -> UserStores {
+        var options = Self.rolloutOptions
+        options.gate = gate
+        let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
+        return try UserStores(root: root, flags: flags, queries: queries, options: options)
+    }
+
+    /// The triggers of the root's kill switch.
+    ///
+    /// - Parameter users: only these; nil for everybody.
+    func killTriggers(users: [String]?, by: KillOptions.Trigger) throws -> KillTriggers {
+        KillTriggers(
+            flag: RolloutFlags.kill,
+            file: flags ?? root + "/" + Self.flagFileName,
+            sentinel: try SentinelFile(path: RolloutFlags.sentinelPath(root: root)),
+            makesFolder: true,
+            by: by,
+            users: users
+        )
+    }
 
     /// A command is over before a file could change behind it; users are moved forward by `rollout advance`, and not by the
     /// way. What there is to tell, commands tell themselves.

@@ -6,7 +6,8 @@ import HabitTracking
 
 /// What an error comes to: text for standard error (or, for help, standard output), and the exit code.
 struct ErrorReport {
-    private let status: ExitStatus
+    /// The exit code.
+    let status: ExitStatus
     private var standardOutput = ""
     private var lines: [String] = []
 
@@ -79,6 +80,11 @@ struct ErrorReport {
         case .fileNotFound, .notAFile, .fileUnreadable, .fileUnwritable, .fileBusy: .inputOutput
         default: .data
         }
+    }
+
+    /// An error in one line of a report that goes on.
+    static func message(of error: any Error) -> String {
+        (error as? HabitStoreError)?.description ?? (error as? FlagError)?.description ?? "\(error)"
     }
 
     private static func status(of code: HabitStoreError.Code) -> ExitStatus {

@@ -4,7 +4,7 @@ struct ExitStatus: RawRepresentable, Equatable {
 
     /// Done; two stores are identical.
     static let success = ExitStatus(rawValue: 0)
-    /// Two stores differ, a fixture failed, or a store is damaged.
+    /// Two stores differ, a fixture failed, a store or the evidence is damaged, or the gate refused.
     static let different = ExitStatus(rawValue: 1)
     /// Wrong arguments: options, names, a filter that cannot be read.
     static let usage = ExitStatus(rawValue: 64)

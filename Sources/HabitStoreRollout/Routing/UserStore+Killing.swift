@@ -1,6 +1,16 @@
 import HabitStore
 
 extension UserStore {
+    /// Takes the user back now, if the kill switch is pulled for the user and that was not done yet.
+    ///
+    /// - Returns: whether the user is killed.
+    /// - Throws: why the user could not be taken back; reads are served all the same, and writes refused with this error.
+    public func land() throws -> Bool {
+        let route = try recheck()
+        if let refusal = route.refusal { throw refusal }
+        return route.actual.state.isKilled
+    }
+
     /// What keeps, or is to bring, the user back; nil when nothing does, or when that is done already.
     func killTrigger(_ actual: Actual) -> String? {
         guard actual.stage != .off || !actual.state.isKilled else { return nil }

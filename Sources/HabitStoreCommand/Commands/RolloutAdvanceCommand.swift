@@ -1,0 +1,73 @@
+import ArgumentParser
+import HabitStore
+import HabitStoreRollout
+
+/// `habitstore rollout advance`.
+struct RolloutAdvanceCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "advance",
+        abstract: "Moves a user, or all, towards the stage that the flags want, as far as the gate lets.",
+        discussion: """
+            Each stage is gone through in its order. Verifications and rehearsals that the gate misses are made on the way, \
+            shadow reads are not: they come from the users. It may be stopped at any moment, and goes on where it was when \
+            it is run again.
+            Exit codes: 0 everybody is where the flags want; 1 the gate keeps somebody back; 65, 74 as everywhere, for the \
+            first user who could not be moved.
+            """
+    )
+
+    @OptionGroup var options: PolicyOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var jobOptions: JobOptions
+
+    @Flag(help: "All users under the root.")
+    var all = false
+
+    @Option(help: "How long a user's new store may take to be filled and to catch up, in seconds.")
+    var wait = 600.0
+
+    func validate() throws {
+        guard !all || options.userOptions.user == nil else { throw ValidationError("give --user or --all, not both") }
+        guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait is 0 to 86400 seconds") }
+    }
+
+    func run() async throws {
+        let (settings, stores) = try await options.stores()
+        let wait = wait
+        let results: [UserResult<PromotionReport>]
+        if all {
+            results = await jobOptions.run("advancing", try stores.users()) { user in
+                try stores.withExisting(user) { try Self.advance($0, wait) { _, _, _ in } }
+            }
+        } else {
+            let bar = ProgressBar(isQuiet: jobOptions.quiet)
+            let report = try stores.withOnly(settings.user) { store in
+                defer { bar.clear() }
+                return try Self.advance(store, wait) { bar.show($0, $1, $2) }
+            }
+            results = [UserResult(user: settings.user, result: .success(report))]
+        }
+        let report = AdvanceReport(results)
+        switch output.format {
+        case .json: try JSON.write(report.json)
+        case .text: try Output.write(report.text(Terminal.options(), hasSummary: all))
+        }
+        if report.status != .success { throw ExitCode(report.status.rawValue) }
+    }
+
+    private static func advance(
+        _ store: UserStore,
+        _ waitSeconds: Double,
+        _ progress: (String, Int, Int) -> Void
+    ) throws -> PromotionReport {
+        let from = try store.stage()
+        let decision = try store.advance(waitSeconds: waitSeconds, progress: progress)
+        return PromotionReport(
+            user: store.user,
+            from: from,
+            to: try store.stage(),
+            wanted: store.wantedStage,
+            decision: decision
+        )
+    }
+}

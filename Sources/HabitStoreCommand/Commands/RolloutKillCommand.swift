@@ -1,0 +1,59 @@
+import ArgumentParser
+
+/// `habitstore rollout kill`.
+struct RolloutKillCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "kill",
+        abstract: "Pulls the kill switch, and takes all users back to the old store at once, or some.",
+        discussion: """
+            The triggers are those of `habitstore flags kill`, and programs that have the stores open act on them by \
+            themselves. Whoever has no program running is taken back here. A user whose old store cannot be made current is \
+            named, keeps what there is, and is served for reading only.
+            Exit codes: 0 everybody was taken back; else that of the first user who could not be.
+            """
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var jobOptions: JobOptions
+
+    @Option(
+        help: ArgumentHelp("Only these users, with commas between them.", valueName: "a,b"),
+        transform: KillOptions.users
+    )
+    var users: [String]?
+
+    @Option(help: "Which trigger: the flag, the sentinel file, or both. With --users it is the flag.")
+    var by = KillOptions.Trigger.both
+
+    /// The users who are named, in either way.
+    private var named: [String]? { users ?? userOptions.user.map { [$0] } }
+
+    func validate() throws {
+        guard users == nil || userOptions.user == nil else { throw ValidationError("give --users or --user, not both") }
+        guard named == nil || by != .sentinel else {
+            throw ValidationError("the sentinel file is for everybody; leave --users out")
+        }
+    }
+
+    func run() async throws {
+        let settings = try await Settings(userOptions)
+        let triggers = try settings.killTriggers(users: named, by: by)
+        let pulled = try triggers.pull()
+        let stores = try settings.stores()
+        let results = await jobOptions.run("taking back", try named ?? stores.users()) { user in
+            try stores.withExisting(user) { try $0.land() }
+        }
+        let report = KillReport(
+            triggers: triggers,
+            isFlagSet: pulled.isFlagSet,
+            flagFailure: pulled.flagFailure,
+            results: results
+        )
+        switch output.format {
+        case .json: try JSON.write(report.json)
+        case .text: try Output.write(report.text)
+        }
+        if report.status != .success { throw ExitCode(report.status.rawValue) }
+    }
+}

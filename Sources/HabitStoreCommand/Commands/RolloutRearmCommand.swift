@@ -1,0 +1,62 @@
+import ArgumentParser
+import FeatureFlags
+import Foundation
+import HabitStoreRollout
+
+/// `habitstore rollout rearm`.
+struct RolloutRearmCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rearm",
+        abstract: "Arms the kill switch again, so that users may go forward. They stay where they are.",
+        discussion: """
+            --all takes the flag back, removes the sentinel file and what remembers it, and then re-arms every user; --user \
+            takes one user out of the flag and re-arms that one. Who did it goes into each user's evidence.
+            """
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var jobOptions: JobOptions
+
+    @Flag(help: "All users under the root.")
+    var all = false
+
+    func validate() throws {
+        guard all == (userOptions.user == nil) else {
+            throw ValidationError("say who is re-armed: --user U for one user, or --all for everybody")
+        }
+    }
+
+    func run() async throws {
+        let settings = try await Settings(userOptions)
+        let triggers = try settings.killTriggers(users: all ? nil : [settings.user], by: .both)
+        let rearmed = try rearm(triggers)
+        let stores = try settings.stores()
+        let isRootRearmed = all ? try stores.rearmRoot() : false
+        let person = NSUserName()
+        let results = await jobOptions.run("re-arming", try all ? stores.users() : [settings.user]) { user in
+            try stores.withExisting(user) { try $0.rearm(by: person) }
+        }
+        let report = RearmReport(
+            triggers: triggers,
+            rearmed: rearmed,
+            isRootRearmed: isRootRearmed,
+            results: results
+        )
+        switch output.format {
+        case .json: try JSON.write(report.json)
+        case .text: try Output.write(report.text)
+        }
+        if report.status != .success { throw ExitCode(report.status.rawValue) }
+    }
+
+    /// A flag that is not there does not kill this user either.
+    private func rearm(_ triggers: KillTriggers) throws -> KillTriggers.Rearmed {
+        do {
+            return try triggers.rearm()
+        } catch let error as FlagError where error.code == .flagNotFound || error.code == .fileNotFound {
+            StandardError.note("\(error)")
+            return KillTriggers.Rearmed(isFlagRearmed: false, isSentinelRemoved: false)
+        }
+    }
+}

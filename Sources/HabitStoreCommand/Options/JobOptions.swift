@@ -1,0 +1,30 @@
+import ArgumentParser
+import Foundation
+
+/// How the work on many users is done.
+struct JobOptions: ParsableArguments {
+    static let maximumJobs = 256
+
+    @Option(help: ArgumentHelp("How many users are worked on at once. [default: as many as there are processors]"))
+    var jobs: Int?
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws {
+        guard let jobs, !(1...Self.maximumJobs).contains(jobs) else { return }
+        throw ValidationError("--jobs is \(jobs); it can be 1 to \(Self.maximumJobs)")
+    }
+
+    /// Does a piece of work for each of some users, and shows how many are done.
+    func run<R: Sendable>(
+        _ label: String,
+        _ users: [String],
+        _ work: @escaping @Sendable (String) throws -> R
+    ) async -> [UserResult<R>] {
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let count = min(jobs ?? ProcessInfo.processInfo.activeProcessorCount, Self.maximumJobs)
+        return await UserWork(jobs: count).run(users, work) { bar.show(label, $0, users.count) }
+    }
+}

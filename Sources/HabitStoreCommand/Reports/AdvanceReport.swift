@@ -1,0 +1,67 @@
+import HabitStoreRollout
+import HabitTracking
+
+/// What became of the users who were to be moved forward.
+struct AdvanceReport {
+    private let reports: [PromotionReport]
+    private let failures: [(user: String, error: any Error)]
+
+    init(_ results: [UserResult<PromotionReport>]) {
+        reports = results.compactMap { try? $0.result.get() }
+        failures = results.compactMap { result in
+            guard case .failure(let error) = result.result else { return nil }
+            return (result.user, error)
+        }
+    }
+
+    /// The exit code.
+    var status: ExitStatus {
+        if let failure = failures.first { return ErrorReport(failure.error, showsDetail: false).status }
+        return reports.contains(where: \.isRefused) ? .different : .success
+    }
+
+    /// Whoever moved, was kept back or could not be moved; and with many users how many that are.
+    func text(_ options: TerminalOptions, hasSummary: Bool) -> String {
+        let told = hasSummary ? reports.filter { $0.from != $0.to || $0.isRefused } : reports
+        var text = told.map(\.text).joined()
+        for (user, error) in failures {
+            text += TerminalText.escaped("\(user): FAILED: \(ErrorReport.message(of: error))") + "\n"
+        }
+        guard hasSummary else { return text }
+        var table = TextTable([
+            .init("stage"), .init("users", alignment: .right), .init("kept back", alignment: .right),
+        ])
+        for stage in Stage.allCases {
+            let here = reports.filter { $0.to == stage }
+            table.append([stage.rawValue, String(here.count), String(here.count(where: \.isRefused))])
+        }
+        let moved = reports.count { $0.from != $0.to }
+        let last =
+            "\(moved) moved, \(reports.count(where: \.isRefused)) kept back by the gate, \(failures.count) failed, "
+            + "of \(reports.count + failures.count)\n"
+        return text + (text.isEmpty ? "" : "\n") + table.text(options) + "\n" + last
+    }
+
+    /// For programs.
+    var json: Document {
+        Document(
+            users: reports,
+            failures: failures.map { .init(user: $0.user, message: ErrorReport.message(of: $0.error)) },
+            moved: reports.count { $0.from != $0.to },
+            keptBack: reports.count(where: \.isRefused)
+        )
+    }
+
+    /// The JSON form.
+    struct Document: Encodable {
+        struct Failure: Encodable {
+            let user: String
+            let message: String
+        }
+
+        let users: [PromotionReport]
+        let failures: [Failure]
+        let moved: Int
+        let keptBack: Int
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HabitStoreRollout
+import HabitTracking
+
+/// A user's evidence, and whether it is as it was written.
+struct EvidenceReport: Encodable {
+    /// A record, with its time as the file has it.
+    struct Record: Encodable {
+        let sequence: Int
+        let time: String
+        let event: EvidenceEvent
+        let previous: String
+        let hash: String
+    }
+
+    let user: String
+    let path: String
+    let isIntact: Bool
+    /// The first line that is not as it was written.
+    let damage: EvidenceChain.Damage?
+    /// Whether it ends before what the stores remember of it.
+    let isCutOff: Bool
+    /// What a crash left of a write that nobody was told of.
+    let tornBytes: Int
+    let records: [Record]
+    private let times: [Date]
+
+    private enum CodingKeys: CodingKey {
+        case user, path, isIntact, damage, isCutOff, tornBytes, records
+    }
+
+    init(user: String, path: String, chain: EvidenceChain, isCutOff: Bool) {
+        self.user = user
+        self.path = path
+        isIntact = chain.isIntact && !isCutOff
+        self.isCutOff = isCutOff
+        damage = chain.damage
+        tornBytes = chain.tornBytes
+        times = chain.records.map(\.time)
+        records = chain.records.map { record in
+            Record(
+                sequence: record.sequence,
+                time: ISODate.instant(record.time),
+                event: record.event,
+                previous: record.previous,
+                hash: record.hash
+            )
+        }
+    }
+
+    /// A row for each record, and how a line is checked by hand.
+    func text(_ options: TerminalOptions, timeZone: TimeZone) -> String {
+        guard !records.isEmpty || !isIntact else { return "there is no evidence yet\n" }
+        var table = TextTable([
+            .init("#", alignment: .right), .init("time", canShrink: false), .init("hash", canShrink: false),
+            .init("what"), .init("details"),
+        ])
+        for (record, time) in zip(records, times) {
+            let words = record.event.words
+            table.append([
+                String(record.sequence), ISODate.local(time, in: timeZone), String(record.hash.prefix(12)), words.what,
+                words.details,
+            ])
+        }
+        var text = table.text(options) + "\n"
+        if let damage {
+            text += "DAMAGED: line \(damage.line): \(TerminalText.escaped(damage.reason)); it proves nothing any more\n"
+        } else if isCutOff {
+            text += "DAMAGED: it ends before what the stores remember of it; lines are missing at its end\n"
+        } else {
+            text += "intact: \(records.count) records, each with the hash of the one before it\n"
+        }
+        let line = damage?.line ?? records.count
+        guard line > 0 else { return text }
+        let file = "'" + path.replacing("'", with: #"'\''"#) + "'"
+        text +=
+            "by hand: `sed -n \(line)p \(TerminalText.escaped(file)) | cut -b 76- | sha256sum` prints the hash that "
+        text += "line \(line) states, and that the next one has as \"previous\"\n"
+        return text
+    }
+}

@@ -1,0 +1,42 @@
+import HabitStoreRollout
+import HabitTracking
+
+/// What the gate said to one user's promotion, or to the last step of an advance.
+struct PromotionReport: Encodable {
+    let user: String
+    /// Where the user was before.
+    let from: Stage
+    /// Where the user is now.
+    let to: Stage
+    /// Where the user was to go; nil when the flags want nothing.
+    let wanted: Stage?
+    let reasons: [GateReason]
+    /// The reasons in words.
+    let sentences: [String]
+    let cleanShadowReads: Int
+    let upperBound: Double?
+
+    init(user: String, from: Stage, to: Stage, wanted: Stage?, decision: GateDecision?) {
+        self.user = user
+        self.from = from
+        self.to = to
+        self.wanted = wanted
+        let isRefused = decision.map { !$0.isOpen } ?? false
+        reasons = isRefused ? decision?.reasons ?? [] : []
+        sentences = reasons.map(\.description)
+        cleanShadowReads = decision?.cleanShadowReads ?? 0
+        upperBound = decision?.upperBound
+    }
+
+    var isRefused: Bool { !reasons.isEmpty }
+
+    /// What became of the user, and under it every reason why not more.
+    var text: String {
+        var text = from == to ? "\(user): stays at \(to.rawValue)\n" : "\(user): \(from.rawValue) → \(to.rawValue)\n"
+        if isRefused {
+            text += "  refused\(wanted.map { ", \($0.rawValue) is wanted" } ?? ""):\n"
+            for sentence in sentences { text += "  - \(sentence)\n" }
+        }
+        return text.split(separator: "\n").map { TerminalText.escaped(String($0)) + "\n" }.joined()
+    }
+}

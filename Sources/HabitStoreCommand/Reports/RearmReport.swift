@@ -1,0 +1,59 @@
+import HabitTracking
+
+/// What re-arming the kill switch came to.
+struct RearmReport {
+    let triggers: KillTriggers
+    let rearmed: KillTriggers.Rearmed
+    /// Whether it was remembered that the kill switch had been pulled for everybody.
+    let isRootRearmed: Bool
+    /// Whether each user had been killed, or why the user could not be re-armed.
+    let results: [UserResult<Bool>]
+
+    private var failures: [(user: String, error: any Error)] {
+        results.compactMap { result in
+            guard case .failure(let error) = result.result else { return nil }
+            return (result.user, error)
+        }
+    }
+
+    private var count: Int { results.count { (try? $0.result.get()) == true } }
+
+    /// The exit code.
+    var status: ExitStatus {
+        failures.first.map { ErrorReport($0.error, showsDetail: false).status } ?? .success
+    }
+
+    var text: String {
+        var lines: [String] = []
+        if rearmed.isFlagRearmed { lines.append("the flag \(triggers.flag) in \(triggers.file) is taken back") }
+        if rearmed.isSentinelRemoved { lines.append("the sentinel file \(triggers.sentinel.path) is removed") }
+        if isRootRearmed { lines.append("that the kill switch was pulled for everybody is forgotten") }
+        for (user, error) in failures {
+            lines.append("\(user): NOT RE-ARMED: \(ErrorReport.message(of: error))")
+        }
+        let rest = results.count - count - failures.count
+        lines.append("\(count) re-armed, \(rest) had not been killed, \(failures.count) failed, of \(results.count)")
+        return lines.map { TerminalText.escaped($0) + "\n" }.joined()
+    }
+
+    var json: JSON {
+        .object([
+            "isFlagRearmed": .bool(rearmed.isFlagRearmed),
+            "isSentinelRemoved": .bool(rearmed.isSentinelRemoved),
+            "isRootRearmed": .bool(isRootRearmed),
+            "users": .array(
+                results.map { result in
+                    var message: String?
+                    if case .failure(let error) = result.result { message = ErrorReport.message(of: error) }
+                    return .object([
+                        "user": .string(result.user),
+                        "wasKilled": .bool((try? result.result.get()) ?? false),
+                        "error": .optional(message),
+                    ])
+                }
+            ),
+            "rearmed": .int(count),
+            "failed": .int(failures.count),
+        ])
+    }
+}

@@ -1,0 +1,84 @@
+import HabitStoreRollout
+
+extension RolloutStatusReport {
+    /// Where users are, for programs.
+    static func json(_ statuses: [UserStatus]) -> JSON {
+        let stages = Stage.allCases.map { stage in
+            let here = statuses.filter { $0.stage == stage }
+            return JSON.object([
+                "stage": .string(stage.rawValue),
+                "users": .int(here.count),
+                "wanted": .int(statuses.count { $0.wanted == stage }),
+                "killed": .int(here.count(where: \.isKilled)),
+                "lagging": .int(here.count { $0.mirror.isLagging }),
+                "unreadable": .int(here.count { !$0.problems.isEmpty }),
+            ])
+        }
+        return .object([
+            "users": .array(statuses.map(json)),
+            "stages": .array(stages),
+            "unknown": .int(statuses.count { $0.stage == nil }),
+        ])
+    }
+
+    private static func json(_ status: UserStatus) -> JSON {
+        .object([
+            "user": .string(status.user),
+            "stage": .optional(status.stage?.rawValue),
+            "movingTo": .optional(status.movingTo?.rawValue),
+            "wantedStage": .optional(status.wanted?.rawValue),
+            "engine": .optional(status.engine?.rawValue),
+            "token": status.token.map { .int(Int($0.rawValue)) } ?? .null,
+            "epoch": status.epoch.map { .int($0) } ?? .null,
+            "isKilled": .bool(status.isKilled),
+            "killTrigger": .optional(status.killTrigger),
+            "mirror": .string(status.mirror.text),
+            "lag": lag(status.mirror),
+            "evidence": evidence(status),
+            "nextStage": next(status),
+            "notes": .array(status.notes.map { .string($0) }),
+            "problems": .array(
+                status.problems.map {
+                    .object([
+                        "place": .string($0.place),
+                        "code": .string($0.error.code.rawValue),
+                        "message": .string($0.error.description),
+                    ])
+                }
+            ),
+        ])
+    }
+
+    private static func lag(_ mirror: UserStatus.Mirror) -> JSON {
+        guard case .behind(let count) = mirror else { return .null }
+        return .int(count)
+    }
+
+    private static func evidence(_ status: UserStatus) -> JSON {
+        var last: [String: JSON]?
+        if let found = status.evidence.lastDifference {
+            last = ["stage": .string(found.stage.rawValue), "message": .string(found.message)]
+            last?.set("time", found.time)
+        }
+        return .object([
+            "records": .int(status.evidence.records),
+            "isIntact": .bool(status.evidence.isIntact),
+            "isCutOff": .bool(status.evidence.isCutOff),
+            "damage": status.evidence.damage.map {
+                .object(["line": .int($0.line), "reason": .string($0.reason)])
+            } ?? .null,
+            "cleanShadowReads": .int(status.cleanShadowReads),
+            "upperBound": .optional(status.next?.upperBound),
+            "lastDifference": last.map { .object($0) } ?? .null,
+        ])
+    }
+
+    private static func next(_ status: UserStatus) -> JSON {
+        guard let decision = status.next, let stage = status.stage?.next else { return .null }
+        return .object([
+            "stage": .string(stage.rawValue),
+            "isOpen": .bool(decision.isOpen),
+            "reasons": .array(decision.reasons.map { .string($0.description) }),
+        ])
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import HabitStoreRollout
+import HabitTracking
+
+/// Where users are on the way, as a table and a summary.
+struct RolloutStatusReport {
+    private let statuses: [UserStatus]
+    private let options: TerminalOptions
+    private let timeZone: TimeZone
+
+    init(_ statuses: [UserStatus], options: TerminalOptions, timeZone: TimeZone) {
+        self.statuses = statuses
+        self.options = options
+        self.timeZone = timeZone
+    }
+
+    /// The table, and under it how many users are at each stage.
+    var text: String {
+        guard !statuses.isEmpty else { return "no user has stores under the root\n" }
+        var table = TextTable([
+            .init("user"), .init("stage", canShrink: false), .init("wanted", canShrink: false), .init("engine"),
+            .init("token", alignment: .right), .init("mirror"), .init("evidence", alignment: .right),
+            .init("clean reads", alignment: .right), .init("rate below", alignment: .right),
+            .init("last difference"), .init("remark"),
+        ])
+        for status in statuses { table.append(row(status)) }
+        return table.text(options) + "\n" + summary
+    }
+
+    private func row(_ status: UserStatus) -> [String] {
+        [
+            status.user,
+            (status.stage?.rawValue ?? "?") + (status.movingTo.map { " → \($0.rawValue)" } ?? ""),
+            status.wanted?.rawValue ?? "as it is",
+            status.engine?.rawValue ?? "?",
+            status.token?.description ?? "?",
+            status.mirror.text,
+            status.evidence.isIntact ? "\(status.evidence.records) intact" : "DAMAGED",
+            String(status.cleanShadowReads),
+            status.next?.upperBound.map { Self.rate($0) } ?? "",
+            status.evidence.lastDifference.map { ISODate.local($0.time, in: timeZone) + ", \($0.stage.rawValue)" }
+                ?? "none",
+            remark(status),
+        ]
+    }
+
+    private func remark(_ status: UserStatus) -> String {
+        var remarks: [String] = []
+        if status.isKilled { remarks.append("killed") }
+        if let trigger = status.killTrigger { remarks.append("the kill switch is pulled: \(trigger)") }
+        remarks += status.problems.map { "\($0.place): \($0.error.description)" }
+        if let damage = status.evidence.damage {
+            remarks.append("evidence, line \(damage.line): \(damage.reason)")
+        }
+        if status.evidence.isCutOff { remarks.append("lines of the evidence are missing at its end") }
+        return remarks.joined(separator: "; ")
+    }
+
+    private var summary: String {
+        var table = TextTable([
+            .init("stage"), .init("users", alignment: .right), .init("wanted", alignment: .right),
+            .init("killed", alignment: .right), .init("lagging", alignment: .right),
+            .init("unreadable", alignment: .right),
+        ])
+        for stage in Stage.allCases {
+            let here = statuses.filter { $0.stage == stage }
+            table.append([
+                stage.rawValue, String(here.count), String(statuses.count { $0.wanted == stage }),
+                String(here.count(where: \.isKilled)), String(here.count { $0.mirror.isLagging }),
+                String(here.count { !$0.problems.isEmpty }),
+            ])
+        }
+        let unknown = statuses.filter { $0.stage == nil }
+        if !unknown.isEmpty { table.append(["?", String(unknown.count), "", "", "", String(unknown.count)]) }
+        return table.text(options)
+    }
+
+    /// A rate as `0.30 %`, rounded up: it is a bound.
+    static func rate(_ bound: Double) -> String { String(format: "%.2f %%", (bound * 10_000).rounded(.up) / 100) }
+}
+
+extension UserStatus.Mirror {
+    /// In one or two words.
+    var text: String {
+        switch self {
+        case .none: "none"
+        case .notFilled: "not filled"
+        case .behind(0): "current"
+        case .behind(let count): "\(count) behind"
+        case .unknown: "unknown"
+        }
+    }
+
+    /// Whether it lacks something that it is known to lack.
+    var isLagging: Bool {
+        switch self {
+        case .none, .unknown, .behind(0): false
+        case .notFilled, .behind: true
+        }
+    }
+}

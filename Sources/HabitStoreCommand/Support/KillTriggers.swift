@@ -1,0 +1,95 @@
+import FeatureFlags
+import Foundation
+
+/// The two triggers of the kill switch: the flag in the flag file, and the sentinel file.
+struct KillTriggers {
+    /// What pulling came to.
+    struct Pulled {
+        let isFlagSet: Bool
+        /// Why it is not.
+        let flagFailure: FlagError?
+    }
+
+    /// What taking back came to.
+    struct Rearmed {
+        let isFlagRearmed: Bool
+        let isSentinelRemoved: Bool
+    }
+
+    /// The kill flag's key.
+    let flag: String
+    /// The flag file.
+    let file: String
+    let sentinel: SentinelFile
+    /// Whether the sentinel's folder is made where it is missing: the root may not be there yet.
+    let makesFolder: Bool
+    let by: KillOptions.Trigger
+    /// Only these users; nil for everybody.
+    let users: [String]?
+
+    /// Pulls the triggers that are asked for. For everybody each is tried, whatever became of the other, and it is an error
+    /// only where none of them works.
+    func pull() throws -> Pulled {
+        if let users {
+            do throws(FlagError) {
+                try FlagFile.update(path: file) { (text) throws(FlagError) in try text.killing(flag, users: users) }
+            } catch {
+                StandardError.note("nobody is killed; without --users the sentinel file stops everybody")
+                throw error
+            }
+            return Pulled(isFlagSet: true, flagFailure: nil)
+        }
+        var sentinelFailure: (any Error)?
+        if by != .flag {
+            do { try makeSentinel() } catch { sentinelFailure = error }
+        }
+        var flagFailure: FlagError?
+        if by != .sentinel {
+            do throws(FlagError) {
+                try FlagFile.update(path: file) { (text) throws(FlagError) in try text.killing(flag) }
+            } catch {
+                flagFailure = error
+                StandardError.note("the flag is not set: \(error)")
+                if by == .flag { try makeSentinel() }
+            }
+        }
+        let isFlagSet = by != .sentinel && flagFailure == nil
+        if let sentinelFailure {
+            guard isFlagSet else { throw sentinelFailure }
+            StandardError.note("the flag does it alone: \(sentinelFailure)")
+        }
+        return Pulled(isFlagSet: isFlagSet, flagFailure: flagFailure)
+    }
+
+    /// Takes the triggers back, the flag first: where that fails the sentinel stays, and the kill switch with it.
+    ///
+    /// - Throws: why the flag cannot be taken back; for everybody a flag that is not there is not pulled, and no error.
+    func rearm() throws -> Rearmed {
+        var isFlagRearmed = false
+        if by != .sentinel {
+            do throws(FlagError) {
+                let (old, new) = try FlagFile.update(path: file) { (text) throws(FlagError) in
+                    try text.rearming(flag, users: users)
+                }
+                isFlagRearmed = old.bytes != new.bytes
+            } catch {
+                guard users == nil, error.code == .flagNotFound || error.code == .fileNotFound else { throw error }
+                StandardError.note("\(error)")
+            }
+        }
+        let isRemoved = by != .flag && users == nil ? try sentinel.remove() : false
+        return Rearmed(isFlagRearmed: isFlagRearmed, isSentinelRemoved: isRemoved)
+    }
+
+    private func makeSentinel() throws {
+        let folder = URL(fileURLWithPath: sentinel.path).deletingLastPathComponent()
+        if makesFolder, !FileManager.default.fileExists(atPath: folder.path) {
+            try FileManager.default.createDirectory(
+                at: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        }
+        try sentinel.create()
+    }
+}

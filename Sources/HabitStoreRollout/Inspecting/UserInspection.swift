@@ -1,0 +1,146 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+
+/// Looks where a user is. Nothing is written, no lock is taken, and no move is finished: what it sees of one that is being
+/// made is a moment of it.
+struct UserInspection {
+    let directory: UserDirectory
+    let schema: Schema
+    let options: RolloutOptions
+    let flags: FlagWatch
+
+    private struct Found {
+        var standings: [EngineName: Standing] = [:]
+        var failures: [EngineName: HabitStoreError] = [:]
+    }
+
+    func status() -> UserStatus {
+        var status = UserStatus(user: directory.user)
+        let context = EvaluationContext(targetingKey: directory.user)
+        let wanted = WantedStage(flags.provider.snapshot, context)
+        status.wanted = wanted.stage
+        status.notes = flags.notes + wanted.notes
+        status.killTrigger = flags.provider.killSignal(context: context)?.description
+        if status.killTrigger == nil, flags.latch.isSet { status.killTrigger = flags.latch.path }
+        let found = look()
+        take(found, old: wanted.old, into: &status)
+        judge(found, wanted, into: &status)
+        return status
+    }
+
+    private func look() -> Found {
+        let pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: options.opener)
+        var found = Found()
+        for engine in EngineName.allCases {
+            do {
+                let path = directory.address(engine).path
+                // A store that hangs leaves its thread behind, and with it its half of the pair.
+                found.standings[engine] = try Deadline.run(seconds: options.stepLimitSeconds, path: path) {
+                    defer { pair.close(engine) }
+                    return try pair.standing(engine)
+                }
+            } catch let error as HabitStoreError {
+                found.failures[engine] = error
+            } catch {
+                found.failures[engine] = HabitStoreError(.inputOutput, "\(error)", at: .init(path: directory.path))
+            }
+        }
+        return found
+    }
+
+    /// The store whose word counts: the one that is authoritative, else one that is sealed, else what is left.
+    private func leading(_ found: Found) -> Standing? {
+        func rank(_ standing: Standing) -> (Int, Int, Int64) {
+            let role = standing.role == .authoritative ? 2 : standing.role == .sealed ? 1 : 0
+            return (role, standing.epoch, Int64(standing.token.rawValue))
+        }
+        return found.standings.values.max { rank($0) < rank($1) }
+    }
+
+    private func take(_ found: Found, old: EngineName, into status: inout UserStatus) {
+        guard let leading = leading(found) else {
+            status.problems = problems(found, engine: old)
+            if status.problems.isEmpty {
+                let missing = HabitStoreError(.notFound, "the user has no store", at: .init(path: directory.path))
+                status.problems = [.init(place: old.rawValue, error: missing)]
+            }
+            return
+        }
+        let first = RolloutState(stage: leading.engine == old ? .off : .complete, old: old)
+        let state = leading.state ?? first
+        let engine = state.engine(state.stage.authority)
+        status.stage = state.stage
+        status.engine = engine
+        status.movingTo = state.movingTo
+        status.isKilled = state.isKilled
+        status.anchor = state.evidence
+        status.token = found.standings[engine]?.token
+        status.epoch = found.standings[engine]?.epoch
+        status.problems = problems(found, engine: engine)
+        if found.standings[engine] == nil, found.failures[engine] == nil {
+            let missing = HabitStoreError(
+                .notFound,
+                "the user's current store is missing",
+                at: .init(path: directory.address(engine).path)
+            )
+            status.problems.insert(.init(place: engine.rawValue, error: missing), at: 0)
+        }
+        status.mirror = mirror(found, state, engine)
+    }
+
+    private func mirror(_ found: Found, _ state: RolloutState, _ engine: EngineName) -> UserStatus.Mirror {
+        guard state.stage.mirror != nil else { return .none }
+        guard let here = found.standings[engine], found.failures[engine.other] == nil else { return .unknown }
+        guard let there = found.standings[engine.other], there.role != .backfilling,
+            there.information.lineage == here.information.lineage
+        else { return .notFilled }
+        return .behind(Int(max(0, here.token.rawValue - there.token.rawValue)))
+    }
+
+    private func problems(_ found: Found, engine: EngineName) -> [UserStatus.Problem] {
+        [engine, engine.other].compactMap { engine in
+            found.failures[engine].map { .init(place: engine.rawValue, error: $0) }
+        }
+    }
+
+    /// What the evidence is, and what the gate makes of it.
+    private func judge(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
+        let chain: EvidenceChain
+        do {
+            chain = try EvidenceLog(directory).read()
+        } catch {
+            let failure =
+                error as? HabitStoreError
+                ?? HabitStoreError(.inputOutput, "\(error)", at: .init(path: directory.path))
+            status.problems.append(.init(place: "evidence", error: failure))
+            return
+        }
+        status.evidence.records = chain.records.count
+        status.evidence.damage = chain.damage
+        status.evidence.isCutOff = status.anchor.map { !chain.contains($0) } ?? false
+        status.evidence.lastDifference =
+            chain.records.reversed().lazy.compactMap { record in
+                guard case .difference(let stage, _, let message) = record.event else { return nil }
+                return .init(time: record.time, stage: stage, message: message)
+            }.first
+        guard let stage = status.stage, let next = stage.next else { return }
+        let facts = GateFacts(
+            chain: chain,
+            lag: status.mirror.transactionsBehind ?? Int(status.token?.rawValue ?? 0),
+            isBackfilled: status.mirror.transactionsBehind != nil,
+            isKilled: status.isKilled || status.killTrigger != nil,
+            anchor: status.anchor
+        )
+        status.next = Gate(policy: options.gate).decide(from: stage, to: next, facts: facts, now: Date())
+            .proposed(wanted.stage, from: stage, to: next)
+    }
+}
+
+extension UserStatus.Mirror {
+    /// nil where that is not known.
+    fileprivate var transactionsBehind: Int? {
+        guard case .behind(let count) = self else { return nil }
+        return count
+    }
+}

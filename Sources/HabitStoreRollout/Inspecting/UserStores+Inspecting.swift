@@ -1,0 +1,34 @@
+import Foundation
+import HabitStore
+
+extension UserStores {
+    /// Where a user is. Nothing is written, switched or finished, and what cannot be read is part of the answer.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
+    public func status(of user: String) throws -> UserStatus {
+        try UserInspection(directory: known(user), schema: schema, options: options, flags: flags).status()
+    }
+
+    /// A user's evidence.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
+    public func evidence(of user: String) throws -> EvidenceLog { EvidenceLog(try known(user)) }
+
+    /// Makes sure that there is such a user: a store is made for whoever is asked for otherwise.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
+    public func check(_ user: String) throws { _ = try known(user) }
+
+    private func known(_ user: String) throws -> UserDirectory {
+        let directory = try UserDirectory(root: root, user: user)
+        guard FileManager.default.fileExists(atPath: directory.path) else {
+            throw HabitStoreError(
+                .notFound,
+                "this user has no stores under the root",
+                at: .init(path: root),
+                detail: user
+            )
+        }
+        return directory
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// `habitstore rollout status`: everything that is known of users, and nothing changed by asking.
+struct RolloutStatusTests {
+    @Test func itShowsWhereEachUserIsAndChangesNothing() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        try sandbox.run("habit", "add", "Read", "--user", "bob").expectSuccess()
+        for _ in 0..<3 { try sandbox.run("habit", "list").expectSuccess() }
+        let before = try sandbox.state()
+        let run = try sandbox.run("rollout", "status", "--format", "json")
+        run.expectSuccess()
+        let users = try run.list("users")
+        #expect(users.map { $0["user"] as? String } == ["alice", "bob"])
+        #expect(users.map { $0["stage"] as? String } == ["shadow", "off"])
+        #expect(users.map { $0["wantedStage"] as? String } == ["shadow", "shadow"])
+        #expect(users.map { $0["engine"] as? String } == ["sqlite", "sqlite"])
+        #expect(users.map { $0["mirror"] as? String } == ["current", "none"])
+        #expect(users.map { $0["lag"] as? Int } == [0, nil])
+        let evidence = try #require(users[0]["evidence"] as? [String: Any])
+        #expect(evidence["isIntact"] as? Bool == true)
+        // What processes that were over at once have compared counts.
+        #expect(evidence["cleanShadowReads"] as? Int == 3)
+        #expect(evidence["upperBound"] as? Double == 1)
+        let stages = try run.list("stages")
+        #expect(stages.map { $0["users"] as? Int } == [1, 0, 1, 0, 0, 0])
+        let text = try sandbox.run("rollout", "status")
+        text.expectSuccess()
+        #expect(text.output.contains("alice"))
+        #expect(text.output.contains("100.00 %"))
+        #expect(try sandbox.run("rollout", "status", "--user", "bob").output.contains("alice") == false)
+        #expect(try sandbox.state() == before)
+    }
+
+    /// The flags want less, the kill switch is pulled, and a mirror lags: each of them moves a user who is opened.
+    @Test func nobodyIsMovedByAsking() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        try sandbox.want(stage: "off")
+        try sandbox.write("data/habitstore/habit-store.kill", "")
+        let before = try sandbox.state()
+        let status = try sandbox.status()
+        #expect(status["stage"] as? String == "shadow")
+        #expect(status["wantedStage"] as? String == "off")
+        #expect(status["isKilled"] as? Bool == false)
+        #expect((status["killTrigger"] as? String)?.contains("habit-store.kill") == true)
+        #expect(try sandbox.state() == before)
+    }
+
+    @Test(arguments: [("shadow", "lmdb", "sqlite"), ("live", "lmdb", "lmdb"), ("live", "sqlite", "lmdb")])
+    func aDamagedStoreIsNamedInItsRow(stage: String, damaged: String, engine: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", "bob", to: stage)
+        try sandbox.damage(damaged, of: "alice")
+        let before = try sandbox.state()
+        let run = try sandbox.run("rollout", "status", "--format", "json")
+        #expect(run.status == 65, "\(run.errors)")
+        let users = try run.list("users")
+        #expect(users.map { $0["stage"] as? String } == [stage, stage])
+        #expect(users.map { $0["engine"] as? String } == [engine, engine])
+        #expect(users[0]["mirror"] as? String == "unknown")
+        let problem = try #require((users[0]["problems"] as? [[String: Any]])?.first)
+        #expect(problem["place"] as? String == damaged)
+        #expect((users[1]["problems"] as? [Any])?.isEmpty == true)
+        let text = try sandbox.run("rollout", "status")
+        #expect(text.status == 65)
+        #expect(text.output.contains("\(damaged): "))
+        #expect(text.output.contains("bob"))
+        #expect(try sandbox.state() == before)
+    }
+
+    @Test func aUserWhoIsNotThereIsAnErrorAndIsNotMade() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("rollout", "status", "--user", "nobody").expectError(74, containing: "no stores")
+        #expect(try sandbox.run("rollout", "status").output == "no user has stores under the root\n")
+        #expect(try sandbox.state().isEmpty)
+    }
+}
