@@ -5,7 +5,7 @@ import HabitStore
 @testable import HabitStoreRollout
 
 /// A user whose stages a test moves, with a policy of the gate that asks for little.
-struct StagedUser {
+struct StagedUser: Sendable {
     let folder: TemporaryFolder
     let root: String
     let flags: String

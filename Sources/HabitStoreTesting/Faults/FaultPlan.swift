@@ -1,0 +1,103 @@
+import Foundation
+import HabitStore
+
+/// What goes wrong in a ``FaultInjectingStore``, decided by a test while the store is in use.
+///
+/// One plan may be shared by several stores, and outlives them: a store that is closed and opened again stays broken.
+public final class FaultPlan: Sendable {
+    private struct Armed {
+        let fault: Fault
+        var left: Int?
+    }
+
+    private struct State {
+        var faults: [Armed] = []
+        var strikes = 0
+        var hanging = 0
+        /// Raised by each healing; who hangs waits for another one than at the beginning.
+        var generation = 0
+    }
+
+    private let changed = NSCondition()
+    /// Guarded by ``changed``.
+    private nonisolated(unsafe) var state = State()
+
+    /// A plan in which nothing goes wrong yet.
+    public init() {}
+
+    /// Has something go wrong from now on, besides what does already. Of several faults that fit, the oldest strikes.
+    public func inject(_ fault: Fault) {
+        locked { $0.faults.append(Armed(fault: fault, left: fault.times)) }
+    }
+
+    /// Ends all faults. What hangs goes on.
+    public func heal() {
+        locked { state in
+            state.faults = []
+            state.generation += 1
+        }
+    }
+
+    /// How many operations a fault has struck so far.
+    public var strikes: Int { locked { $0.strikes } }
+
+    /// How many operations hang now.
+    public var hanging: Int { locked { $0.hanging } }
+
+    /// Waits until so many operations have been struck.
+    ///
+    /// - Returns: whether they were, within `seconds`.
+    public func waitForStrikes(_ count: Int, seconds: Double) -> Bool {
+        changed.lock()
+        defer { changed.unlock() }
+        let deadline = Date(timeIntervalSinceNow: seconds)
+        while state.strikes < count {
+            guard changed.wait(until: deadline) else { return false }
+        }
+        return true
+    }
+
+    /// An operation has come to a moment.
+    ///
+    /// - Throws: what the fault that strikes it says.
+    func reach(_ operation: Fault.Operation, _ moment: Fault.Moment, path: String?) throws {
+        changed.lock()
+        defer { changed.unlock() }
+        guard let fault = take(operation, moment) else { return }
+        state.strikes += 1
+        changed.broadcast()
+        switch fault.effect {
+        case .fail(let code):
+            throw HabitStoreError(
+                code,
+                "injected: \(operation.rawValue) failed at \(moment.rawValue)",
+                at: .init(path: path)
+            )
+        case .hang:
+            let generation = state.generation
+            state.hanging += 1
+            while state.generation == generation { changed.wait() }
+            state.hanging -= 1
+            changed.broadcast()
+        }
+    }
+
+    /// The fault that strikes; only while ``changed`` is locked.
+    private func take(_ operation: Fault.Operation, _ moment: Fault.Moment) -> Fault? {
+        let index = state.faults.firstIndex { armed in
+            armed.left != 0 && armed.fault.moment == moment && armed.fault.operations.contains(operation)
+        }
+        guard let index else { return nil }
+        if let left = state.faults[index].left { state.faults[index].left = left - 1 }
+        return state.faults[index].fault
+    }
+
+    private func locked<R>(_ body: (inout State) -> R) -> R {
+        changed.lock()
+        defer {
+            changed.broadcast()
+            changed.unlock()
+        }
+        return body(&state)
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import HabitStore
+import Synchronization
+import Testing
+
+@testable import HabitStoreRollout
+
+/// What a caller was told of its writes, and whether that was the truth.
+final class Ledger: Sendable {
+    /// What a caller knows of a write.
+    enum Outcome: Sendable, Equatable {
+        case acknowledged
+        case absent(HabitStoreError.Code)
+        case unknown
+    }
+
+    private struct State {
+        var writes: [(id: UUID, outcome: Outcome)] = []
+        var readErrors: [HabitStoreError] = []
+        var reads = 0
+        var longestSeconds = 0.0
+    }
+
+    private let state = Mutex(State())
+
+    var outcomes: [Outcome] { state.withLock { $0.writes.map(\.outcome) } }
+    var readErrors: [HabitStoreError] { state.withLock { $0.readErrors } }
+    var reads: Int { state.withLock { $0.reads } }
+    /// The longest time that an operation took.
+    var longestSeconds: Double { state.withLock { $0.longestSeconds } }
+
+    /// Writes a record of its own.
+    @discardableResult
+    func write(_ store: UserStore) -> Outcome {
+        let draft = Draft(content: "draft", creationDate: SampleRecords.referenceDate)
+        let begin = ContinuousClock.now
+        let outcome: Outcome
+        do {
+            try store.write(author: "ledger") { try $0.insert(draft) }
+            outcome = .acknowledged
+        } catch let error as HabitStoreError {
+            outcome = error.code == .outcomeUnknown ? .unknown : .absent(error.code)
+        } catch {
+            Issue.record("a write failed without a type: \(error)")
+            outcome = .unknown
+        }
+        note(draft.id, outcome, begin)
+        return outcome
+    }
+
+    /// Writes until a write is taken: a step of a move that hung and was left to itself may still come in between once.
+    @discardableResult
+    func writeAgainAndAgain(_ store: UserStore) -> Outcome {
+        var outcome = write(store)
+        for _ in 0..<10 where outcome != .acknowledged {
+            Thread.sleep(forTimeInterval: 0.01)
+            outcome = write(store)
+        }
+        return outcome
+    }
+
+    func note(_ id: UUID, _ outcome: Outcome, _ begin: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            state.writes.append((id, outcome))
+            state.longestSeconds = max(state.longestSeconds, (ContinuousClock.now - begin) / .seconds(1))
+        }
+    }
+
+    /// Reads everything; what it is shown has to be what was acknowledged before.
+    func read(_ store: UserStore) {
+        let before = state.withLock { $0.writes }
+        let begin = ContinuousClock.now
+        do {
+            let found = Set(try store.all(Draft.self).map(\.id))
+            state.withLock { $0.reads += 1 }
+            expect(found, before, "a read")
+        } catch let error as HabitStoreError {
+            state.withLock { $0.readErrors.append(error) }
+        } catch {
+            Issue.record("a read failed without a type: \(error)")
+        }
+        state.withLock { $0.longestSeconds = max($0.longestSeconds, (ContinuousClock.now - begin) / .seconds(1)) }
+    }
+
+    private func expect(_ found: Set<UUID>, _ writes: [(id: UUID, outcome: Outcome)], _ place: String) {
+        for (number, write) in writes.enumerated() {
+            switch write.outcome {
+            case .acknowledged:
+                #expect(found.contains(write.id), "acknowledged write \(number) is missing in \(place)")
+            case .absent(let code):
+                #expect(!found.contains(write.id), "write \(number) failed with \(code) and is in \(place)")
+            case .unknown: break
+            }
+        }
+    }
+
+    /// Checks a store that has to hold everything: each acknowledged write once, in records and history, and none that was
+    /// told to be absent.
+    ///
+    /// - Returns: which of the writes it holds.
+    @discardableResult
+    func expectWhole(_ store: any UserStoreBackend, _ place: String) throws -> Set<UUID> {
+        let all = state.withLock { $0.writes }
+        let found = Set(
+            try store.replicaRead { replica in
+                var ids: [UUID] = []
+                try replica.enumerate(entity: try store.schema.position(ofEntity: "Draft"), after: nil) { id, _ in
+                    ids.append(id)
+                    return true
+                }
+                return ids
+            }
+        )
+        expect(found, all, place)
+        var written: [UUID: Int] = [:]
+        try store.replicaRead { replica in
+            try replica.enumerateHistory(after: try replica.information().historyFloor) { transaction in
+                for change in transaction.changes where change.entity == "Draft" { written[change.id, default: 0] += 1 }
+                return true
+            }
+        }
+        for write in all where found.contains(write.id) {
+            #expect(written[write.id] == 1, "a write is in the history of \(place) \(written[write.id] ?? 0) times")
+        }
+        return found.intersection(all.map(\.id))
+    }
+}
