@@ -166,18 +166,28 @@ extension UserStore {
     /// What a write that certainly has not happened fails with.
     private static func absent(_ failure: HabitStoreError) -> HabitStoreError {
         guard failure.code == .outcomeUnknown else { return failure }
-        let cause = failure.underlying as? HabitStoreError
         return HabitStoreError(
-            cause.map(\.code) == .outcomeUnknown ? .inputOutput : cause?.code ?? .inputOutput,
+            cause(failure),
             "the commit failed, and the store was read again: nothing of it has happened",
             at: failure.location,
             underlying: failure
         )
     }
 
+    /// Why a commit failed whose outcome nobody needs to be told of.
+    private static func cause(_ failure: HabitStoreError) -> HabitStoreError.Code {
+        guard failure.code == .outcomeUnknown else { return failure.code }
+        guard let cause = failure.underlying as? HabitStoreError, cause.code != .outcomeUnknown else {
+            return .inputOutput
+        }
+        return cause.code
+    }
+
+    /// What a write fails with before it has begun. Where a commit of the mirror's stands in its way that failed, the outcome
+    /// of that one is unknown, and not this one's.
     private func unacknowledgeable(_ cause: HabitStoreError) -> HabitStoreError {
         HabitStoreError(
-            cause.code,
+            Self.cause(cause),
             "nothing was written: at this stage both stores must have a write before it is acknowledged, and the other "
                 + "one cannot take it (\(cause.message))",
             at: cause.location,
