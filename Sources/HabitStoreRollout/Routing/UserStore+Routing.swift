@@ -154,10 +154,10 @@ extension UserStore {
     }
 
     private func makeShadow(_ actual: Actual) -> ShadowReader? {
-        guard let side = actual.stage.shadow, let store = try? pair.store(actual.state.engine(side)) else { return nil }
-        let stage = actual.stage
+        guard let side = actual.stage.shadow else { return nil }
+        let (stage, engine) = (actual.stage, actual.state.engine(side))
         return ShadowReader(
-            store,
+            { [pair] in try pair.store(engine) },
             label: directory.path,
             options: options.shadowReads,
             metrics: metrics,

@@ -31,7 +31,7 @@ final class ShadowReader: Sendable {
         let message: String
     }
 
-    private let store: any UserStoreBackend
+    private let store: @Sendable () throws -> any UserStoreBackend
     private let options: ShadowReadOptions
     private let metrics: RolloutMetrics
     private let onDifference: @Sendable (Difference) -> Void
@@ -41,8 +41,10 @@ final class ShadowReader: Sendable {
     private let sequence = Atomic<Int>(0)
     private let counts = Mutex(Counts())
 
+    /// - Parameter store: gives the other store. It is asked on the reader's own thread: a store that cannot be opened, or
+    ///   hangs while it is, must not keep anybody from reading the user's own.
     init(
-        _ store: any UserStoreBackend,
+        _ store: @escaping @Sendable () throws -> any UserStoreBackend,
         label: String,
         options: ShadowReadOptions,
         metrics: RolloutMetrics,
@@ -110,6 +112,7 @@ final class ShadowReader: Sendable {
     private func run(_ job: Job) {
         let deadline = ContinuousClock.now + .seconds(options.tokenWaitSeconds)
         do {
+            let store = try store()
             var verdict: ShadowVerdict?
             while verdict == nil {
                 verdict = try store.read { transaction -> ShadowVerdict? in

@@ -72,8 +72,8 @@ final class StorePair: Sendable {
     /// Closes one store; it is opened again when it is asked for.
     func close(_ engine: EngineName) { slot(engine).close() }
 
-    /// Closes both.
-    func close() { for engine in EngineName.allCases { close(engine) } }
+    /// Closes both for good: work in the background that was left to itself opens none again.
+    func close() { for engine in EngineName.allCases { slot(engine).close(isLast: true) } }
 
     private func slot(_ engine: EngineName) -> StoreSlot { engine == .sqlite ? sqlite : lmdb }
 }

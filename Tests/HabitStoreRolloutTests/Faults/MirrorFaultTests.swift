@@ -1,0 +1,104 @@
+import Foundation
+import HabitStore
+import HabitStoreTesting
+import Testing
+
+@testable import HabitStoreRollout
+
+/// While the old store is authoritative, the new one can do what it likes: no write fails or waits for it for long.
+@Suite(.timeLimit(.minutes(5)))
+struct MirrorFaultTests {
+    private static let stages: [Stage] = [.dualwrite, .shadow]
+
+    private func wait(_ seconds: Double, until isTrue: () -> Bool) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while !isTrue() {
+            guard ContinuousClock.now < deadline else { return false }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        return true
+    }
+
+    @Test(arguments: stages, [HabitStoreError.Code.full, .inputOutput, .outcomeUnknown, .busy, .permissionDenied])
+    func aMirrorThatFailsIsLaggingAndIsCaughtUp(stage: Stage, code: HabitStoreError.Code) async throws {
+        await CellLimit.shared.enter()
+        defer { CellLimit.shared.leave() }
+        let user = try FaultyUser(at: stage)
+        let store = try user.open()
+        let ledger = Ledger()
+        ledger.write(store)
+        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        let token = try store.currentToken()
+        let plan = try user.plan(.new)
+        plan.inject(Fault(.fail(code), on: [.replicate], at: .beforeCommit))
+        for _ in 0..<5 { #expect(ledger.write(store) == .acknowledged) }
+        let isLagging = wait(5) {
+            guard case .lagging(since: token, let error) = store.mirrorStatus else { return false }
+            return error.code == code
+        }
+        #expect(isLagging, "\(store.mirrorStatus)")
+        // It is tried again by itself, and by itself it gets there.
+        let strikes = plan.strikes
+        #expect(plan.waitForStrikes(strikes + 2, seconds: 5))
+        plan.heal()
+        let isCurrent = wait(10) {
+            if case .current(let reached) = store.mirrorStatus { reached.rawValue == token.rawValue + 5 } else { false }
+        }
+        #expect(isCurrent, "\(store.mirrorStatus)")
+        store.close()
+        try user.expectRecovery(ledger)
+    }
+
+    @Test(arguments: stages, [Fault.Moment.beginning, .beforeCommit, .afterCommit])
+    func aMirrorThatHangsCostsOneWriteTheStatedWait(stage: Stage, moment: Fault.Moment) async throws {
+        await CellLimit.shared.enter()
+        defer { CellLimit.shared.leave() }
+        let user = try FaultyUser(at: stage)
+        defer { user.heal() }
+        let store = try user.open()
+        let ledger = Ledger()
+        ledger.write(store)
+        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        try user.plan(.new).inject(Fault(.hang, on: .writes, at: moment))
+        let first = ContinuousClock().measure { #expect(ledger.write(store) == .acknowledged) }
+        #expect(first >= .milliseconds(200))
+        #expect(first < .milliseconds(200 + 1_800))
+        // Twenty more would wait four seconds if each waited.
+        let others = ContinuousClock().measure {
+            for _ in 0..<20 { #expect(ledger.write(store) == .acknowledged) }
+        }
+        #expect(others < .milliseconds(3_000))
+        #expect(try user.plan(.new).hanging == 1)
+        // Closing does not wait for it either, and what is missing is caught up by whoever comes next.
+        #expect(await user.withinSeconds(5) { store.close() })
+        try user.expectRecovery(ledger)
+    }
+
+    /// The user's app was started while the new store did not answer at all.
+    @Test(arguments: [Stage.off] + stages, [Fault.Effect.hang, .fail(.permissionDenied), .fail(.corrupt)])
+    func aProcessStartsAndServesWithoutTheNewStore(stage: Stage, effect: Fault.Effect) async throws {
+        await CellLimit.shared.enter()
+        defer { CellLimit.shared.leave() }
+        let user = try FaultyUser(at: stage)
+        defer { user.heal() }
+        try user.plan(.new).inject(Fault(effect, on: .all))
+        let ledger = Ledger()
+        let isOver = await user.withinSeconds(10) {
+            do {
+                let store = try user.open()
+                for _ in 0..<3 {
+                    ledger.write(store)
+                    ledger.read(store)
+                }
+                #expect(try store.stage() == stage)
+                store.close()
+            } catch {
+                Issue.record("the user is not served: \(error)")
+            }
+        }
+        #expect(isOver && ledger.readErrors.isEmpty, "\(ledger.readErrors)")
+        #expect(ledger.outcomes == [.acknowledged, .acknowledged, .acknowledged])
+        #expect(ledger.longestSeconds < 0.2 + 2)
+        try user.expectRecovery(ledger)
+    }
+}
