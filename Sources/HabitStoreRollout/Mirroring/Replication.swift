@@ -12,15 +12,20 @@ enum Replication {
     /// Gives every record that changed behind `token` its state at the source's moment, and appends the history
     /// transactions with their tokens. The replica then holds what the source holds, when it was at `token` before; what
     /// history the source has forgotten, it forgets too.
+    ///
+    /// - Parameter progress: is called for each change and each transaction.
     static func carry(
         from source: any ReplicaSnapshot,
         to replica: any ReplicaTransaction,
         behind token: HistoryToken,
-        schema: Schema
+        schema: Schema,
+        progress: () -> Void = {}
     ) throws -> Amount {
-        var amount = Amount(records: try apply(source, to: replica, behind: token, schema: schema), transactions: 0)
+        let records = try apply(source, to: replica, behind: token, schema: schema, progress: progress)
+        var amount = Amount(records: records, transactions: 0)
         try source.enumerateHistory(after: token) { transaction in
             try replica.append(transaction)
+            progress()
             amount.transactions += 1
             return true
         }
@@ -39,7 +44,8 @@ enum Replication {
         _ source: any ReplicaSnapshot,
         to replica: any ReplicaTransaction,
         behind token: HistoryToken,
-        schema: Schema
+        schema: Schema,
+        progress: () -> Void = {}
     ) throws -> Int {
         struct Key: Hashable {
             let entity: String
@@ -48,6 +54,7 @@ enum Replication {
         var seen: Set<Key> = []
         try source.enumerateHistory(after: token) { transaction in
             for change in transaction.changes {
+                progress()
                 guard seen.insert(Key(entity: change.entity, id: change.id)).inserted else { continue }
                 let entity = try schema.position(ofEntity: change.entity)
                 if let record = try source.record(entity: entity, id: change.id) {

@@ -9,23 +9,36 @@ enum Deadline {
         let value = Mutex<Swift.Result<R, any Error>?>(nil)
     }
 
+    /// Counts what work of unknown length has done, as a sign that it goes on.
+    final class Progress: Sendable {
+        private let count = Atomic<Int>(0)
+
+        /// So much is done, or anything at all.
+        func advance() { count.add(1, ordering: .relaxed) }
+
+        fileprivate var steps: Int { count.load(ordering: .relaxed) }
+    }
+
     /// Runs `body` on a thread of its own and waits for it.
     ///
-    /// - Throws: what `body` throws; ``HabitStoreError/Code/busy`` when it takes longer than `seconds`. Its thread is left
-    ///   to itself then, so `body` must be something that may still happen later.
+    /// - Throws: what `body` throws; ``HabitStoreError/Code/busy`` when it takes longer than `seconds`, counted from its last
+    ///   progress. Its thread is left to itself then, so `body` must be something that may still happen later.
     static func run<R: Sendable>(
         seconds: Double,
         path: String?,
-        _ body: @escaping @Sendable () throws -> R
+        _ body: @escaping @Sendable (Progress) throws -> R
     ) throws -> R {
         let result = Result<R>()
+        let progress = Progress()
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
-            let outcome = Swift.Result { try body() }
+            let outcome = Swift.Result { try body(progress) }
             result.value.withLock { $0 = outcome }
             done.signal()
         }
-        guard done.wait(timeout: .now() + seconds) == .success, let outcome = result.value.withLock({ $0 }) else {
+        var steps = 0
+        while done.wait(timeout: .now() + seconds) != .success, progress.steps > steps { steps = progress.steps }
+        guard let outcome = result.value.withLock({ $0 }) else {
             throw HabitStoreError(
                 .busy,
                 "the store has not answered for \(seconds) s; its disk or another process holds it up",

@@ -66,23 +66,40 @@ struct StageSwitch {
     /// Brings a store to another one's token. Nobody may write to the source meanwhile.
     ///
     /// - Throws: when the source's history does not reach back far enough, or the stores have parted.
+    ///   Also when one of them does not go on for the time of a step.
     func drain(_ source: EngineName, into target: EngineName) throws {
-        try pair.store(source).replicaRead { from in
-            let token = try from.information().token
-            try pair.store(target).replicate { replica in
-                let information = try replica.information()
-                guard information.lineage == (try from.information().lineage), information.token <= token,
-                    information.role != .backfilling,
-                    try Replication.agree(from, replica, at: information.token)
-                else { throw Self.parted(pair.directory.address(target)) }
-                guard information.token < token else { return }
-                _ = try Replication.carry(from: from, to: replica, behind: information.token, schema: pair.schema)
+        try step(target) { [pair] progress in
+            try pair.store(source).replicaRead { from in
+                let token = try from.information().token
+                try pair.store(target).replicate { replica in
+                    let information = try replica.information()
+                    guard information.lineage == (try from.information().lineage), information.token <= token,
+                        information.role != .backfilling,
+                        try Replication.agree(from, replica, at: information.token)
+                    else { throw Self.parted(pair.directory.address(target)) }
+                    guard information.token < token else { return }
+                    _ = try Replication.carry(
+                        from: from,
+                        to: replica,
+                        behind: information.token,
+                        schema: pair.schema,
+                        progress: progress.advance
+                    )
+                }
             }
         }
         CrashPoint.reach("switch.drained")
     }
 
     func step<R: Sendable>(_ engine: EngineName, _ body: @escaping @Sendable () throws -> R) throws -> R {
+        try step(engine) { _ in try body() }
+    }
+
+    /// A step of unknown length, which may take as long as it makes progress.
+    private func step<R: Sendable>(
+        _ engine: EngineName,
+        _ body: @escaping @Sendable (Deadline.Progress) throws -> R
+    ) throws -> R {
         try Deadline.run(seconds: stepLimitSeconds, path: pair.directory.address(engine).path, body)
     }
 
