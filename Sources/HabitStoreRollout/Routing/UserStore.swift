@@ -16,7 +16,10 @@ public final class UserStore: HabitStore {
     /// The entities.
     public let schema: Schema
     /// Where the async forms run.
-    public let dispatcher: StoreDispatcher
+    public var dispatcher: StoreDispatcher {
+        let word = control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.word } ?? 0
+        return lanes.dispatcher(word: word, revision: flags.revision)
+    }
 
     let directory: UserDirectory
     let pair: StorePair
@@ -49,6 +52,7 @@ public final class UserStore: HabitStore {
     let historyReaders = Atomic<Int>(0)
     /// The flags' revision at which the route was found right.
     let checkedRevision = Atomic<Int>(0)
+    private let lanes: OperationLanes
     private let advancer = Mutex<Ticker?>(nil)
 
     /// How often an operation looks for its way anew before it gives up: each time somebody has moved the user meanwhile.
@@ -70,7 +74,7 @@ public final class UserStore: HabitStore {
         self.queries = queries
         context = EvaluationContext(targetingKey: directory.user, attributes: attributes)
         pair = StorePair(directory: directory, schema: schema, opener: options.opener)
-        dispatcher = StoreDispatcher(label: directory.path)
+        lanes = OperationLanes(label: directory.path)
         evidence = EvidenceLog(directory)
     }
 

@@ -105,6 +105,59 @@ struct KillFaultTests {
         try user.expectRecovery(ledger)
     }
 
+    /// A write hung in the new store, the kill switch took the user back, and the app's async writes went on to wait behind
+    /// the one that hung: they all ran on one thread, on which each waits for the one before it.
+    @Test(arguments: [Stage.live, .rampdown], [Fault.Moment.beginning, .beforeCommit, .afterCommit])
+    func asyncOperationsAreNotHeldUpByThoseThatHangInTheNewStore(stage: Stage, moment: Fault.Moment) async throws {
+        await CellLimit.shared.enter()
+        defer { CellLimit.shared.leave() }
+        let user = try FaultyUser(at: stage)
+        defer { user.heal() }
+        let store = try user.open()
+        let plan = try user.plan(.new)
+        let ledger = Ledger()
+        plan.inject(Fault(.hang, on: .writes, at: moment))
+        if moment == .beginning { plan.inject(Fault(.hang, on: .reads)) }
+        let (hung, reading) = (
+            Self.write(store, ledger), Task { try await store.fetch(FetchDescriptor<Draft>()).count }
+        )
+        #expect(await Self.isTrue(within: 10) { plan.hanging >= (moment == .beginning ? 2 : 1) })
+        try user.pullTheKillSwitch(store)
+        let later = Ledger()
+        _ = Self.write(store, later)
+        #expect(await Self.isTrue(within: 10) { later.outcomes == [.acknowledged] }, "\(later.outcomes)")
+        #expect(try store.stage() == .off)
+        user.heal()
+        await hung.value
+        _ = try await reading.value
+        store.close()
+        try user.expectRecovery(ledger)
+        try user.contents(.old) { _ = try later.expectWhole($0, "the old store") }
+    }
+
+    private static func write(_ store: UserStore, _ ledger: Ledger) -> Task<Void, Never> {
+        Task.detached {
+            let draft = Draft(content: "draft", creationDate: SampleRecords.referenceDate)
+            do {
+                try await store.write(author: "ledger") { try $0.insert(draft) }
+                ledger.note(draft.id, .acknowledged)
+            } catch let error as HabitStoreError {
+                ledger.note(draft.id, error.code == .outcomeUnknown ? .unknown : .absent(error.code))
+            } catch {
+                Issue.record("a write failed without a type: \(error)")
+            }
+        }
+    }
+
+    private static func isTrue(within seconds: Double, _ condition: () -> Bool) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while !condition() {
+            guard ContinuousClock.now < deadline else { return false }
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        return true
+    }
+
     /// There the old store has stayed behind: it must not be served. Either the new one can still be drained, or nobody is
     /// served what is not there, and writes are refused with a reason.
     @Test(arguments: withoutWayBack)
