@@ -8,16 +8,18 @@ FIXTURES ?= fixtures
 SECONDS ?= 60
 SEED ?= 1
 JOBS ?= 1
-# `make crash-sweep KILLS=2000 SEED=7`, `make power-cut CUTS=200`
+# `make crash-sweep KILLS=2000 SEED=7`, `make power-cut CUTS=200`, `make several-processes PULLS=200`
 KILLS ?= 2000
+PULLS ?= 200
 CUTS ?= 200
 DATA ?= both
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures fuzz fuzz-flags crash-sweep power-cut bench docs clean
+.PHONY: help setup build run test check format fixtures fuzz fuzz-flags crash-sweep power-cut several-processes bench \
+	docs clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install the C libraries that are missing, or say how
 	@sh scripts/setup.sh
@@ -60,6 +62,11 @@ crash-sweep: setup ## Kill processes in the middle of writes and moves, and chec
 power-cut: setup ## The same with an ext4 that is shut down under them; needs root and loop devices: CUTS, SEED
 	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)
 	@sh scripts/power-cut.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" $(CUTS) $(SEED)
+
+several-processes: setup ## Six processes use a user who is moved and killed: PULLS, SEED
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	HABITSTORE_TRAFFIC_KILLS=$(PULLS) HABITSTORE_TRAFFIC_SEED=$(SEED) \
+		$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter SeveralProcessesTests
 
 bench: setup ## Measure against the same work in C and through GRDB, and flags; see Benchmarks/README.md
 	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench

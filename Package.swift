@@ -81,6 +81,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "HabitStoreTraffic",
+            dependencies: [
+                "HabitStore", "HabitStoreRollout", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "HabitStoreFixtures",
             dependencies: [
                 "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier",
@@ -138,7 +145,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreRolloutTests",
-            dependencies: ["HabitStoreRollout", "HabitStoreTesting"],
+            dependencies: ["HabitStoreRollout", "HabitStoreTesting", "HabitStoreTraffic"],
             swiftSettings: settings
         ),
         .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),

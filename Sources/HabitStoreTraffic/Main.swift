@@ -1,0 +1,36 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// One of several processes that use a user's store at once, for tests: `HabitStoreTraffic write|read ROOT FLAGS LOG`.
+///
+/// It works until its standard input ends, and then writes down what it did: see ``TrafficLine``.
+@main
+enum Main {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5, ["write", "read"].contains(arguments[1]) else {
+            throw HabitStoreError(.invalidValue, "usage: HabitStoreTraffic write|read ROOT FLAGS LOG")
+        }
+        var options = RolloutOptions()
+        options.advancesByItself = false
+        options.gate.cleanShadowReads = 1
+        options.logger.logLevel = .critical
+        let stores = try UserStores(root: arguments[2], flags: arguments[3], options: options)
+        let store = try stores.store(for: "alice")
+        let isOver = InputEnd()
+        var lines: [TrafficLine] = []
+        while !isOver.isReached {
+            guard arguments[1] == "read" else {
+                lines.append(TrafficLine.write(store))
+                continue
+            }
+            lines.append(TrafficLine.read(store))
+            // Reads cost next to nothing: without a rest there would be a million of them.
+            usleep(500)
+        }
+        store.close()
+        let text = lines.map { $0.description + "\n" }.joined()
+        try Data(text.utf8).write(to: URL(fileURLWithPath: arguments[4]))
+    }
+}

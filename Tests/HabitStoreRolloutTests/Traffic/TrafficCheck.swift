@@ -1,0 +1,67 @@
+import Foundation
+import HabitStoreTraffic
+
+/// Whether what several processes did can have happened one after the other, in the order in which it did in time.
+///
+/// Each write counts one further, so its number is its place in the one order that there can be. That order has to agree
+/// with time: what begins behind another's end comes behind it.
+struct TrafficCheck {
+    /// What cannot have been, one line each.
+    private(set) var violations: [String] = []
+    let acknowledged: [TrafficLine]
+    let reads: [TrafficLine]
+    let lines: [TrafficLine]
+
+    init(_ lines: [TrafficLine]) {
+        self.lines = lines
+        acknowledged = lines.filter { $0.isWrite && $0.outcome == TrafficLine.ok }
+        reads = lines.filter { !$0.isWrite && $0.outcome == TrafficLine.ok }
+        checkNumbers()
+        checkOrder()
+        checkReads()
+    }
+
+    /// The writes of which nobody knows whether they happened.
+    var unknown: [TrafficLine] { lines.filter { $0.isWrite && $0.outcome == "outcomeUnknown" && $0.number > 0 } }
+
+    private mutating func checkNumbers() {
+        var seen: [Int: TrafficLine] = [:]
+        for write in acknowledged {
+            if let other = seen.updateValue(write, forKey: write.number) {
+                violations.append("two acknowledged writes have the same number: \(other) and \(write)")
+            }
+        }
+    }
+
+    /// Behind the end of an operation that came to a number, every write has a larger one, and every read at least that.
+    private mutating func checkOrder() {
+        let done = (acknowledged + reads).sorted { $0.end < $1.end }
+        var next = 0
+        var highest: TrafficLine?
+        for operation in (acknowledged + reads).sorted(by: { $0.begin < $1.begin }) {
+            while next < done.count, done[next].end < operation.begin {
+                if done[next].number > highest?.number ?? -1 { highest = done[next] }
+                next += 1
+            }
+            guard let highest else { continue }
+            if operation.number < highest.number + (operation.isWrite ? 1 : 0) {
+                violations.append("\(operation) comes behind \(highest)")
+            }
+        }
+    }
+
+    /// A read shows what a write wrote that had begun, and that was not told to have failed.
+    private mutating func checkReads() {
+        var writers: [Int: UInt64] = [:]
+        for write in acknowledged + unknown {
+            writers[write.number] = min(write.begin, writers[write.number] ?? .max)
+        }
+        for read in reads where read.number > 0 {
+            guard let begin = writers[read.number] else {
+                violations.append("nobody wrote what was read: \(read)")
+                continue
+            }
+            if begin > read.end { violations.append("\(read) ended before its write began") }
+        }
+    }
+}

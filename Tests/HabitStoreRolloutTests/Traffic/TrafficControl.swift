@@ -1,0 +1,78 @@
+import Foundation
+import HabitStore
+import HabitStoreTesting
+
+@testable import HabitStoreRollout
+
+/// Moves a user up and down the stages at random and pulls the kill switch, while other processes use the stores.
+///
+/// The gate is not asked: what it would let through is another test's matter, and here the user is to be moved often.
+struct TrafficControl {
+    let user: StagedUser
+    let store: UserStore
+    private var generator: SeededGenerator
+    private(set) var moves = 0
+    private(set) var kills: [Stage: Int] = [:]
+
+    init(_ user: StagedUser, seed: UInt64) throws {
+        self.user = user
+        generator = SeededGenerator(seed: seed)
+        store = try user.stores { $0.logger.logLevel = .critical }.store(for: "alice")
+    }
+
+    /// Some moves, and then the kill switch, until the user is back; and the way forward is free again.
+    mutating func round() throws {
+        let target = Int.random(in: 0...5, using: &generator)
+        for _ in 0..<12 {
+            let here = try store.stage().position
+            guard here != target else { break }
+            // Now and then a step back on the way.
+            let isBack = here > 0 && Int.random(in: 0..<5, using: &generator) == 0
+            guard let stage = Stage(position: here + (isBack ? -1 : 1)) else { break }
+            try move(to: stage)
+            Thread.sleep(forTimeInterval: Double.random(in: 0...0.02, using: &generator))
+        }
+        try kill()
+    }
+
+    private mutating func move(to stage: Stage) throws {
+        if stage < (try store.stage()) {
+            try store.demote(to: stage)
+        } else {
+            _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+            try store.routing.withLock { routing in
+                try store.withSwitch(&routing) { routing, change in
+                    let actual = try store.reroute(&routing, change, store.flags.revision).actual
+                    let moved = try change.move(actual, to: stage)
+                    _ = try store.install(moved, change, nil, store.flags.revision, &routing)
+                }
+            }
+        }
+        moves += 1
+    }
+
+    private mutating func kill() throws {
+        let sentinel = RolloutFlags.sentinelPath(root: user.root)
+        kills[try store.stage(), default: 0] += 1
+        try Data().write(to: URL(fileURLWithPath: sentinel))
+        store.flags.provider.reload()
+        guard try store.stage() == .off else {
+            throw HabitStoreError(.internalInconsistency, "the kill switch left the user at \(try store.stage())")
+        }
+        Thread.sleep(forTimeInterval: Double.random(in: 0...0.02, using: &generator))
+        try FileManager.default.removeItem(atPath: sentinel)
+        store.flags.provider.reload()
+        // Another process that has not seen yet that the sentinel file is gone may set the latch once more.
+        for _ in 0..<1_000 {
+            try store.flags.latch.clear()
+            do {
+                try store.rearm(by: "traffic")
+            } catch let error as HabitStoreError where error.code == .unsupported {
+                continue
+            }
+            if store.route.load()?.actual.state.isKilled == false { return }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        throw HabitStoreError(.busy, "the user could not be re-armed")
+    }
+}
