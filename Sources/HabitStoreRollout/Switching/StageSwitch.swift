@@ -63,16 +63,18 @@ struct StageSwitch {
         }
     }
 
-    /// Brings a store to another one's token. Nobody may write to the source meanwhile.
+    /// Brings a store to another one's token. Nobody may write to the source meanwhile, but who writes both.
     ///
     /// - Throws: when the source's history does not reach back far enough, or the stores have parted.
     ///   Also when one of them does not go on for the time of a step.
     func drain(_ source: EngineName, into target: EngineName) throws {
         try step(target) { [pair] progress in
-            try pair.store(source).replicaRead { from in
-                let token = try from.information().token
-                try pair.store(target).replicate { replica in
+            // The target is kept from being written before the source is looked at: where writes go to both, one that is
+            // in flight may end in between, and another one follow it.
+            try pair.store(target).replicate { replica in
+                try pair.store(source).replicaRead { from in
                     let information = try replica.information()
+                    let token = try from.information().token
                     guard information.lineage == (try from.information().lineage), information.token <= token,
                         information.role != .backfilling,
                         try Replication.agree(from, replica, at: information.token)

@@ -1,0 +1,53 @@
+import Foundation
+import HabitStore
+import HabitStoreTesting
+import Testing
+
+@testable import HabitStoreRollout
+
+/// While one process looks where the user is, another one goes on writing.
+@Suite(.timeLimit(.minutes(2)))
+struct DrainRaceTests {
+    /// A process saw the old store one write ahead, since that write was in flight, and wanted to carry it over. When its
+    /// turn came, the write and a further one had arrived in both: the new store seemed to be of another history, and the
+    /// app was told that its writes are unsupported.
+    @Test(arguments: [Stage.live, .rampdown])
+    func aWriteInFlightIsNotTakenForAnotherHistory(stage: Stage) async throws {
+        let user = try FaultyUser(at: stage)
+        defer { user.heal() }
+        let looking = try user.open { $0.stepLimitSeconds = 60 }
+        let (inFlight, engine) = (FaultPlan(), user.staged.old.other)
+        defer { inFlight.heal() }
+        let writing = try user.staged.stores { options in
+            options.opener = { address, access, schema in
+                guard address.engine == engine else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(inFlight) { try address.open(access, schema: schema) }
+            }
+        }.store(for: "alice")
+        let ledger = Ledger()
+        inFlight.inject(Fault(.hang, on: [.write], at: .beforeCommit, times: 1))
+        async let first: Bool = user.withinSeconds(60) { ledger.write(writing) }
+        try await #require(Self.onAThread { inFlight.waitForStrikes(1, seconds: 20) })
+        let plan = try user.plan(.new)
+        plan.inject(Fault(.hang, on: [.replicate], times: 1))
+        async let route = Self.onAThread { try looking.recheck() }
+        try await #require(Self.onAThread { plan.waitForStrikes(1, seconds: 20) })
+        inFlight.heal()
+        #expect(await first)
+        ledger.write(writing)
+        plan.heal()
+        let obstacle = try await route.actual.obstacle
+        #expect(obstacle == nil, "\(obstacle?.description ?? "")")
+        ledger.write(looking)
+        #expect(ledger.outcomes == [.acknowledged, .acknowledged, .acknowledged])
+        looking.close()
+        writing.close()
+        try user.expectRecovery(ledger)
+    }
+
+    private static func onAThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}
