@@ -41,7 +41,9 @@ struct SeveralProcessesTests {
         #expect(check.violations.isEmpty, "seed \(Self.seed): \(check.violations.prefix(5).joined(separator: "\n"))")
         #expect(check.acknowledged.count > Self.kills * 10)
         #expect(check.reads.count > Self.kills * 10)
-        #expect(lines.filter { $0.outcome == "untyped" }.isEmpty)
+        // Nothing is wrong with the stores: being moved is no reason to fail.
+        let failures = lines.filter { $0.outcome != TrafficLine.ok }
+        #expect(failures.isEmpty, "seed \(Self.seed): \(failures.prefix(5))")
         try expectAllThere(user, check)
     }
 
