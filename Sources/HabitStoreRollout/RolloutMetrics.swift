@@ -3,6 +3,29 @@ import Metrics
 /// What is counted and measured. Reads are not timed one by one, which would cost more than it tells; those that are
 /// compared are, on both engines.
 struct RolloutMetrics: Sendable {
+    /// What is timed.
+    enum Operation: String, CaseIterable {
+        /// A write transaction of the authoritative store.
+        case write
+        /// Carrying writes over to the mirror.
+        case mirror
+        /// A shadow read.
+        case shadow
+    }
+
+    private let timers = Dictionary(
+        uniqueKeysWithValues: EngineName.allCases.map { engine in
+            (
+                engine,
+                Dictionary(
+                    uniqueKeysWithValues: Operation.allCases.map { operation in
+                        let dimensions = [("engine", engine.rawValue), ("operation", operation.rawValue)]
+                        return (operation, Timer(label: "habit_store_latency", dimensions: dimensions))
+                    }
+                )
+            )
+        }
+    )
     private let lag = Gauge(label: "habit_store_mirror_lag")
     private let kills = Counter(label: "habit_store_kills")
     private let refusals = Counter(label: "habit_store_promotions_refused")
@@ -27,12 +50,10 @@ struct RolloutMetrics: Sendable {
         Counter(label: "habit_store_shadow_reads", dimensions: [("verdict", verdict.rawValue)]).increment()
     }
 
-    /// How long an engine took for something: `write`, `mirror`, `shadow`.
-    func latency(_ engine: EngineName, _ operation: String, _ duration: Duration) {
-        let parts = duration.components
-        Timer(
-            label: "habit_store_latency",
-            dimensions: [("engine", engine.rawValue), ("operation", operation)]
-        ).recordNanoseconds(parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000)
+    /// How long an engine took for something.
+    func latency(_ engine: EngineName, _ operation: Operation, since start: ContinuousClock.Instant) {
+        let parts = (ContinuousClock.now - start).components
+        timers[engine]?[operation]?
+            .recordNanoseconds(parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000)
     }
 }

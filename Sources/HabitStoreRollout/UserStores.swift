@@ -20,6 +20,7 @@ public final class UserStores: Sendable {
     let options: RolloutOptions
     let flags: FlagWatch
     private let queries: [QueryFile.Query]
+    private let metrics = RolloutMetrics()
     private let open = Mutex<[String: Weak]>([:])
 
     private struct Weak {
@@ -76,7 +77,8 @@ public final class UserStores: Sendable {
             options: options,
             flags: flags,
             attributes: attributes,
-            queries: queries
+            queries: queries,
+            metrics: metrics
         )
         try store.begin(progress)
         return open.withLock { open in

@@ -60,6 +60,18 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
         }
     }
 
+    /// Runs `body` over one moment of the store at which a condition holds.
+    ///
+    /// - Throws: also ``ReadRefused``, before `body` runs.
+    public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
+        try engine.read { snapshot in
+            // Asking for the role chooses the moment: a move behind it no longer concerns this read.
+            guard try StoreBookkeeping.role(snapshot) != .backfilling, condition.holds else { throw ReadRefused() }
+            let transaction = EngineReadTransaction(snapshot, self)
+            return try transaction.run { try body($0) }
+        }
+    }
+
     /// Runs `body` in a write transaction; see the protocol's `write(author:_:)`.
     public func write<R>(
         author: String?,

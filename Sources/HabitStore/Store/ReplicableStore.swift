@@ -9,6 +9,12 @@ public protocol ReplicableStore: HabitStore {
     /// Runs `body` in a write transaction of the replication.
     func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R
 
+    /// Runs `body` over one moment at which a condition holds, as `read(_:)` does.
+    ///
+    /// - Throws: also ``ReadRefused``, before `body` runs, when the condition does not hold once the moment is chosen, or the
+    ///   store is the unfinished target of a copy.
+    func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R
+
     /// Runs `body` in a write transaction, as `write(author:_:)` does, under the terms of whoever keeps the store equal to
     /// another one.
     ///
@@ -78,6 +84,11 @@ extension EngineBackedStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
         try core.engine.read { try body(EngineReplicaSnapshot($0, schema)) }
+    }
+
+    /// Runs `body` over one moment at which a condition holds.
+    public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
+        try core.read(while: condition, body)
     }
 
     /// Runs `body` in a write transaction of the replication.

@@ -64,10 +64,10 @@ struct Rehearsal {
             let terms = WriteTerms(
                 epoch: there.epoch,
                 willCommit: { replica, transaction in
-                    guard let transaction else { return }
+                    guard transaction != nil else { return }
                     try first.replicate { old in
-                        let token = HistoryToken(rawValue: transaction.token.rawValue - 1)
-                        _ = try Replication.carry(from: replica, to: old, behind: token, schema: pair.schema)
+                        let (origin, information) = (try replica.information(), try old.information())
+                        _ = try Replication.carry(from: replica, origin, to: old, information, schema: pair.schema)
                     }
                 }
             )

@@ -36,7 +36,7 @@ struct UserInspection {
             do {
                 let path = directory.address(engine).path
                 // A store that hangs leaves its thread behind, and with it its half of the pair.
-                found.standings[engine] = try Deadline.run(seconds: options.stepLimitSeconds, path: path) {
+                found.standings[engine] = try Deadline.run(seconds: options.stepLimitSeconds, path: path) { _ in
                     defer { pair.close(engine) }
                     return try pair.standing(engine)
                 }

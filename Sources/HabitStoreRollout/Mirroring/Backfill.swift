@@ -240,10 +240,17 @@ public struct Backfill {
         try source.replicaRead { from in
             let information = try from.information()
             return try destination.replicate { replica in
-                guard try replica.information().token == token else {
+                let there = try replica.information()
+                guard there.token == token else {
                     throw HabitStoreError(.busy, "the destination was written meanwhile; run the copy again")
                 }
-                let amount = try Replication.carry(from: from, to: replica, behind: token, schema: source.schema)
+                let amount = try Replication.carry(
+                    from: from,
+                    information,
+                    to: replica,
+                    there,
+                    schema: source.schema
+                )
                 return Outcome(
                     kind: .caughtUp,
                     records: amount.records,

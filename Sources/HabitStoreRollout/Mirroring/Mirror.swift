@@ -134,7 +134,9 @@ final class Mirror: Sendable {
     private func work() {
         guard !locked({ $0.isStopped }) else { return finish(nil) }
         do {
+            let start = ContinuousClock.now
             let token = try carry()
+            metrics.latency(source.other, .mirror, since: start)
             finish(nil, token)
         } catch let error as HabitStoreError {
             finish(error)
@@ -221,7 +223,7 @@ final class Mirror: Sendable {
                 }
                 // Another process may have come further meanwhile.
                 guard mirror.token < source.token else { return mirror.token }
-                _ = try Replication.carry(from: from, to: replica, behind: mirror.token, schema: pair.schema)
+                _ = try Replication.carry(from: from, source, to: replica, mirror, schema: pair.schema)
                 CrashPoint.reach("mirror.beforeCommit")
                 return source.token
             }

@@ -9,29 +9,29 @@ enum Replication {
         var transactions: Int
     }
 
-    /// Gives every record that changed behind `token` its state at the source's moment, and appends the history
-    /// transactions with their tokens. The replica then holds what the source holds, when it was at `token` before; what
-    /// history the source has forgotten, it forgets too.
+    /// Gives every record that changed behind the replica's token its state at the source's moment, and appends the history
+    /// transactions with their tokens. The replica then holds what the source holds; what history the source has forgotten,
+    /// it forgets too.
     ///
-    /// - Parameter progress: is called for each change and each transaction.
+    /// - Parameters:
+    ///   - origin: what the source says of itself.
+    ///   - information: what the replica says of itself, before.
+    ///   - progress: is called for each change.
     static func carry(
         from source: any ReplicaSnapshot,
+        _ origin: StoreInformation,
         to replica: any ReplicaTransaction,
-        behind token: HistoryToken,
+        _ information: StoreInformation,
         schema: Schema,
         progress: () -> Void = {}
     ) throws -> Amount {
-        let records = try apply(source, to: replica, behind: token, schema: schema, progress: progress)
-        var amount = Amount(records: records, transactions: 0)
-        try source.enumerateHistory(after: token) { transaction in
+        var amount = Amount(records: 0, transactions: 0)
+        amount.records = try walk(source, replica, information.token, schema, progress) { transaction in
             try replica.append(transaction)
-            progress()
             amount.transactions += 1
-            return true
         }
-        let floor = try source.information().historyFloor
-        if try replica.information().historyFloor < floor {
-            try replica.pruneHistory(through: floor)
+        if information.historyFloor < origin.historyFloor {
+            try replica.pruneHistory(through: origin.historyFloor)
             CrashPoint.reach("prune.mirror")
         }
         return amount
@@ -44,8 +44,18 @@ enum Replication {
         _ source: any ReplicaSnapshot,
         to replica: any ReplicaTransaction,
         behind token: HistoryToken,
-        schema: Schema,
-        progress: () -> Void = {}
+        schema: Schema
+    ) throws -> Int {
+        try walk(source, replica, token, schema, {}) { _ in }
+    }
+
+    private static func walk(
+        _ source: any ReplicaSnapshot,
+        _ replica: any ReplicaTransaction,
+        _ token: HistoryToken,
+        _ schema: Schema,
+        _ progress: () -> Void,
+        _ body: (HistoryTransaction) throws -> Void
     ) throws -> Int {
         struct Key: Hashable {
             let entity: String
@@ -63,6 +73,7 @@ enum Replication {
                     try replica.remove(entity: entity, id: change.id)
                 }
             }
+            try body(transaction)
             return true
         }
         return seen.count

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Where a user's operations go, as of one stage and epoch. It is made when the stage changes, and only read afterwards.
 final class Route: Sendable {
-    /// What the control file says while this holds.
-    let word: UInt64
+    /// Holds while the control file says that the user is at this stage and epoch.
+    let condition: ReadCondition
     /// Where the user is.
     let actual: Actual
     /// The store that answers, and takes writes first-hand.
@@ -17,17 +17,21 @@ final class Route: Sendable {
     let shadow: ShadowReader?
     /// Why no write is taken.
     let refusal: HabitStoreError?
+    /// Keeps what the condition looks at mapped.
+    private let control: ControlFile
 
     init(
         _ actual: Actual,
+        _ control: ControlFile,
         authority: any UserStoreBackend,
         first: (any UserStoreBackend)? = nil,
         mirror: Mirror? = nil,
         shadow: ShadowReader? = nil,
         refusal: HabitStoreError? = nil
     ) {
-        word = ControlFile.word(actual.stage, epoch: actual.epoch)
+        condition = control.condition(actual.stage, epoch: actual.epoch)
         self.actual = actual
+        self.control = control
         self.authority = authority
         self.first = first
         self.mirror = mirror

@@ -28,7 +28,7 @@ extension UserStore {
             try routing.withLock { routing in
                 try withSwitch(&routing) { routing, change in
                     let revision = flags.revision
-                    guard isInForce(route) else { return }
+                    guard route.condition.holds else { return }
                     let left = try change.kill(route.actual, isKilled: false, evidence: anchor(route.actual))
                     record([.difference(stage: route.actual.stage, token: route.actual.token, message: damage.message)])
                     note(route.actual, left, .differenceFound, &routing)

@@ -15,7 +15,7 @@ extension UserStore {
                 )
             }
             let revision = flags.revision
-            if let route = route.load(), isInForce(route) {
+            if let route = route.load(), route.condition.holds {
                 if revision == checkedRevision.load(ordering: .acquiring) { return route }
                 if isUnmoved(route, &routing) {
                     checkedRevision.store(revision, ordering: .releasing)
@@ -114,7 +114,7 @@ extension UserStore {
         _ routing: inout Routing
     ) throws -> Route {
         let previous = route.load()
-        let made = try makeRoute(actual, refusal, &routing)
+        let made = try makeRoute(actual, change.control, refusal, &routing)
         previous?.shadow?.flush()
         change.control.publish(actual.stage, epoch: actual.epoch)
         route.store(made)
@@ -122,7 +122,12 @@ extension UserStore {
         return made
     }
 
-    private func makeRoute(_ actual: Actual, _ refusal: HabitStoreError?, _ routing: inout Routing) throws -> Route {
+    private func makeRoute(
+        _ actual: Actual,
+        _ control: ControlFile,
+        _ refusal: HabitStoreError?,
+        _ routing: inout Routing
+    ) throws -> Route {
         let authority = try pair.store(actual.engine)
         var first: (any UserStoreBackend)?
         if actual.stage.awaitsMirror {
@@ -139,6 +144,7 @@ extension UserStore {
         }
         return Route(
             actual,
+            control,
             authority: authority,
             first: first,
             mirror: routing.mirror,
@@ -158,6 +164,7 @@ extension UserStore {
         let (stage, engine) = (actual.stage, actual.state.engine(side))
         return ShadowReader(
             { [pair] in try pair.store(engine) },
+            engine: engine,
             label: directory.path,
             options: options.shadowReads,
             metrics: metrics,

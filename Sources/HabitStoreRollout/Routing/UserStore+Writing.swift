@@ -5,6 +5,8 @@ extension UserStore {
     /// A write to one store, which the mirror follows if there is one.
     func writeHere<R>(_ route: Route, _ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
         var written = Written<R>()
+        let start = ContinuousClock.now
+        defer { metrics.latency(route.actual.engine, .write, since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
             pruneLimit: historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
@@ -41,6 +43,8 @@ extension UserStore {
         if let obstacle = route.actual.obstacle { throw unacknowledgeable(obstacle) }
         var written = Written<R>()
         var isMirrored = false
+        let start = ContinuousClock.now
+        defer { metrics.latency(route.actual.engine, .write, since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
             willBegin: { replica in try self.requireEqual(first, replica, route) },
@@ -108,7 +112,8 @@ extension UserStore {
                         at: .init(path: directory.path)
                     )
                 }
-                _ = try Replication.carry(from: replica, to: there, behind: information.token, schema: schema)
+                let origin = try replica.information()
+                _ = try Replication.carry(from: replica, origin, to: there, information, schema: schema)
             }
         } catch let error as HabitStoreError where error.code != .notAuthoritative && error.code != .outcomeUnknown {
             throw unacknowledgeable(error)

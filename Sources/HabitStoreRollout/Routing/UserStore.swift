@@ -27,7 +27,7 @@ public final class UserStore: HabitStore {
     let flags: FlagWatch
     let context: EvaluationContext
     let queries: [QueryFile.Query]
-    let metrics = RolloutMetrics()
+    let metrics: RolloutMetrics
     let evidence: EvidenceLog
 
     /// What is guarded by the lock within this process.
@@ -64,7 +64,8 @@ public final class UserStore: HabitStore {
         options: RolloutOptions,
         flags: FlagWatch,
         attributes: [String: FlagValue],
-        queries: [QueryFile.Query]
+        queries: [QueryFile.Query],
+        metrics: RolloutMetrics
     ) {
         user = directory.user
         self.schema = schema
@@ -72,6 +73,7 @@ public final class UserStore: HabitStore {
         self.options = options
         self.flags = flags
         self.queries = queries
+        self.metrics = metrics
         context = EvaluationContext(targetingKey: directory.user, attributes: attributes)
         pair = StorePair(directory: directory, schema: schema, opener: options.opener)
         lanes = OperationLanes(label: directory.path)
@@ -121,22 +123,17 @@ public final class UserStore: HabitStore {
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         for _ in 0..<Self.maximumAttempts {
             let route = try currentRoute()
-            var hasBegun = false
             do {
-                return try route.authority.read { transaction in
-                    // From here on the snapshot stands: if the user was not moved until now, it is the user's present.
-                    guard isInForce(route) else { throw Rerouted() }
-                    hasBegun = true
-                    guard let shadow = route.shadow, shadow.samples() else { return try body(transaction) }
-                    return try recorded(transaction, shadow, body)
+                guard let shadow = route.shadow, shadow.samples() else {
+                    return try route.authority.read(while: route.condition, body)
                 }
-            } catch is Rerouted {
-                continue
-            } catch let error as HabitStoreError where !hasBegun && error.code == .notAuthoritative {
+                return try route.authority.read(while: route.condition) { try recorded($0, shadow, body) }
+            } catch is ReadRefused {
                 forget(route)
             } catch let error as HabitStoreError where error.code == .corrupt && route.first != nil {
+                // This read has begun and is not begun again; the next one is answered by the store that is sound.
                 leave(route, error)
-                if hasBegun { throw error }
+                throw error
             }
         }
         throw unsteady()
@@ -192,14 +189,12 @@ public final class UserStore: HabitStore {
 
     /// The route in force: two atomic loads, while nothing changes.
     func currentRoute() throws -> Route {
-        if let route = route.load(), isInForce(route), flags.revision == checkedRevision.load(ordering: .acquiring) {
+        if let route = route.load(), route.condition.holds,
+            flags.revision == checkedRevision.load(ordering: .acquiring)
+        {
             return route
         }
         return try reroute()
-    }
-
-    func isInForce(_ route: Route) -> Bool {
-        control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.word } == route.word
     }
 
     func publish(_ control: ControlFile) {

@@ -32,6 +32,7 @@ final class ShadowReader: Sendable {
     }
 
     private let store: @Sendable () throws -> any UserStoreBackend
+    private let engine: EngineName
     private let options: ShadowReadOptions
     private let metrics: RolloutMetrics
     private let onDifference: @Sendable (Difference) -> Void
@@ -45,6 +46,7 @@ final class ShadowReader: Sendable {
     ///   hangs while it is, must not keep anybody from reading the user's own.
     init(
         _ store: @escaping @Sendable () throws -> any UserStoreBackend,
+        engine: EngineName,
         label: String,
         options: ShadowReadOptions,
         metrics: RolloutMetrics,
@@ -52,6 +54,7 @@ final class ShadowReader: Sendable {
         onCounts: @escaping @Sendable (Counts) -> Void
     ) {
         self.store = store
+        self.engine = engine
         self.options = options
         self.metrics = metrics
         self.onDifference = onDifference
@@ -110,7 +113,8 @@ final class ShadowReader: Sendable {
     }
 
     private func run(_ job: Job) {
-        let deadline = ContinuousClock.now + .seconds(options.tokenWaitSeconds)
+        let start = ContinuousClock.now
+        let deadline = start + .seconds(options.tokenWaitSeconds)
         do {
             let store = try store()
             var verdict: ShadowVerdict?
@@ -132,6 +136,7 @@ final class ShadowReader: Sendable {
                 }
                 if verdict == nil { Thread.sleep(forTimeInterval: 0.001) }
             }
+            metrics.latency(engine, .shadow, since: start)
             note(verdict ?? .skewed)
         } catch {
             note(.error)

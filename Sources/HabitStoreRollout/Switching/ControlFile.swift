@@ -78,7 +78,12 @@ final class ControlFile: Sendable {
     /// Makes every process look again.
     func invalidate() { store(1, 0) }
 
-    static func word(_ stage: Stage, epoch: Int) -> UInt64 { UInt64(epoch) << 8 | UInt64(stage.position) }
+    /// Holds while this stage and epoch are in force. Whoever uses it keeps this object.
+    func condition(_ stage: Stage, epoch: Int) -> ReadCondition {
+        ReadCondition(cells.advanced(by: 1), is: Self.word(stage, epoch: epoch))
+    }
+
+    private static func word(_ stage: Stage, epoch: Int) -> UInt64 { UInt64(epoch) << 8 | UInt64(stage.position) }
 
     private func load(_ cell: Int) -> UInt64 { cells[cell].load(ordering: .acquiring) }
 

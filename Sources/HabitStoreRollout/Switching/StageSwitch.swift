@@ -74,16 +74,17 @@ struct StageSwitch {
             try pair.store(target).replicate { replica in
                 try pair.store(source).replicaRead { from in
                     let information = try replica.information()
-                    let token = try from.information().token
-                    guard information.lineage == (try from.information().lineage), information.token <= token,
+                    let origin = try from.information()
+                    guard information.lineage == origin.lineage, information.token <= origin.token,
                         information.role != .backfilling,
                         try Replication.agree(from, replica, at: information.token)
                     else { throw Self.parted(pair.directory.address(target)) }
-                    guard information.token < token else { return }
+                    guard information.token < origin.token else { return }
                     _ = try Replication.carry(
                         from: from,
+                        origin,
                         to: replica,
-                        behind: information.token,
+                        information,
                         schema: pair.schema,
                         progress: progress.advance
                     )

@@ -44,6 +44,12 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         return try base.read(body)
     }
 
+    /// Runs `body` over one moment of the store below at which a condition holds.
+    public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
+        try plan.reach(.read, .beginning, path: path)
+        return try base.read(while: condition, body)
+    }
+
     /// Runs `body` in a write transaction of the store below.
     @discardableResult
     public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
