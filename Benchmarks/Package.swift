@@ -25,6 +25,7 @@ let package = Package(
                 .product(name: "HabitStore", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreLMDB", package: "HabitStore"),
+                .product(name: "HabitStoreRollout", package: "HabitStore"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]

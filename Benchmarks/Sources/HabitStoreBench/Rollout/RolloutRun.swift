@@ -1,0 +1,135 @@
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreRollout
+import HabitStoreSQLite
+
+/// The suite `rollout`: what a user's store costs over the engines below it, and how soon the kill switch takes hold.
+struct RolloutRun {
+    private let directory: URL
+    private let rounds: Int
+
+    /// In a round, one after the other.
+    private static let writes = 200
+    private static let reads = 20_000
+    private static let records = 1_000
+    private static let writeGoal = 1.15
+    private static let readGoal = 1.03
+
+    init(_ directory: URL, rounds: Int) {
+        self.directory = directory.appendingPathComponent("rollout")
+        self.rounds = rounds
+    }
+
+    func measure() throws {
+        try measureWrites()
+        try measureReads()
+        try KillUsers(directory.appendingPathComponent("kill")).measure()
+    }
+
+    // MARK: Writes
+
+    /// Durable writes of one record, each in a transaction of its own.
+    private func measureWrites() throws {
+        let users = try RolloutUsers(directory.appendingPathComponent("writes"))
+        let stores = try users.stores()
+        let bare = try bareStores("writes")
+        let staged = try [Stage.off, .dualwrite, .live].map { ($0, try users.store(stores, $0.rawValue, at: $0)) }
+        var times: [String: [Double]] = [:]
+        for _ in 0..<rounds {
+            for (name, store) in bare { try time(name, &times) { try write(store) } }
+            for (stage, store) in staged { try time(stage.rawValue, &times) { try write(store) } }
+        }
+        func median(_ name: String) -> Double { (times[name] ?? []).sorted()[rounds / 2] }
+        let sum = median("SQLite") + median("LMDB")
+        print("\nDurable writes of one record: \(rounds) rounds of \(Self.writes) in turn; medians.\n")
+        print("| store | µs | to SQLite's and LMDB's own together | goal | met |")
+        print("|---|---:|---:|---:|---|")
+        for name in bare.map(\.0) + staged.map(\.0.rawValue) {
+            let ratio = median(name) / sum
+            let isGoal = name == Stage.dualwrite.rawValue
+            let cells = [
+                name, Self.decimal(median(name) * 1000 / Double(Self.writes), 1), Self.decimal(ratio, 2),
+                isGoal ? "≤ \(Self.writeGoal)" : "–", isGoal ? (ratio <= Self.writeGoal ? "yes" : "no") : "–",
+            ]
+            print("| \(cells.joined(separator: " | ")) |")
+        }
+        close(bare.map(\.1), staged.map(\.1))
+    }
+
+    private func write(_ store: any HabitStore) throws {
+        for number in 0..<Self.writes { try store.save(Draft(content: "draft \(number)", creationDate: .now)) }
+    }
+
+    // MARK: Reads
+
+    /// Reads of one record by its identifier, each in a transaction of its own.
+    private func measureReads() throws {
+        let users = try RolloutUsers(directory.appendingPathComponent("reads"))
+        let stores = try users.stores()
+        let bare = try bareStores("reads")
+        let stages = Stage.allCases.filter { $0.shadow == nil }
+        let records = (0..<Self.records).map { Draft(content: "draft \($0)", creationDate: .now) }
+        var staged: [(Stage, UserStore)] = []
+        for stage in stages {
+            let store = try stores.store(for: stage.rawValue)
+            try store.write(author: nil) { transaction in for record in records { try transaction.save(record) } }
+            staged.append((stage, try users.store(stores, stage.rawValue, at: stage)))
+        }
+        for (_, store) in bare {
+            try store.write(author: nil) { transaction in for record in records { try transaction.save(record) } }
+        }
+        var times: [String: [Double]] = [:]
+        let identifiers = (0..<Self.reads).map { records[$0 &* 7919 % records.count].id }
+        for _ in 0..<rounds * 3 {
+            for (name, store) in bare { try time(name, &times) { try read(store, identifiers) } }
+            for (stage, store) in staged { try time(stage.rawValue, &times) { try read(store, identifiers) } }
+        }
+        print("\nReads of one record by its identifier: \(rounds * 3) rounds of \(Self.reads) in turn; medians.\n")
+        print("| stage | engine | µs | the engine's own, µs | ratio | goal | met |")
+        print("|---|---|---:|---:|---:|---:|---|")
+        for (stage, store) in staged {
+            let engine = try store.engine() == .sqlite ? "SQLite" : "LMDB"
+            // Neighbours in time are compared: machines change their speed.
+            let pairs = zip(times[stage.rawValue] ?? [], times[engine] ?? [])
+            let ratio = pairs.map { $0 / $1 }.sorted()[rounds * 3 / 2]
+            let own = (times[engine] ?? []).sorted()[rounds * 3 / 2]
+            let cells = [
+                stage.rawValue, engine, Self.decimal(own * ratio * 1000 / Double(Self.reads), 2),
+                Self.decimal(own * 1000 / Double(Self.reads), 2), Self.decimal(ratio, 3), "≤ \(Self.readGoal)",
+                ratio <= Self.readGoal ? "yes" : "no",
+            ]
+            print("| \(cells.joined(separator: " | ")) |")
+        }
+        close(bare.map(\.1), staged.map(\.1))
+    }
+
+    private func read(_ store: any HabitStore, _ identifiers: [UUID]) throws {
+        for id in identifiers {
+            guard try store.model(Draft.self, id: id) != nil else { throw BenchError("a record is missing") }
+        }
+    }
+
+    // MARK: Both
+
+    private func bareStores(_ name: String) throws -> [(String, any MaintainableStore)] {
+        let folder = directory.appendingPathComponent(name).path
+        return [
+            ("SQLite", try SQLiteHabitStore(path: folder + "/bare.sqlite")),
+            ("LMDB", try LMDBHabitStore(path: folder + "/bare.lmdb")),
+        ]
+    }
+
+    private func close(_ bare: [any MaintainableStore], _ users: [UserStore]) {
+        for store in bare { store.close() }
+        for store in users { store.close() }
+    }
+
+    private func time(_ name: String, _ times: inout [String: [Double]], _ body: () throws -> Void) throws {
+        let start = ContinuousClock.now
+        try body()
+        times[name, default: []].append((ContinuousClock.now - start) / .milliseconds(1))
+    }
+
+    private static func decimal(_ value: Double, _ digits: Int) -> String { String(format: "%.\(digits)f", value) }
+}
