@@ -76,14 +76,16 @@ extension UserStore {
 
     /// One try in the background.
     func advanceByItself() {
-        guard let route = route.load(), let wanted = wantedStage, wanted > route.actual.stage,
-            route.actual.state.isKilled == false
-        else { return }
+        guard let route = route.load() else { return }
         do {
-            try advance()
+            if route.refusal != nil {
+                _ = try land()
+            } else if let wanted = wantedStage, wanted > route.actual.stage, !route.actual.state.isKilled {
+                try advance()
+            }
         } catch {
             options.logger.warning(
-                "a user could not be moved forward: \(error)",
+                "a user could not be moved: \(error)",
                 metadata: ["folder": "\(directory.path)"]
             )
         }

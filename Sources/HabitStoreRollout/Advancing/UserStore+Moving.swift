@@ -50,20 +50,17 @@ extension UserStore {
     }
 
     func moveBack(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage? = nil) throws {
-        let actual = try currentRoute().actual
         historyReaders.add(1, ordering: .releasing)
         defer { historyReaders.subtract(1, ordering: .releasing) }
-        if actual.stage == .complete {
-            // The old store has not followed: the long work is done while the new one still takes writes, and forgets none.
-            let old = try pair.create(actual.state.engine(.old))
-            _ = try Backfill(from: try pair.store(actual.engine), to: old, chunk: options.mirror.copyChunk).run()
-        }
+        try bringOldUp()
         try routing.withLock { routing in
             try withSwitch(&routing) { routing, change in
                 let revision = flags.revision
                 let actual = try reroute(&routing, change, revision).actual
                 if let onlyFrom, actual.stage != onlyFrom { return }
                 let before = Stage(position: actual.stage.position - 1)
+                // The kill switch may have been waiting for the copy.
+                if let stage, actual.stage <= stage, actual.state.isKilled { return }
                 guard let target = stage ?? before, target < actual.stage else {
                     throw HabitStoreError(
                         .unsupported,
@@ -81,6 +78,15 @@ extension UserStore {
                 _ = try install(moved, change, nil, revision, &routing)
             }
         }
+    }
+
+    /// Brings the old store up to a new one that has gone on alone: the long part of the way back from `complete`, while the
+    /// new one still takes writes.
+    func bringOldUp() throws {
+        let actual = try currentRoute().actual
+        guard actual.stage == .complete else { return }
+        let old = try pair.create(actual.state.engine(.old))
+        _ = try Backfill(from: try pair.store(actual.engine), to: old, chunk: options.mirror.copyChunk).run()
     }
 
     /// Lets a killed user go forward again.

@@ -6,13 +6,13 @@ import Synchronization
 /// The flags that all users of a root share, with a number that changes whenever they may have.
 final class FlagWatch: Sendable {
     /// Counts changes. It is a class of its own because the provider needs it before this exists.
-    private final class Revision: Sendable {
+    final class Revision: Sendable {
         let number = Atomic<Int>(1)
     }
 
     let provider: FlagProvider
     let latch: KillLatch
-    private let counter: Revision
+    let counter: Revision
     private let ticker: Ticker?
 
     /// - Parameters:

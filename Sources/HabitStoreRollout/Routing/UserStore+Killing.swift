@@ -6,7 +6,14 @@ extension UserStore {
     /// - Returns: whether the user is killed.
     /// - Throws: why the user could not be taken back; reads are served all the same, and writes refused with this error.
     public func land() throws -> Bool {
-        let route = try recheck()
+        var route = try recheck()
+        if route.refusal != nil {
+            // At `complete` the old store has not followed, and its history may not reach back to where it was left.
+            historyReaders.add(1, ordering: .releasing)
+            defer { historyReaders.subtract(1, ordering: .releasing) }
+            try bringOldUp()
+            route = try recheck()
+        }
         if let refusal = route.refusal { throw refusal }
         return route.actual.state.isKilled
     }

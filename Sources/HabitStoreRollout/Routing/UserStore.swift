@@ -25,6 +25,7 @@ public final class UserStore: HabitStore {
     let pair: StorePair
     let options: RolloutOptions
     let flags: FlagWatch
+    private let revision: FlagWatch.Revision
     let context: EvaluationContext
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
@@ -72,6 +73,7 @@ public final class UserStore: HabitStore {
         self.directory = directory
         self.options = options
         self.flags = flags
+        revision = flags.counter
         self.queries = queries
         self.metrics = metrics
         context = EvaluationContext(targetingKey: directory.user, attributes: attributes)
@@ -121,19 +123,35 @@ public final class UserStore: HabitStore {
 
     /// Runs `body` over one moment of the store that answers at the user's stage.
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        do {
+            return try read(on: try currentRoute(), body)
+        } catch is ReadRefused {
+            return try readAnew(body)
+        }
+    }
+
+    @inline(__always)
+    private func read<R>(on route: Route, _ body: (any ReadTransaction) throws -> R) throws -> R {
+        do {
+            guard let shadow = route.shadow, shadow.samples() else {
+                return try route.authority.read(while: route.condition, body)
+            }
+            return try route.authority.read(while: route.condition) { try recorded($0, shadow, body) }
+        } catch let error as HabitStoreError where error.code == .corrupt && route.first != nil {
+            // This read has begun and is not begun again; the next one is answered by the store that is sound.
+            leave(route, error)
+            throw error
+        }
+    }
+
+    /// A read that was refused by the store that it knew of.
+    private func readAnew<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         for _ in 0..<Self.maximumAttempts {
             let route = try currentRoute()
             do {
-                guard let shadow = route.shadow, shadow.samples() else {
-                    return try route.authority.read(while: route.condition, body)
-                }
-                return try route.authority.read(while: route.condition) { try recorded($0, shadow, body) }
+                return try read(on: route, body)
             } catch is ReadRefused {
                 forget(route)
-            } catch let error as HabitStoreError where error.code == .corrupt && route.first != nil {
-                // This read has begun and is not begun again; the next one is answered by the store that is sound.
-                leave(route, error)
-                throw error
             }
         }
         throw unsteady()
@@ -189,12 +207,14 @@ public final class UserStore: HabitStore {
 
     /// The route in force: two atomic loads, while nothing changes.
     func currentRoute() throws -> Route {
-        if let route = route.load(), route.condition.holds,
-            flags.revision == checkedRevision.load(ordering: .acquiring)
-        {
-            return route
-        }
+        if let route = route.load(), isInForce(route) { return route }
         return try reroute()
+    }
+
+    @inline(__always)
+    private func isInForce(_ route: Route) -> Bool {
+        route.condition.holds
+            && revision.number.load(ordering: .acquiring) == checkedRevision.load(ordering: .acquiring)
     }
 
     func publish(_ control: ControlFile) {

@@ -63,45 +63,41 @@ struct RolloutRun {
 
     // MARK: Reads
 
-    /// Reads of one record by its identifier, each in a transaction of its own.
+    /// Reads of one record by its identifier, each in a transaction of its own, through the user's store and of the same file
+    /// without it.
     private func measureReads() throws {
         let users = try RolloutUsers(directory.appendingPathComponent("reads"))
         let stores = try users.stores()
-        let bare = try bareStores("reads")
-        let stages = Stage.allCases.filter { $0.shadow == nil }
         let records = (0..<Self.records).map { Draft(content: "draft \($0)", creationDate: .now) }
-        var staged: [(Stage, UserStore)] = []
-        for stage in stages {
-            let store = try stores.store(for: stage.rawValue)
-            try store.write(author: nil) { transaction in for record in records { try transaction.save(record) } }
-            staged.append((stage, try users.store(stores, stage.rawValue, at: stage)))
-        }
-        for (_, store) in bare {
-            try store.write(author: nil) { transaction in for record in records { try transaction.save(record) } }
-        }
-        var times: [String: [Double]] = [:]
         let identifiers = (0..<Self.reads).map { records[$0 &* 7919 % records.count].id }
-        for _ in 0..<rounds * 3 {
-            for (name, store) in bare { try time(name, &times) { try read(store, identifiers) } }
-            for (stage, store) in staged { try time(stage.rawValue, &times) { try read(store, identifiers) } }
-        }
         print("\nReads of one record by its identifier: \(rounds * 3) rounds of \(Self.reads) in turn; medians.\n")
         print("| stage | engine | µs | the engine's own, µs | ratio | goal | met |")
         print("|---|---|---:|---:|---:|---:|---|")
-        for (stage, store) in staged {
-            let engine = try store.engine() == .sqlite ? "SQLite" : "LMDB"
+        for stage in Stage.allCases where stage.shadow == nil {
+            let store = try stores.store(for: stage.rawValue)
+            try store.write(author: nil) { transaction in for record in records { try transaction.save(record) } }
+            _ = try users.store(stores, stage.rawValue, at: stage)
+            let address = try stores.currentAddress(of: stage.rawValue)
+            let bare = try address.open(.readWrite)
+            var times: [String: [Double]] = [:]
+            for _ in 0..<rounds * 3 {
+                try time("bare", &times) { try read(bare, identifiers) }
+                try time("user", &times) { try read(store, identifiers) }
+            }
+            close([bare], [store])
+            let (own, ours) = (times["bare"] ?? [], times["user"] ?? [])
             // Neighbours in time are compared: machines change their speed.
-            let pairs = zip(times[stage.rawValue] ?? [], times[engine] ?? [])
-            let ratio = pairs.map { $0 / $1 }.sorted()[rounds * 3 / 2]
-            let own = (times[engine] ?? []).sorted()[rounds * 3 / 2]
+            let ratio = zip(ours, own).map { $0 / $1 }.sorted()[rounds * 3 / 2]
             let cells = [
-                stage.rawValue, engine, Self.decimal(own * ratio * 1000 / Double(Self.reads), 2),
-                Self.decimal(own * 1000 / Double(Self.reads), 2), Self.decimal(ratio, 3), "≤ \(Self.readGoal)",
-                ratio <= Self.readGoal ? "yes" : "no",
+                stage.rawValue, address.engine == .sqlite ? "SQLite" : "LMDB", perRead(ours), perRead(own),
+                Self.decimal(ratio, 3), "≤ \(Self.readGoal)", ratio <= Self.readGoal ? "yes" : "no",
             ]
             print("| \(cells.joined(separator: " | ")) |")
         }
-        close(bare.map(\.1), staged.map(\.1))
+    }
+
+    private func perRead(_ times: [Double]) -> String {
+        Self.decimal(times.sorted()[times.count / 2] * 1000 / Double(Self.reads), 3)
     }
 
     private func read(_ store: any HabitStore, _ identifiers: [UUID]) throws {

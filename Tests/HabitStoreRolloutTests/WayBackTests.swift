@@ -1,0 +1,55 @@
+import Foundation
+import HabitStore
+import HabitStoreTesting
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Ways back that have more to do than to change a role.
+struct WayBackTests {
+    /// At `complete` the old store is left behind, and the new one's history was forgotten since: the kill switch had nothing
+    /// to bring the old store up with, and the user stayed on the new one, for reading only, until somebody copied by hand.
+    @Test(arguments: EngineName.allCases)
+    func theKillSwitchLandsFromCompleteAlsoWithoutAHistory(old: EngineName) throws {
+        let user = try StagedUser(old: old)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .complete)
+        try store.save(Habit(name: "Late"))
+        let token = try store.read { try $0.currentToken() }
+        try store.write(author: nil) { try $0.pruneHistory(through: token) }
+        try user.want("complete", kill: true)
+        store.flags.provider.reload()
+        #expect(throws: HabitStoreError.self) { try store.save(Habit(name: "Refused")) }
+        #expect(try store.all(Habit.self).count == 3)
+        #expect(try store.stage() == .complete)
+        #expect(try store.land())
+        #expect(try store.stage() == .off)
+        #expect(try store.engine() == old)
+        try store.save(Habit(name: "Back"))
+        #expect(try store.all(Habit.self).map(\.name).sorted() == ["Back", "Late", "Read", "Run"])
+    }
+
+    /// The new store turns out to be damaged while it serves: one read is told so, and the next is served by the old store.
+    @Test(arguments: EngineName.allCases)
+    func aNewStoreThatIsDamagedWhileItServesIsLeft(old: EngineName) throws {
+        let user = try StagedUser(old: old)
+        let plan = FaultPlan()
+        let store = try user.stores { options in
+            options.opener = { address, access, schema in
+                guard address.engine != old else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }
+            }
+        }.store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .live)
+        plan.inject(Fault(.fail(.corrupt), on: [.read]))
+        let error = #expect(throws: HabitStoreError.self) { try store.all(Habit.self) }
+        #expect(error?.code == .corrupt)
+        #expect(try store.all(Entry.self).count == 20)
+        #expect(try store.engine() == old)
+        try store.save(Habit(name: "Still takes writes"))
+    }
+}
