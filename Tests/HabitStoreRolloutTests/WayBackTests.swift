@@ -52,4 +52,40 @@ struct WayBackTests {
         #expect(try store.engine() == old)
         try store.save(Habit(name: "Still takes writes"))
     }
+
+    /// At `complete` an old store that is sealed, or was only just made, was taken for one that holds everything: with a new
+    /// store that fails, the kill switch would have landed on what the user had long ago, or on nothing.
+    @Test(arguments: EngineName.allCases, [StoreRole.sealed, .authoritative])
+    func theKillSwitchNeverLandsOnAStoreThatWasLeftBehind(old: EngineName, role: StoreRole) throws {
+        let user = try StagedUser(old: old)
+        let plan = FaultPlan()
+        let store = try user.stores { options in
+            options.opener = { address, access, schema in
+                guard address.engine != old else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }
+            }
+        }.store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .complete)
+        try store.save(Habit(name: "Late"))
+        let change = StageSwitch(
+            pair: store.pair,
+            control: try ControlFile(path: user.directory.path + "/control"),
+            stepLimitSeconds: 5
+        )
+        let actual = try #require(try change.settle(old: old))
+        // What a move directly to `complete` leaves of the old store when it cannot write to it any more.
+        let state = RolloutState(stage: .off, old: old, movingTo: .complete)
+        try store.pair.store(old).replicate { replica in
+            try replica.setRole(role, epoch: role == .sealed ? 1 : 0)
+            try replica.setRolloutState(try state.encoded())
+        }
+        plan.inject(Fault(.fail(.inputOutput), on: [.write, .replicate]))
+        let error = #expect(throws: HabitStoreError.self) { try change.kill(actual) }
+        #expect(error?.code == .notAuthoritative)
+        plan.heal()
+        #expect(try store.all(Habit.self).map(\.name).sorted() == ["Late", "Read", "Run"])
+        #expect(try store.stage() == .complete)
+    }
 }

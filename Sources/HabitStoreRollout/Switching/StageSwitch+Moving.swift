@@ -127,10 +127,7 @@ extension StageSwitch {
             guard actual.stage.authority == .new else { throw error }
             var state = RolloutState(stage: .off, old: old, isKilled: isKilled)
             state.evidence = evidence ?? actual.state.evidence
-            guard let standing = try standing(old), let kept = standing.state,
-                standing.role == .authoritative || standing.role == .sealed
-                    || (standing.role == .standby && kept.claimsAll)
-            else {
+            guard let standing = try standing(old), claims(standing) || hasTakenOver(standing, from: actual) else {
                 throw HabitStoreError(
                     .notAuthoritative,
                     "the user cannot be taken back to \(old.rawValue), which is not current, and "
@@ -154,5 +151,11 @@ extension StageSwitch {
             target.notes = ["\(old.other.rawValue) was left without being sealed: \(error)"]
             return target
         }
+    }
+
+    /// Whether a store was given the role behind a user's last stage. One that was only just made calls itself authoritative
+    /// too, in the epoch 0.
+    private func hasTakenOver(_ standing: Standing, from actual: Actual) -> Bool {
+        standing.role == .authoritative && standing.epoch > actual.epoch
     }
 }

@@ -95,7 +95,7 @@ extension StageSwitch {
     }
 
     /// Whether a store is the old one and sure to hold everything that was ever acknowledged or shown.
-    private func claims(_ standing: Standing) -> Bool {
+    func claims(_ standing: Standing) -> Bool {
         guard let state = standing.state, state.side(standing.engine) == .old else { return false }
         return standing.role == .sealed
             ? state.movingTo != nil && state.movingTo != .complete : standing.role == .standby && state.claimsAll
