@@ -21,8 +21,11 @@ final class Mirror: Sendable {
         var copied: Backfill.Progress?
         /// Whether a write has waited in vain since the mirror was current last: no other one waits then.
         var isLate = false
-        /// Whether the two histories were compared where they meet.
-        var isCompared = false
+        /// The lineage of both stores, once their histories were compared where they meet.
+        var lineage: UUID?
+        /// A write that is being committed in the authoritative store, and what has become of it; one at a time.
+        var prepared: PreparedWrite?
+        var verdict: Bool?
     }
 
     private let pair: StorePair
@@ -71,6 +74,10 @@ final class Mirror: Sendable {
         changed.lock()
         defer { changed.unlock() }
         state.wanted = max(state.wanted, token)
+        if state.prepared?.transaction.token == token, state.verdict == nil {
+            state.verdict = true
+            changed.broadcast()
+        }
         schedule()
         let deadline = Date(timeIntervalSinceNow: waitSeconds)
         while state.applied < token, state.failure == nil, state.copied == nil, !state.isLate, !state.isStopped {
@@ -78,6 +85,44 @@ final class Mirror: Sendable {
             if !changed.wait(until: deadline) { state.isLate = true }
         }
         return state.applied >= token
+    }
+
+    /// Tells of a write that is about to be committed, from inside of its transaction: the mirror applies it meanwhile, and
+    /// commits once ``follow(to:waitSeconds:)`` has said that it happened.
+    ///
+    /// - Returns: whether the mirror takes part; then ``follow(to:waitSeconds:)`` or ``forget(_:)`` has to come.
+    func prepare(_ transaction: HistoryTransaction, in source: any ReplicaSnapshot, epoch: Int) throws -> Bool {
+        let lineage = locked { state in
+            state.isScheduled || state.failure != nil || state.isStopped || state.prepared != nil ? nil : state.lineage
+        }
+        guard let lineage,
+            let write = try PreparedWrite(
+                transaction,
+                in: source,
+                lineage: lineage,
+                epoch: epoch,
+                schema: pair.schema
+            )
+        else { return false }
+        changed.lock()
+        defer { changed.unlock() }
+        guard state.prepared == nil else { return false }
+        (state.prepared, state.verdict) = (write, nil)
+        schedule()
+        return true
+    }
+
+    /// The write that was prepared has not happened, or nobody knows.
+    func forget(_ token: HistoryToken) { decide(token, false) }
+
+    /// Only the write that is prepared is decided.
+    private func decide(_ token: HistoryToken, _ verdict: Bool) {
+        changed.lock()
+        if state.prepared?.transaction.token == token, state.verdict == nil {
+            state.verdict = verdict
+            changed.broadcast()
+        }
+        changed.unlock()
     }
 
     /// Waits until the mirror has come to rest: current or failed.
@@ -135,7 +180,7 @@ final class Mirror: Sendable {
         guard !locked({ $0.isStopped }) else { return finish(nil) }
         do {
             let start = ContinuousClock.now
-            let token = try carry()
+            let token = try commitPrepared() ?? carry()
             metrics.latency(source.other, .mirror, since: start)
             finish(nil, token)
         } catch let error as HabitStoreError {
@@ -148,6 +193,47 @@ final class Mirror: Sendable {
     }
 
     private struct Stopped: Error {}
+
+    /// The prepared write did not happen, or not in time.
+    private struct NotCommitted: Error {}
+
+    /// Applies the write that is being committed in the authoritative store, and commits once that has happened.
+    ///
+    /// - Returns: nil where there is none, or it has to be carried over by its history.
+    private func commitPrepared() throws -> HistoryToken? {
+        guard let prepared = locked({ $0.prepared }) else { return nil }
+        defer { locked { ($0.prepared, $0.verdict) = (nil, nil) } }
+        do {
+            let isApplied = try pair.store(source.other).replicate { replica in
+                guard try prepared.apply(to: replica) else { return false }
+                guard awaitVerdict() else { throw NotCommitted() }
+                CrashPoint.reach("mirror.beforeCommit")
+                return true
+            }
+            guard isApplied else {
+                _ = awaitVerdict()
+                return nil
+            }
+            CrashPoint.reach("mirror.committed")
+            return prepared.transaction.token
+        } catch is NotCommitted {
+            return nil
+        }
+    }
+
+    /// Whether the prepared write was committed; false also when that takes too long.
+    private func awaitVerdict() -> Bool {
+        changed.lock()
+        defer { changed.unlock() }
+        let deadline = Date(timeIntervalSinceNow: options.preparedWaitSeconds)
+        while state.verdict == nil, !state.isStopped {
+            guard changed.wait(until: deadline) else { break }
+        }
+        let isCommitted = state.verdict == true
+        // From here on the write is no longer waited for.
+        if state.verdict == nil { state.verdict = false }
+        return isCommitted
+    }
 
     private func finish(_ failure: HabitStoreError?, _ token: HistoryToken? = nil) {
         changed.lock()
@@ -200,7 +286,8 @@ final class Mirror: Sendable {
     ///
     /// - Returns: the mirror's token; nil when only a copy can bring it there.
     private func carry(_ from: any UserStoreBackend, _ target: any UserStoreBackend) throws -> HistoryToken? {
-        let isCompared = locked { $0.isCompared }
+        let known = locked { $0.lineage }
+        var lineage: UUID?
         let token = try from.replicaRead { from -> HistoryToken? in
             let source = try from.information()
             CrashPoint.reach("mirror.began")
@@ -218,9 +305,11 @@ final class Mirror: Sendable {
                         "the \(self.source.other.rawValue) store is \(mirror.role.rawValue) and follows no other"
                     )
                 }
-                if !isCompared, !(try Replication.agree(from, replica, at: min(mirror.token, source.token))) {
+                if known != source.lineage, !(try Replication.agree(from, replica, at: min(mirror.token, source.token)))
+                {
                     throw StageSwitch.parted(pair.directory.address(self.source.other))
                 }
+                lineage = source.lineage
                 // Another process may have come further meanwhile.
                 guard mirror.token < source.token else { return mirror.token }
                 _ = try Replication.carry(from: from, source, to: replica, mirror, schema: pair.schema)
@@ -229,7 +318,7 @@ final class Mirror: Sendable {
             }
         }
         CrashPoint.reach("mirror.committed")
-        if token != nil { locked { $0.isCompared = true } }
+        if token != nil { locked { $0.lineage = lineage } }
         return token
     }
 }

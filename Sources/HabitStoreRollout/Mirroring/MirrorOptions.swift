@@ -2,6 +2,9 @@
 public struct MirrorOptions: Sendable {
     /// How long a write waits for the mirror at most, in seconds; behind that the user is lagging, and the write returns.
     public var waitSeconds = 0.25
+    /// How long the mirror keeps a write open that the authoritative store is committing, in seconds; behind that it is
+    /// carried over by its history.
+    public var preparedWaitSeconds = 1.0
     /// How many records a copy writes in one transaction.
     public var copyChunk = 2_000
     /// How long a copy rests behind each chunk, in seconds.

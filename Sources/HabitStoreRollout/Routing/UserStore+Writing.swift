@@ -10,11 +10,17 @@ extension UserStore {
         let terms = WriteTerms(
             epoch: route.actual.epoch,
             pruneLimit: historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
-            willCommit: { _, transaction in
+            willCommit: { replica, transaction in
                 CrashPoint.reach(transaction == nil ? "prune.authority" : "write.beforeCommit")
                 written.transaction = transaction
+                guard let mirror = route.mirror, let transaction else { return }
+                written.isPrepared = try mirror.prepare(transaction, in: replica, epoch: route.actual.epoch)
             }
         )
+        defer {
+            // Where the write was followed, this comes too late to matter.
+            if written.isPrepared, let transaction = written.transaction { route.mirror?.forget(transaction.token) }
+        }
         do {
             try route.authority.write(author: author, under: terms) { transaction in
                 written.hasBegun = true
@@ -80,6 +86,8 @@ extension UserStore {
         var hasBegun = false
         var result: R?
         var transaction: HistoryTransaction?
+        /// Whether the mirror awaits to hear what became of it.
+        var isPrepared = false
     }
 
     /// Before a write begins: both stores are at one token, and the old one is at this stage too.
