@@ -7,6 +7,17 @@ import Testing
 
 /// Ways back that have more to do than to change a role.
 struct WayBackTests {
+    /// A user's store whose new side fails when the plan says so.
+    private func open(_ user: StagedUser, failingBy plan: FaultPlan) throws -> UserStore {
+        let old = user.old
+        return try user.stores { options in
+            options.opener = { address, access, schema in
+                guard address.engine != old else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }
+            }
+        }.store(for: "alice")
+    }
+
     /// At `complete` the old store is left behind, and the new one's history was forgotten since: the kill switch had nothing
     /// to bring the old store up with, and the user stayed on the new one, for reading only, until somebody copied by hand.
     @Test(arguments: EngineName.allCases)
@@ -36,12 +47,7 @@ struct WayBackTests {
     func aNewStoreThatIsDamagedWhileItServesIsLeft(old: EngineName) throws {
         let user = try StagedUser(old: old)
         let plan = FaultPlan()
-        let store = try user.stores { options in
-            options.opener = { address, access, schema in
-                guard address.engine != old else { return try address.open(access, schema: schema) }
-                return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }
-            }
-        }.store(for: "alice")
+        let store = try open(user, failingBy: plan)
         defer { store.close() }
         try SampleRecords.fill(store)
         try user.bring(store, to: .live)
@@ -59,12 +65,7 @@ struct WayBackTests {
     func theKillSwitchNeverLandsOnAStoreThatWasLeftBehind(old: EngineName, role: StoreRole) throws {
         let user = try StagedUser(old: old)
         let plan = FaultPlan()
-        let store = try user.stores { options in
-            options.opener = { address, access, schema in
-                guard address.engine != old else { return try address.open(access, schema: schema) }
-                return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }
-            }
-        }.store(for: "alice")
+        let store = try open(user, failingBy: plan)
         defer { store.close() }
         try SampleRecords.fill(store)
         try user.bring(store, to: .complete)

@@ -9,12 +9,7 @@ struct KillReport {
     /// Whether each user is killed now, or why the user could not be taken back.
     let results: [UserResult<Bool>]
 
-    private var failures: [(user: String, error: any Error)] {
-        results.compactMap { result in
-            guard case .failure(let error) = result.result else { return nil }
-            return (result.user, error)
-        }
-    }
+    private var failures: [(user: String, error: any Error)] { results.failures }
 
     private var landed: Int { results.count { (try? $0.result.get()) == true } }
     private var isSentinelThere: Bool { triggers.users == nil && triggers.sentinel.isPresent }
@@ -45,17 +40,7 @@ struct KillReport {
             "flagFile": .string(triggers.file),
             "flagError": .optional(flagFailure?.description),
             "sentinel": isSentinelThere ? .string(triggers.sentinel.path) : .null,
-            "users": .array(
-                results.map { result in
-                    var message: String?
-                    if case .failure(let error) = result.result { message = ErrorReport.message(of: error) }
-                    return .object([
-                        "user": .string(result.user),
-                        "isKilled": .bool((try? result.result.get()) ?? false),
-                        "error": .optional(message),
-                    ])
-                }
-            ),
+            "users": .array(results.map { $0.json("isKilled") }),
             "landed": .int(landed),
             "failed": .int(failures.count),
         ])

@@ -9,12 +9,7 @@ struct RearmReport {
     /// Whether each user had been killed, or why the user could not be re-armed.
     let results: [UserResult<Bool>]
 
-    private var failures: [(user: String, error: any Error)] {
-        results.compactMap { result in
-            guard case .failure(let error) = result.result else { return nil }
-            return (result.user, error)
-        }
-    }
+    private var failures: [(user: String, error: any Error)] { results.failures }
 
     private var count: Int { results.count { (try? $0.result.get()) == true } }
 
@@ -41,17 +36,7 @@ struct RearmReport {
             "isFlagRearmed": .bool(rearmed.isFlagRearmed),
             "isSentinelRemoved": .bool(rearmed.isSentinelRemoved),
             "isRootRearmed": .bool(isRootRearmed),
-            "users": .array(
-                results.map { result in
-                    var message: String?
-                    if case .failure(let error) = result.result { message = ErrorReport.message(of: error) }
-                    return .object([
-                        "user": .string(result.user),
-                        "wasKilled": .bool((try? result.result.get()) ?? false),
-                        "error": .optional(message),
-                    ])
-                }
-            ),
+            "users": .array(results.map { $0.json("wasKilled") }),
             "rearmed": .int(count),
             "failed": .int(failures.count),
         ])

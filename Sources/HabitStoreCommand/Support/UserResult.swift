@@ -3,3 +3,26 @@ struct UserResult<R: Sendable>: Sendable {
     let user: String
     let result: Result<R, any Error>
 }
+
+extension UserResult<Bool> {
+    /// The user, what came of it under a name, and what went wrong.
+    func json(_ name: String) -> JSON {
+        var message: String?
+        if case .failure(let error) = result { message = ErrorReport.message(of: error) }
+        return .object([
+            "user": .string(user),
+            name: .bool((try? result.get()) ?? false),
+            "error": .optional(message),
+        ])
+    }
+}
+
+extension [UserResult<Bool>] {
+    /// The users for whom it went wrong, and how.
+    var failures: [(user: String, error: any Error)] {
+        compactMap { result in
+            guard case .failure(let error) = result.result else { return nil }
+            return (result.user, error)
+        }
+    }
+}

@@ -50,9 +50,10 @@ extension UserStore {
     }
 
     func moveBack(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage? = nil) throws {
-        historyReaders.add(1, ordering: .releasing)
-        defer { historyReaders.subtract(1, ordering: .releasing) }
-        try bringOldUp()
+        try withOldUp { try moveBackNow(to: stage, reason: reason, onlyFrom: onlyFrom) }
+    }
+
+    private func moveBackNow(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage?) throws {
         try routing.withLock { routing in
             try withSwitch(&routing) { routing, change in
                 let revision = flags.revision
@@ -80,13 +81,17 @@ extension UserStore {
         }
     }
 
-    /// Brings the old store up to a new one that has gone on alone: the long part of the way back from `complete`, while the
-    /// new one still takes writes.
-    func bringOldUp() throws {
+    /// Brings the old store up to a new one that has gone on alone, the long part of the way back from `complete`, while the
+    /// new one still takes writes; then runs `body`. No history is forgotten meanwhile.
+    func withOldUp<R>(_ body: () throws -> R) throws -> R {
+        historyReaders.add(1, ordering: .releasing)
+        defer { historyReaders.subtract(1, ordering: .releasing) }
         let actual = try currentRoute().actual
-        guard actual.stage == .complete else { return }
-        let old = try pair.create(actual.state.engine(.old))
-        _ = try Backfill(from: try pair.store(actual.engine), to: old, chunk: options.mirror.copyChunk).run()
+        if actual.stage == .complete {
+            let old = try pair.create(actual.state.engine(.old))
+            _ = try Backfill(from: try pair.store(actual.engine), to: old, chunk: options.mirror.copyChunk).run()
+        }
+        return try body()
     }
 
     /// Lets a killed user go forward again.
@@ -146,8 +151,7 @@ extension UserStore {
             chain: try evidence.read(),
             lag: lag(actual),
             isBackfilled: isBackfilled(actual),
-            isKilled: actual.state.isKilled || flags.latch.isSet
-                || flags.provider.killSignal(context: context) != nil,
+            isKilled: actual.state.isKilled || flags.isKillPulled(for: context),
             anchor: actual.state.evidence
         )
         return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())

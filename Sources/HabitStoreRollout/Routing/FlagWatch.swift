@@ -41,6 +41,11 @@ final class FlagWatch: Sendable {
     /// Another number than before when a flag, the sentinel file or the time may have changed. Costs one atomic load.
     var revision: Int { counter.number.load(ordering: .acquiring) }
 
+    /// Whether something pulls the kill switch now, or pulled it for everybody and nobody has re-armed.
+    func isKillPulled(for context: EvaluationContext) -> Bool {
+        provider.killSignal(context: context) != nil || latch.isSet
+    }
+
     /// Why the flags in force are not what the files say now, one line each.
     var notes: [String] {
         provider.state.sources.compactMap { source in

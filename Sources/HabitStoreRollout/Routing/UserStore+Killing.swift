@@ -9,10 +9,7 @@ extension UserStore {
         var route = try recheck()
         if route.refusal != nil {
             // At `complete` the old store has not followed, and its history may not reach back to where it was left.
-            historyReaders.add(1, ordering: .releasing)
-            defer { historyReaders.subtract(1, ordering: .releasing) }
-            try bringOldUp()
-            route = try recheck()
+            route = try withOldUp { try recheck() }
         }
         if let refusal = route.refusal { throw refusal }
         return route.actual.state.isKilled

@@ -64,8 +64,9 @@ extension UserStore {
     func reroute(_ routing: inout Routing, _ change: StageSwitch, _ revision: Int) throws -> Route {
         let wanted = WantedStage(flags.provider.snapshot, context)
         routing.wanted = wanted
-        let isPulled = flags.provider.killSignal(context: context) != nil || flags.latch.isSet
-        var actual = try change.settle(old: wanted.old, isKilled: isPulled) ?? change.createFirst(first(wanted))
+        var actual =
+            try change.settle(old: wanted.old, isKilled: flags.isKillPulled(for: context))
+            ?? change.createFirst(first(wanted))
         if actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete {
             actual = try change.turn(actual)
         }
