@@ -4,7 +4,9 @@ import HabitStore
 extension Comparison {
     /// What a query gave in one store.
     private struct Answer {
-        var records: [Record] = []
+        var identifiers: [UUID] = []
+        /// A digest of each record.
+        var digests: [RecordDigest] = []
         var count = 0
         var error: HabitStoreError?
         var plan = ""
@@ -26,8 +28,8 @@ extension Comparison {
                 QueryComparison(
                     name: query.name,
                     matches: report.differenceCount == before,
-                    countA: left.error == nil ? left.records.count : nil,
-                    countB: right.error == nil ? right.records.count : nil,
+                    countA: left.error == nil ? left.identifiers.count : nil,
+                    countB: right.error == nil ? right.identifiers.count : nil,
                     millisecondsA: left.milliseconds,
                     millisecondsB: right.milliseconds,
                     planA: left.plan,
@@ -43,7 +45,13 @@ extension Comparison {
         var answer = Answer()
         let start = ContinuousClock.now
         do {
-            answer.records = try transaction.records(query)
+            let form = CanonicalForm()
+            try transaction.enumerateRecords(query) { record in
+                answer.identifiers.append(record.id)
+                form.write(record.values)
+                answer.digests.append(RecordDigest(form.bytes))
+                return true
+            }
             answer.milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
             answer.count = try transaction.countRecords(query)
             answer.plan = try transaction.explain(query).description
@@ -66,7 +74,7 @@ extension Comparison {
             )
             return
         }
-        let ids = (left.records.map(\.id), right.records.map(\.id))
+        let ids = (left.identifiers, right.identifiers)
         if ids.0 != ids.1 {
             let sameRecords = Set(ids.0) == Set(ids.1) && ids.0.count == ids.1.count
             let place = zip(ids.0, ids.1).enumerated().first { $1.0 != $1.1 }?.offset ?? min(ids.0.count, ids.1.count)
@@ -81,7 +89,20 @@ extension Comparison {
                 )
             )
         }
-        if left.count != right.count || left.count != left.records.count || right.count != right.records.count {
+        let places = zip(left.digests, right.digests).enumerated()
+        if ids.0 == ids.1, let place = places.first(where: { $1.0 != $1.1 })?.offset {
+            note(
+                StoreDifference(
+                    .queryRecords,
+                    "query \"\(query.name)\" gives the same identifiers in both stores, with other values in the record at "
+                        + "position \(place + 1)",
+                    entity: query.entity,
+                    id: ids.0[place],
+                    query: query.name
+                )
+            )
+        }
+        if left.count != right.count || left.count != left.identifiers.count || right.count != right.identifiers.count {
             note(
                 StoreDifference(
                     .queryCount,
@@ -102,13 +123,13 @@ extension Comparison {
             )
             return
         }
-        let listed = Array(answer.records.map(\.id).prefix(Expectations.listedIdentifiers))
-        guard expected.count != answer.records.count || expected.identifiers != listed else { return }
+        let listed = Array(answer.identifiers.prefix(Expectations.listedIdentifiers))
+        guard expected.count != answer.identifiers.count || expected.identifiers != listed else { return }
         note(
             StoreDifference(
                 .unexpected,
-                "query \"\(query.name)\" gives \(answer.records.count) records in both stores, "
-                    + (expected.count == answer.records.count
+                "query \"\(query.name)\" gives \(answer.identifiers.count) records in both stores, "
+                    + (expected.count == answer.identifiers.count
                         ? "but not those that are expected, or in another order" : "\(expected.count) are expected"),
                 entity: query.entity,
                 query: query.name

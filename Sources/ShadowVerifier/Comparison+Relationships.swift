@@ -5,15 +5,18 @@ extension Comparison {
     /// Compares every relationship in both directions: in each store the stored references against what the store
     /// finds from the other side, and both stores with one another.
     ///
+    /// What is held in memory grows with the records that are referred to, not with those that refer.
+    ///
     /// - Returns: the number of links compared.
     mutating func compareRelationships() throws -> Int {
         var links = 0
         for (position, entity) in schema.entities.enumerated() {
             for relationship in schema.relationships[position] where relationship.isStored {
-                let left = try references(transactions.a, entity, relationship)
-                let right = try references(transactions.b, entity, relationship)
+                let reading = ReferenceReading(schema: schema, entity: position, relationship: relationship)
+                let left = try reading.references(transactions.a)
+                let right = try reading.references(transactions.b)
                 links += left.count + right.count
-                try compareDangling(left, right, entity, relationship)
+                compareLinks(left, right, entity, relationship)
                 try compareInverse(transactions.a, stores.a.name, left, entity, relationship)
                 try compareInverse(transactions.b, stores.b.name, right, entity, relationship)
             }
@@ -21,77 +24,23 @@ extension Comparison {
         return links
     }
 
-    /// The stored references of a relationship in one store.
-    private struct References {
-        var sources: [UUID: [UUID]] = [:]
-        var dangling: Set<Link> = []
-        var repeated: [Link] = []
-        var count = 0
-    }
-
-    private struct Link: Hashable {
-        let source: UUID
-        let target: UUID
-    }
-
-    private func references(
-        _ transaction: any ReadTransaction,
-        _ entity: EntityDescription,
-        _ relationship: Schema.Relationship
-    ) throws -> References {
-        var result = References()
-        try transaction.enumerateRecords(RecordQuery(entity: entity.name)) { record in
-            let targets: [UUID]
-            switch record.values[relationship.attribute] {
-            case .uuid(let target): targets = [target]
-            case .links(let links): targets = links
-            default: return true
-            }
-            var seen: Set<UUID> = []
-            for target in targets {
-                result.count += 1
-                if seen.insert(target).inserted {
-                    result.sources[target, default: []].append(record.id)
-                } else {
-                    result.repeated.append(Link(source: record.id, target: target))
-                }
-            }
-            return true
-        }
-        let destination = schema.entities[relationship.destination].name
-        let identifiers = try existing(transaction, destination)
-        for (target, sources) in result.sources where !identifiers.contains(target) {
-            for source in sources { result.dangling.insert(Link(source: source, target: target)) }
-        }
-        return result
-    }
-
-    private func existing(_ transaction: any ReadTransaction, _ entity: String) throws -> Set<UUID> {
-        var identifiers: Set<UUID> = []
-        try transaction.enumerateRecords(RecordQuery(entity: entity)) {
-            identifiers.insert($0.id)
-            return true
-        }
-        return identifiers
-    }
-
-    private mutating func compareDangling(
+    private mutating func compareLinks(
         _ left: References,
         _ right: References,
         _ entity: EntityDescription,
         _ relationship: Schema.Relationship
-    ) throws {
-        let sides = [(left, right, stores.a.name), (right, left, stores.b.name)]
-        for (side, other, name) in sides {
+    ) {
+        let name = relationship.description.name
+        for (side, other, store) in [(left, right, stores.a.name), (right, left, stores.b.name)] {
             let onlyHere = side.dangling.subtracting(other.dangling).sorted { $0.source.isBefore($1.source) }
             for link in onlyHere {
                 note(
                     StoreDifference(
                         .dangling,
-                        "\(entity.name) \(link.source.uuidString): \(relationship.description.name) dangles in \(name) only",
+                        "\(entity.name) \(link.source.uuidString): \(name) dangles in \(store) only",
                         entity: entity.name,
                         id: link.source,
-                        attribute: relationship.description.name
+                        attribute: name
                     )
                 )
             }
@@ -99,11 +48,10 @@ extension Comparison {
                 note(
                     StoreDifference(
                         .duplicateLink,
-                        "\(entity.name) \(link.source.uuidString): \(relationship.description.name) holds a link twice "
-                            + "in \(name)",
+                        "\(entity.name) \(link.source.uuidString): \(name) holds a link twice in \(store)",
                         entity: entity.name,
                         id: link.source,
-                        attribute: relationship.description.name
+                        attribute: name
                     )
                 )
             }
@@ -119,20 +67,24 @@ extension Comparison {
         _ relationship: Schema.Relationship
     ) throws {
         let attribute = entity.attributes[relationship.attribute].name
-        for target in references.sources.keys.sorted(by: { $0.isBefore($1) }) {
-            let stored = (references.sources[target] ?? []).sorted { $0.isBefore($1) }
-            let reference = FilterExpression.attribute(AttributePath(attribute))
+        let reference = FilterExpression.attribute(AttributePath(attribute))
+        for (target, stored) in references.sources.sorted(by: { $0.key.isBefore($1.key) }) {
             let filter: FilterExpression =
                 relationship.description.isToOne
                 ? .compare(.equal, reference, .literal(.uuid(target)))
                 : .text(.contains, reference, .literal(.uuid(target)))
-            let found = try transaction.records(RecordQuery(entity: entity.name, filter: filter)).map(\.id)
+            var found = RecordDigest()
+            try transaction.enumerateRecords(RecordQuery(entity: entity.name, filter: filter)) {
+                found += RecordDigest(of: $0.id)
+                return true
+            }
             guard found != stored else { continue }
             note(
                 StoreDifference(
                     .inverse,
                     "\(schema.entities[relationship.destination].name) \(target.uuidString) has \(stored.count) records "
-                        + "by \(entity.name).\(attribute), but \(name) finds \(found.count) from the other side",
+                        + "by \(entity.name).\(attribute), but \(name) finds \(found.count) from the other side"
+                        + (found.count == stored.count ? ", which are others" : ""),
                     entity: entity.name,
                     id: target,
                     attribute: relationship.description.name

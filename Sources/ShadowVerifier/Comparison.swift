@@ -9,6 +9,14 @@ struct Comparison {
     let options: VerificationOptions
     var report: VerificationReport
 
+    /// Where it is kept how far the comparison has come, if it is.
+    var checkpoints: CheckpointFile?
+    /// How far it has come, an earlier run included; nil when that is not kept.
+    var checkpoint: Checkpoint?
+    /// What comparing contents told of kept digests.
+    var digests = DigestFindings()
+
+    private var recordsAtCheckpoint = 0
     private var done = 0
     private var total = 1
     private var level = ""
@@ -30,16 +38,37 @@ struct Comparison {
     mutating func run(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
         let records = report.a.counts.values.reduce(0, +) + report.b.counts.values.reduce(0, +)
         total = max(1, 2 * records + options.queries.count)
-        try run("store checks", unit: "records", progress) { try $0.compareChecks(progress) }
-        try run("counts", unit: "entities", progress) { try $0.compareCounts() }
-        try run("contents", unit: "records", progress) { try $0.compareContents(progress) }
-        try run("relationships", unit: "links", progress) { try $0.compareRelationships() }
+        if options.depth == .keptDigests {
+            try run("counts", unit: "entities", progress) { try $0.compareCounts() }
+            try run("kept digests", unit: "digests", progress) { try $0.compareKeptDigests() }
+            report.notCompared += [
+                "contents: told by the digests that the stores' transactions keep; no record of an equal digest was read",
+                "store checks, relationships, history: only a full verification looks at them",
+            ]
+        } else {
+            try runFully(progress)
+        }
         if options.queries.isEmpty {
             report.notCompared.append("queries: no file of queries was given")
         } else {
             try run("queries", unit: "queries", progress) { try $0.compareQueries(progress) }
         }
         if report.differenceCount > 0 { report.verdict = .mismatch }
+        try checkpoints?.remove()
+    }
+
+    private mutating func runFully(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
+        try run("store checks", unit: "records", progress) { try $0.compareChecks(progress) }
+        try run("counts", unit: "entities", progress) { try $0.compareCounts() }
+        try run("contents", unit: "records", progress) { try $0.compareContents(progress) }
+        try run("kept digests", unit: "digests", progress) { $0.noteDigests() }
+        if options.depth == .paranoid {
+            try run("own reading", unit: "records", progress) { try $0.compareOwnReading(progress) }
+        }
+        try run("relationships", unit: "links", progress) { try $0.compareRelationships() }
+        if report.a.information.lineage == report.b.information.lineage {
+            try run("history", unit: "transactions", progress) { try $0.compareHistory(progress) }
+        }
     }
 
     private mutating func run(
@@ -48,9 +77,12 @@ struct Comparison {
         _ progress: (ShadowVerifier.Progress) throws -> Void,
         _ body: (inout Comparison) throws -> Int
     ) throws {
+        if checkpoint?.finished.contains(name) == true { return }
         level = name
         try tell(progress)
-        let (start, before) = (ContinuousClock.now, report.differenceCount)
+        // Also where an earlier run began this level, all differences so far are those of the levels before it.
+        let before = report.levels.map(\.differences).reduce(0, +)
+        let start = ContinuousClock.now
         let compared = try body(&self)
         report.levels.append(
             VerificationReport.Level(
@@ -61,9 +93,26 @@ struct Comparison {
                 seconds: (ContinuousClock.now - start) / .seconds(1)
             )
         )
+        checkpoint?.finished.append(name)
+        try keepCheckpoint(nil)
     }
 
-    private func tell(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
+    /// Whether enough was compared since the last checkpoint.
+    func checkpointIsDue(_ compared: Int) -> Bool {
+        checkpoints != nil && compared - recordsAtCheckpoint >= CheckpointFile.records
+    }
+
+    /// Keeps how far the comparison has come.
+    mutating func keepCheckpoint(_ contents: ContentsProgress?) throws {
+        guard let checkpoints else { return }
+        recordsAtCheckpoint = contents?.compared ?? 0
+        checkpoint?.report = report
+        checkpoint?.contents = contents
+        checkpoint?.digests = digests
+        if let checkpoint { try checkpoints.save(checkpoint) }
+    }
+
+    func tell(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
         try progress(ShadowVerifier.Progress(level: level, done: min(done, total), total: total))
     }
 
@@ -122,95 +171,5 @@ struct Comparison {
             note(StoreDifference(.unexpected, "both stores are at token \(token), \(expected) is expected"))
         }
         return schema.entities.count
-    }
-
-    // MARK: Contents
-
-    private mutating func compareContents(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
-        var compared = 0
-        for entity in schema.entities {
-            var left = RecordCursor(transactions.a, entity: entity.name)
-            var right = RecordCursor(transactions.b, entity: entity.name)
-            while true {
-                let pair = (try left.peek(), try right.peek())
-                compared += 1
-                try advance(progress)
-                switch pair {
-                case (nil, nil):
-                    compared -= 1
-                case (let record?, nil):
-                    note(missing(.missingInB, record, entity, in: stores.b.name))
-                    left.advance()
-                    continue
-                case (nil, let record?):
-                    note(missing(.missingInA, record, entity, in: stores.a.name))
-                    right.advance()
-                    continue
-                case (let first?, let second?):
-                    if first.id == second.id {
-                        compare(first, second, entity)
-                        left.advance()
-                        right.advance()
-                        try advance(progress)
-                    } else if first.id.isBefore(second.id) {
-                        note(missing(.missingInB, first, entity, in: stores.b.name))
-                        left.advance()
-                    } else {
-                        note(missing(.missingInA, second, entity, in: stores.a.name))
-                        right.advance()
-                    }
-                    continue
-                }
-                break
-            }
-        }
-        return compared
-    }
-
-    private func missing(
-        _ kind: StoreDifference.Kind,
-        _ record: Record,
-        _ entity: EntityDescription,
-        in name: String
-    ) -> StoreDifference {
-        StoreDifference(
-            kind,
-            "\(entity.name) \(record.id.uuidString) is not in \(name)",
-            entity: entity.name,
-            id: record.id
-        )
-    }
-
-    private mutating func compare(_ first: Record, _ second: Record, _ entity: EntityDescription) {
-        for (position, attribute) in entity.attributes.enumerated()
-        where !first.values[position].isIdentical(to: second.values[position]) {
-            note(
-                StoreDifference(
-                    .attribute,
-                    "\(entity.name) \(first.id.uuidString): \(attribute.name) differs",
-                    entity: entity.name,
-                    id: first.id,
-                    attribute: attribute.name,
-                    a: shown(first.values[position]),
-                    b: shown(second.values[position])
-                )
-            )
-        }
-    }
-}
-
-extension Value {
-    /// Whether both are the same to the last bit: stricter than equality, under which `0.0` equals `-0.0` and text in
-    /// different Unicode forms is equal.
-    func isIdentical(to other: Value) -> Bool {
-        switch (self, other) {
-        case (.double(let a), .double(let b)): return a.bitPattern == b.bitPattern
-        case (.date(let a), .date(let b)):
-            return a.timeIntervalSinceReferenceDate.bitPattern == b.timeIntervalSinceReferenceDate.bitPattern
-        case (.string(let a), .string(let b)): return a.utf8.elementsEqual(b.utf8)
-        case (.strings(let a), .strings(let b)):
-            return a.count == b.count && zip(a, b).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
-        default: return self == other
-        }
     }
 }

@@ -51,9 +51,14 @@ public struct ShadowVerifier {
         for query in options.queries { try query.validate(for: a.store.schema) }
         var attempt = 1
         while true {
+            let stores = [a.store, b.store]
+            let checkpoints = try options.checkpointPath.map { try CheckpointFile(path: $0, stores: stores) }
             let report = try a.store.read { transactionA in
-                try b.store.read { transactionB in
-                    try compare(transactionA, transactionB, isLastTry: attempt >= options.tokenTries, progress)
+                try b.store.read { transactionB -> VerificationReport? in
+                    // What is read must be what was stamped.
+                    if let checkpoints, try !checkpoints.isCurrent(), attempt < options.tokenTries { return nil }
+                    let pair = Pair(transactionA, transactionB, checkpoints)
+                    return try compare(pair, isLastTry: attempt >= options.tokenTries, progress)
                 }
             }
             if let report { return report }
@@ -62,14 +67,24 @@ public struct ShadowVerifier {
         }
     }
 
+    /// Both stores' transactions, and where it is kept how far their comparison has come.
+    private struct Pair {
+        let a: any ReadTransaction
+        let b: any ReadTransaction
+        let checkpoints: CheckpointFile?
+
+        init(_ a: any ReadTransaction, _ b: any ReadTransaction, _ checkpoints: CheckpointFile?) {
+            (self.a, self.b, self.checkpoints) = (a, b, checkpoints)
+        }
+    }
+
     /// - Returns: nil when the tokens differ and another try may help.
     private func compare(
-        _ transactionA: any ReadTransaction,
-        _ transactionB: any ReadTransaction,
+        _ pair: Pair,
         isLastTry: Bool,
         _ progress: (Progress) throws -> Void
     ) throws -> VerificationReport? {
-        let sides = (try side(a, transactionA), try side(b, transactionB))
+        let sides = (try side(a, pair.a), try side(b, pair.b))
         var report = VerificationReport(verdict: .match, a: sides.0, b: sides.1)
         let (left, right) = (sides.0.information, sides.1.information)
         if left.lineage == right.lineage, left.token != right.token {
@@ -80,28 +95,34 @@ public struct ShadowVerifier {
                 + "bring the one behind up to date with `habitstore copy`, then verify again"
             return report
         }
-        if left.lineage == right.lineage {
-            report.notCompared.append("history: the tokens are equal; the transactions before them are not compared")
-        } else {
+        if left.lineage != right.lineage {
             report.notCompared.append(
                 "history: the stores do not descend from one another, so tokens mean nothing here"
             )
+        } else if max(left.historyFloor, right.historyFloor) > .zero {
+            let floor = max(left.historyFloor, right.historyFloor)
+            report.notCompared.append("history: up to token \(floor) a store has none")
         }
         var comparison = Comparison(
-            transactions: (transactionA, transactionB),
+            transactions: (pair.a, pair.b),
             stores: (a, b),
             schema: a.store.schema,
             options: options,
             report: report
         )
+        if options.depth == .full, let checkpoints = pair.checkpoints { try comparison.takeUp(checkpoints) }
         try comparison.run(progress)
         return comparison.report
     }
 
     private func side(_ side: Side, _ transaction: any ReadTransaction) throws -> VerificationReport.Side {
         var counts: [String: Int] = [:]
-        for entity in side.store.schema.entities {
-            counts[entity.name] = try transaction.countRecords(RecordQuery(entity: entity.name))
+        for (position, entity) in side.store.schema.entities.enumerated() {
+            if options.depth == .keptDigests, let leaves = try transaction.keptDigests(of: position) {
+                counts[entity.name] = leaves.reduce(0) { $0 + Int($1.digest.count) }
+            } else {
+                counts[entity.name] = try transaction.countRecords(RecordQuery(entity: entity.name))
+            }
         }
         return VerificationReport.Side(name: side.name, information: try transaction.information(), counts: counts)
     }

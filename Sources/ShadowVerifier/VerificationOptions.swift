@@ -2,6 +2,8 @@ import HabitStore
 
 /// What a verification compares, and what it shows.
 public struct VerificationOptions: Sendable {
+    /// How much is read.
+    public var depth = VerificationDepth.full
     /// The queries to compare.
     public var queries: [QueryFile.Query] = []
     /// Results that both stores must give.
@@ -12,6 +14,9 @@ public struct VerificationOptions: Sendable {
     public var maximumDifferences = 1_000
     /// How often, and how long in all, equal tokens are waited for while writers are at work.
     public var tokenTries = 20
+    /// A file that keeps how far a verification has come, so that one that was killed can be taken up; nil for none. It is
+    /// gone once the verification has ended.
+    public var checkpointPath: String?
 
     /// The defaults: everything but queries.
     public init() {}

@@ -25,7 +25,7 @@ public struct VerificationReport: Sendable, Codable {
 
     /// One level of the comparison.
     public struct Level: Sendable, Codable {
-        /// `store checks`, `counts`, `relationships`, `contents`, `queries`.
+        /// `store checks`, `counts`, `contents`, `kept digests`, `own reading`, `relationships`, `history`, `queries`.
         public var name: String
         /// How many things were compared.
         public var compared: Int
@@ -59,6 +59,8 @@ public struct VerificationReport: Sendable, Codable {
     public var queries: [QueryComparison] = []
     /// What was not compared, and why.
     public var notCompared: [String] = []
+    /// What there is to know about how it was compared: that an interrupted verification was taken up, for one.
+    public var notes: [String] = []
 }
 
 /// A difference between two stores.
@@ -89,6 +91,12 @@ public struct StoreDifference: Sendable, Codable, Hashable {
         case queryError
         /// A store that contradicts itself.
         case damage
+        /// A kept digest that is not that of the records below it: the file was changed past the store's transactions.
+        case digest
+        /// A history transaction that differs, or that only one store has.
+        case history
+        /// A record that a store's own transactions read otherwise than its file has it.
+        case reading
         /// A result that is not the expected one, in both stores alike.
         case unexpected
     }

@@ -74,8 +74,8 @@ struct SQLiteFormatTests {
         )
         #expect(
             strict == [
-                "Draft", "Entry", "Habit", "Habit_tagIDs", "Tag", "habitstore_metadata", "history_change",
-                "history_transaction",
+                "Draft", "Entry", "Habit", "Habit_tagIDs", "Tag", "habitstore_digest", "habitstore_metadata",
+                "history_change", "history_transaction",
             ]
         )
         let indexes = try connection.texts(

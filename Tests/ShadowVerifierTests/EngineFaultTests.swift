@@ -96,7 +96,7 @@ struct EngineFaultTests {
             }
             return Record(entity: record.entity, id: record.id, values: values)
         }
-        let liar = LyingStore(pair.b) { $0 == RecordQuery(entity: "Habit") ? doubled : nil }
+        let liar = LyingStore(pair.b) { $0.entity == "Habit" && $0.limit != nil ? doubled : nil }
         let report = try ShadowVerifier(.init(name: "A", store: pair.a), .init(name: "B", store: liar)).run()
         #expect(report.differences.contains { $0.kind == .duplicateLink && $0.id == StorePair.id(2) })
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A read transaction over an engine's snapshot.
-class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
+class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
     let snapshot: Snapshot
     let schema: Schema
     let evaluatesPredicates: Bool
@@ -102,6 +102,16 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: ReadTransaction {
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
         try requireOpen()
         try StoreBookkeeping.history(snapshot, after: token, body)
+    }
+
+    func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
+        try requireOpen()
+        return try snapshot.auditCursor(entity: entity, in: range)
+    }
+
+    func keptDigests(entity: Int) throws -> [DigestLeaf]? {
+        try requireOpen()
+        return try snapshot.digestLeaves(entity: entity)
     }
 }
 

@@ -42,13 +42,23 @@ class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
 
 /// The write transaction of a replication into an engine's store.
 final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapshot<Writer>, ReplicaTransaction {
+    private let ledger: DigestLedger<Writer>
+
+    override init(_ writer: Writer, _ schema: Schema) {
+        ledger = DigestLedger(writer, schema)
+        super.init(writer, schema)
+    }
+
+    /// Writes what is left to write; the last thing before the commit.
+    func finish() throws { try ledger.finish() }
+
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws {
         let layout = schema.entities[entity].layout
         try record.withView(layout) { view in
-            if try snapshot.insert(entity: entity, id: id, record: view) { return }
+            if try ledger.insert(entity: entity, id: id, record: view) { return }
             guard let old = try self.record(entity: entity, id: id), old != record else { return }
             try old.withView(layout) {
-                try snapshot.update(entity: entity, id: id, record: view, replacing: $0)
+                try ledger.update(entity: entity, id: id, record: view, replacing: $0)
             }
         }
     }
@@ -56,7 +66,7 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     func remove(entity: Int, id: UUID) throws {
         guard let old = try record(entity: entity, id: id) else { return }
         try old.withView(schema.entities[entity].layout) {
-            try snapshot.delete(entity: entity, id: id, record: $0)
+            try ledger.delete(entity: entity, id: id, record: $0)
         }
     }
 

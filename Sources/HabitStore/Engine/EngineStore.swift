@@ -40,9 +40,27 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
             try engine.write { writer in
                 guard try writer.metadata(MetadataKey.storeID) == nil else { return }
                 try StoreBookkeeping.initialize(writer, schema: schema, identity: identity)
+                try DigestLedger(writer, schema).begin()
             }
         }
         try engine.read { try StoreBookkeeping.requireSchema($0, schema, path: engine.path) }
+        if !isNew, !isReadOnly { try keepDigests() }
+    }
+
+    /// Begins to keep digests in a store of a version that did not.
+    private func keepDigests() throws {
+        let first = IdentifierRange.all.first
+        guard try engine.read({ try $0.digestLeaf(entity: 0, covering: first) }) == nil else { return }
+        do {
+            try engine.write { writer in
+                // Another process may have done it meanwhile.
+                guard try writer.digestLeaf(entity: 0, covering: first) == nil else { return }
+                try DigestLedger(writer, schema).begin()
+            }
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            // Without digests the store is as usable as it was; its check names what cannot be read.
+            return
+        }
     }
 
     /// Runs `body` over one moment of the store.
@@ -82,7 +100,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
             try requireAuthority(writer, epoch: terms.epoch)
             let replica = EngineReplicaSnapshot(writer, schema)
             try terms.willBegin?(replica)
-            let transaction = EngineWriteTransaction(writer, self)
+            let transaction = EngineWriteTransaction(writer, in: self)
             transaction.pruneLimit = terms.pruneLimit
             let result = try transaction.run { _ in try body(transaction) }
             let appended = try transaction.finish(author: author, timestamp: now())

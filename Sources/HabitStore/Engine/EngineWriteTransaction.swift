@@ -23,6 +23,12 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     private var order: [Key] = []
     /// What references that were set lead to, to be checked at the end.
     private var references: Set<Key> = []
+    private let ledger: DigestLedger<Writer>
+
+    init<Engine>(_ writer: Writer, in store: EngineStore<Engine>) {
+        ledger = DigestLedger(writer, store.schema)
+        super.init(writer, schema: store.schema, evaluatesPredicates: store.evaluatesPredicates)
+    }
 
     // MARK: Reading
 
@@ -72,7 +78,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
                 try update(entity, id, record, old)
             } else {
                 try requireUnique(entity, id, record, nil)
-                guard try snapshot.insert(entity: entity, id: id, record: record) else {
+                guard try ledger.insert(entity: entity, id: id, record: record) else {
                     throw uniqueViolation(entity, attribute: 0, takenBy: id)
                 }
                 try noteReferences(entity, record, nil)
@@ -104,7 +110,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         try old.withView(layout) { oldView in
             guard !oldView.bytes.elementsEqual(record.bytes) else { return }
             try requireUnique(entity, id, record, oldView)
-            try snapshot.update(entity: entity, id: id, record: record, replacing: oldView)
+            try ledger.update(entity: entity, id: id, record: record, replacing: oldView)
             try noteReferences(entity, record, oldView)
         }
         try noteUpdate(Key(entity: entity, id: id), record, old)
@@ -313,7 +319,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     private func remove(_ key: Key) throws {
         let layout = schema.entities[key.entity].layout
         guard let old = try snapshot.withRow(entity: key.entity, id: key.id, { try $0.encoded() }) else { return }
-        try old.withView(layout) { try snapshot.delete(entity: key.entity, id: key.id, record: $0) }
+        try old.withView(layout) { try ledger.delete(entity: key.entity, id: key.id, record: $0) }
         noteDeletion(key, old)
     }
 
@@ -384,11 +390,13 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         try StoreBookkeeping.pruneHistory(snapshot, through: min(token, pruneLimit ?? token))
     }
 
-    /// Checks the references and appends the history transaction; a transaction without net changes leaves no token.
+    /// Checks the references, brings the digests up to date and appends the history transaction; a transaction without
+    /// net changes leaves no token.
     ///
     /// - Returns: what was appended.
     func finish(author: String?, timestamp: Date) throws -> HistoryTransaction? {
         try requireReferences()
+        try ledger.finish()
         let changes = try order.compactMap { key -> HistoryChange? in
             guard let kind = try changeKind(key) else { return nil }
             return HistoryChange(entity: schema.entities[key.entity].name, id: key.id, kind: kind)

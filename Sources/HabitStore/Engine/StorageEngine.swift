@@ -73,6 +73,16 @@ public protocol EngineSnapshot: AnyObject {
 
     /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
     func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws
+
+    /// The records of an entity in a range of identifiers, decoded by code that nothing else uses. Valid as long as the
+    /// snapshot; writes during the walk end it.
+    func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor
+
+    /// The kept digest in whose range an identifier is; nil in a store that keeps no digests yet.
+    func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf?
+
+    /// All kept digests of an entity, ascending; nil in a store that keeps none yet.
+    func digestLeaves(entity: Int) throws -> [DigestLeaf]?
 }
 
 extension EngineSnapshot {
@@ -101,6 +111,9 @@ public protocol EngineWriter: EngineSnapshot {
 
     /// Forgets the history up to and including a number.
     func pruneHistory(through token: Int64) throws
+
+    /// Keeps a digest, in place of one with the same first identifier.
+    func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws
 }
 
 /// How an engine goes about a query, and how much of it is left to do above.

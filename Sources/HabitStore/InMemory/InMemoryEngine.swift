@@ -8,6 +8,8 @@ public final class InMemoryEngine: StorageEngine {
         var entities: [EntityTable]
         var metadata: [String: String] = [:]
         var history: [HistoryTransaction] = []
+        /// The kept digests of each entity, ascending.
+        var digests: [[DigestLeaf]]
     }
 
     /// There is no file.
@@ -19,7 +21,8 @@ public final class InMemoryEngine: StorageEngine {
 
     init(schema: Schema) {
         self.schema = schema
-        state = Mutex(State(entities: schema.entities.map { _ in EntityTable() }))
+        let entities = schema.entities.map { _ in EntityTable() }
+        state = Mutex(State(entities: entities, digests: entities.map { _ in [] }))
     }
 
     private func current() throws -> State {

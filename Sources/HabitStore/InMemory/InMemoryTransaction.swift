@@ -19,7 +19,7 @@ public final class InMemoryTransaction: EngineWriter {
     public static let interpretsFilters = true
 
     var state: InMemoryEngine.State
-    private let schema: Schema
+    let schema: Schema
 
     init(_ state: InMemoryEngine.State, _ schema: Schema) {
         self.state = state
@@ -116,6 +116,62 @@ public final class InMemoryTransaction: EngineWriter {
 
     /// Forgets the history up to a number.
     public func pruneHistory(through token: Int64) throws { state.history.removeAll { $0.token.rawValue <= token } }
+}
+
+extension InMemoryTransaction {
+    /// The records of an entity in a range of identifiers.
+    public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
+        InMemoryAuditCursor(state.entities[entity], schema.entities[entity].layout, range)
+    }
+
+    /// The kept digest in whose range an identifier is.
+    public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
+        let leaves = state.digests[entity]
+        let next = leaves.partitioningIndex { id.isBefore($0.first) }
+        return next > 0 ? leaves[next - 1] : nil
+    }
+
+    /// All kept digests of an entity.
+    public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
+        state.digests[entity].isEmpty ? nil : state.digests[entity]
+    }
+
+    /// Keeps a digest.
+    public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
+        let place = state.digests[entity].partitioningIndex { !$0.first.isBefore(leaf.first) }
+        if place < state.digests[entity].count, state.digests[entity][place].first == leaf.first {
+            state.digests[entity][place] = leaf
+        } else {
+            state.digests[entity].insert(leaf, at: place)
+        }
+    }
+}
+
+/// Goes through records in memory. There is no file to decode.
+private final class InMemoryAuditCursor: AuditCursor {
+    private let table: EntityTable
+    private let layout: RecordLayout
+    private let form = CanonicalForm()
+    private var rest: ArraySlice<UUID>
+    private(set) var identifier = IdentifierRange.all.first
+
+    init(_ table: EntityTable, _ layout: RecordLayout, _ range: IdentifierRange) {
+        self.table = table
+        self.layout = layout
+        let identifiers = table.identifiers
+        let start = identifiers.partitioningIndex { !$0.isBefore(range.first) }
+        let end = identifiers.partitioningIndex { range.last.isBefore($0) }
+        rest = identifiers[start..<max(start, end)]
+    }
+
+    func next() throws -> Bool {
+        guard let id = rest.popFirst(), let record = table[id] else { return false }
+        identifier = id
+        try record.withView(layout) { try form.write($0, layout) }
+        return true
+    }
+
+    var canonical: UnsafeRawBufferPointer { form.bytes }
 }
 
 extension RandomAccessCollection {

@@ -4,14 +4,14 @@
 /// It is the checksum of every encoded record: for a record of some 80 bytes it takes a fraction of the time of XXH64,
 /// since its steps do not wait for one another, so that it can be checked on every read.
 public enum XXHash3 {
-    private static let prime32x1: UInt64 = 0x9E37_79B1
-    private static let prime32x2: UInt64 = 0x85EB_CA77
-    private static let prime32x3: UInt64 = 0xC2B2_AE3D
-    private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
-    private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
-    private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
-    private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
-    private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
+    static let prime32x1: UInt64 = 0x9E37_79B1
+    static let prime32x2: UInt64 = 0x85EB_CA77
+    static let prime32x3: UInt64 = 0xC2B2_AE3D
+    static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
+    static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
+    static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
+    static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
+    static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
     /// The hash of `bytes`.
     public static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
@@ -80,10 +80,15 @@ public enum XXHash3 {
 
     // MARK: More than 240 bytes
 
-    private static let stripe = 64
+    static let stripe = 64
     private static let stripesInBlock = (secretSize - stripe) / 8
 
     private static func stripes(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
+        merged(accumulated(bytes, count), 11, UInt64(count) &* prime1)
+    }
+
+    /// The eight lanes over more than 240 bytes.
+    static func accumulated(_ bytes: UnsafeRawPointer, _ count: Int) -> SIMD8<UInt64> {
         var lanes: SIMD8<UInt64> = [
             prime32x3, prime1, prime2, prime3, prime4, prime32x2, prime5, prime32x1,
         ]
@@ -102,9 +107,14 @@ public enum XXHash3 {
             accumulate(&lanes, bytes + blocks * block + place * stripe, 8 * place)
         }
         accumulate(&lanes, bytes + count - stripe, secretSize - stripe - 7)
-        var sum = UInt64(count) &* prime1
+        return lanes
+    }
+
+    /// The lanes and a part of the secret as one word.
+    static func merged(_ lanes: SIMD8<UInt64>, _ secretOffset: Int, _ start: UInt64) -> UInt64 {
+        var sum = start
         for pair in 0..<4 {
-            let offset = 11 + 16 * pair
+            let offset = secretOffset + 16 * pair
             sum &+= folded(lanes[2 * pair] ^ word(key, offset), lanes[2 * pair + 1] ^ word(key, offset + 8))
         }
         return avalanche(sum)
@@ -123,7 +133,7 @@ public enum XXHash3 {
     // MARK: Steps
 
     @inline(__always)
-    private static func mixed(
+    static func mixed(
         _ bytes: UnsafeRawPointer,
         _ key: UnsafeRawPointer,
         _ offset: Int,
@@ -136,18 +146,18 @@ public enum XXHash3 {
     }
 
     @inline(__always)
-    private static func folded(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    static func folded(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)
         return product.low ^ product.high
     }
 
     @inline(__always)
-    private static func avalanche(_ value: UInt64) -> UInt64 {
+    static func avalanche(_ value: UInt64) -> UInt64 {
         let mixed = (value ^ (value &>> 37)) &* 0x1656_6791_9E37_79F9
         return mixed ^ (mixed &>> 32)
     }
 
-    private static func avalanche64(_ value: UInt64) -> UInt64 {
+    static func avalanche64(_ value: UInt64) -> UInt64 {
         var mixed = (value ^ (value &>> 33)) &* prime2
         mixed = (mixed ^ (mixed &>> 29)) &* prime3
         return mixed ^ (mixed &>> 32)
@@ -161,23 +171,23 @@ public enum XXHash3 {
     }
 
     @inline(__always)
-    private static func word(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+    static func word(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt64 {
         UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     @inline(__always)
-    private static func half(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt32 {
+    static func half(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt32 {
         UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
     @inline(__always)
-    private static func byte(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+    static func byte(_ bytes: UnsafeRawPointer, _ offset: Int) -> UInt64 {
         UInt64(bytes.load(fromByteOffset: offset, as: UInt8.self))
     }
 
     // MARK: Secret
 
-    private static let secretSize = 192
+    static let secretSize = 192
 
     /// The specification's default secret as little-endian words, in memory that is never freed.
     private nonisolated(unsafe) static let secret: UnsafeMutablePointer<UInt64> = {
@@ -197,8 +207,8 @@ public enum XXHash3 {
     }()
 
     @inline(__always)
-    private static var key: UnsafeRawPointer { UnsafeRawPointer(secret) }
+    static var key: UnsafeRawPointer { UnsafeRawPointer(secret) }
 
     @inline(__always)
-    private static func key(_ offset: Int) -> UInt64 { word(key, offset) }
+    static func key(_ offset: Int) -> UInt64 { word(key, offset) }
 }

@@ -93,7 +93,12 @@ extension EngineBackedStore {
 
     /// Runs `body` in a write transaction of the replication.
     public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
-        try core.engine.write { try body(EngineReplicaTransaction($0, schema)) }
+        try core.engine.write { writer in
+            let transaction = EngineReplicaTransaction(writer, schema)
+            let result = try body(transaction)
+            try transaction.finish()
+            return result
+        }
     }
 
     /// Runs `body` in a write transaction, under the terms of whoever keeps the store equal to another one.

@@ -45,10 +45,31 @@ struct VerifyCommand: ReportingCommand {
     @Flag(help: "Show the values that differ, which may be personal.")
     var showValues = false
 
+    @Flag(
+        exclusivity: .exclusive,
+        help: .init("How much is read: --quick believes the digests that stores keep, --paranoid nothing that is kept.")
+    )
+    var depth: VerificationDepth = .full
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep in FILE how far it is, and go on from there if it was killed.",
+            valueName: "file"
+        )
+    )
+    var checkpoint: String?
+
     @Flag(help: "Show no progress.")
     var quiet = false
 
-    func validate() throws { _ = try form() }
+    func validate() throws {
+        let form = try form()
+        guard checkpoint != nil else { return }
+        if case .fixtures = form { throw ValidationError("--checkpoint is for two stores, not for --fixtures") }
+        if depth != .full {
+            throw ValidationError("--checkpoint is for a full verification, without --quick or --paranoid")
+        }
+    }
 
     private func form() throws -> Form {
         switch (stores.count, fixtures, userOptions.isGiven) {
@@ -81,6 +102,8 @@ struct VerifyCommand: ReportingCommand {
     private func compare(_ a: StoreAddress, named nameA: String, _ b: StoreAddress, named nameB: String) throws {
         var options = VerificationOptions()
         options.showsValues = showValues
+        options.depth = depth
+        options.checkpointPath = checkpoint
         if let queries { options.queries = try QueryFile.load(path: queries).queries }
         let left = try a.open(.readOnly)
         defer { left.close() }
@@ -126,5 +149,16 @@ struct VerifyCommand: ReportingCommand {
         case .text: try Output.write(FixtureText.summary(results, seconds, Terminal.options()))
         }
         if !passed { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+}
+
+extension VerificationDepth: EnumerableFlag {
+    /// `--quick`, `--full`, `--paranoid`.
+    public static func name(for value: VerificationDepth) -> NameSpecification {
+        switch value {
+        case .keptDigests: .customLong("quick")
+        case .full: .long
+        case .paranoid: .long
+        }
     }
 }

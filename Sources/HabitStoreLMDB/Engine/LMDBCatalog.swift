@@ -29,6 +29,8 @@ final class LMDBCatalog: Sendable {
     let tables: [Table]
     let metadata: LMDBDatabase
     let history: LMDBDatabase?
+    /// Nil only in a store opened read-only whose versions so far kept no digests.
+    let digests: LMDBDatabase?
     /// What ``LMDBFormat/indexesKey`` says when all indexes of the schema are complete, and no others.
     let indexList: [UInt8]
 
@@ -43,6 +45,7 @@ final class LMDBCatalog: Sendable {
         self.path = path
         self.metadata = metadata
         history = databases[LMDBFormat.history]
+        digests = databases[LMDBFormat.digests]
         tables = schema.entities.enumerated().map { position, entity in
             Table(
                 name: entity.name,
@@ -81,7 +84,7 @@ final class LMDBCatalog: Sendable {
     ///
     /// - Throws: `.schemaMismatch` when two would have the same name.
     static func databaseNames(_ schema: Schema) throws -> [String] {
-        var names = [LMDBFormat.history]
+        var names = [LMDBFormat.history, LMDBFormat.digests]
         for entity in schema.entities {
             names.append(entity.name)
             names += indexes(of: entity).map { LMDBFormat.indexName(entity.name, $0) }
@@ -89,8 +92,8 @@ final class LMDBCatalog: Sendable {
         guard Set(names + [LMDBFormat.metadata]).count == names.count + 1 else {
             throw HabitStoreError(
                 .schemaMismatch,
-                "an entity has the name of another database of the store; \(LMDBFormat.metadata) and "
-                    + "\(LMDBFormat.history) are taken, and so is each index's name"
+                "an entity has the name of another database of the store; \(LMDBFormat.metadata), \(LMDBFormat.history) and "
+                    + "\(LMDBFormat.digests) are taken, and so is each index's name"
             )
         }
         return names

@@ -15,6 +15,8 @@ import HabitStore
 ///                  sequence n:  kind (1 insert, 2 update, 3 delete), length of the entity's name u16, its UTF-8,
 ///                               identifier 16 bytes, then as JSON: nothing for an insert, the array of the updated
 ///                               attributes' names for an update, the object of preserved values for a delete
+/// digests          entity, UTF-8, then 0 and the first identifier of the range, 16 bytes →
+///                  depth in half bytes u8, number of records i64, sum of their hashes 16 bytes
 /// ```
 /// Numbers are little-endian unless said otherwise.
 enum LMDBFormat {
@@ -24,6 +26,8 @@ enum LMDBFormat {
     static let metadata = "metadata"
     /// The database of the history.
     static let history = "history"
+    /// The database of the kept digests.
+    static let digests = "digests"
     /// The metadata key of the format's name and version.
     static let formatKey = "format"
     /// The metadata key of the list of complete indexes.

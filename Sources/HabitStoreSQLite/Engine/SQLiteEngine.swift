@@ -11,6 +11,8 @@ public final class SQLiteEngine: StorageEngine {
     let tables: [SQLiteTable]
     /// Once all text was in NFC, it stays so: nothing here writes another form.
     private let isKnownCanonical = Atomic<Bool>(false)
+    /// Once there is a table of digests, it stays.
+    private let hasDigests = Atomic<Bool>(false)
 
     #if PLANNER_MUTANTS
     /// The bug that plans have, in tests of what finds it.
@@ -54,12 +56,18 @@ public final class SQLiteEngine: StorageEngine {
     public func read<R>(_ body: (SQLiteSnapshot) throws -> R) throws -> R {
         try database.withRead { connection in
             let isKnown = isKnownCanonical.load(ordering: .acquiring)
-            let snapshot = SQLiteSnapshot(connection, tables, isKnownCanonical: isKnown)
+            let snapshot = SQLiteSnapshot(
+                connection,
+                tables,
+                isKnownCanonical: isKnown,
+                hasDigests: hasDigests.load(ordering: .acquiring)
+            )
             #if PLANNER_MUTANTS
             (snapshot.mutant, snapshot.joinShare) = (mutant, joinShare)
             #endif
             let result = try explaining(connection) { try body(snapshot) }
             if !isKnown, snapshot.textForm == true { isKnownCanonical.store(true, ordering: .releasing) }
+            if snapshot.hasDigests == true { hasDigests.store(true, ordering: .releasing) }
             return result
         }
     }
@@ -75,7 +83,12 @@ public final class SQLiteEngine: StorageEngine {
         }
         return try database.withWrite { connection in
             let isKnown = isKnownCanonical.load(ordering: .acquiring)
-            let writer = SQLiteWriter(connection, tables, isKnownCanonical: isKnown)
+            let writer = SQLiteWriter(
+                connection,
+                tables,
+                isKnownCanonical: isKnown,
+                hasDigests: hasDigests.load(ordering: .acquiring)
+            )
             #if PLANNER_MUTANTS
             (writer.mutant, writer.joinShare) = (mutant, joinShare)
             #endif

@@ -13,6 +13,7 @@ enum SQLiteFormat {
     static let metadataTable = "habitstore_metadata"
     static let transactionTable = "history_transaction"
     static let changeTable = "history_change"
+    static let digestTable = "habitstore_digest"
     /// The bookkeeping key that says in which form text is kept, and its value for NFC.
     static let textFormKey = "textForm"
     static let textFormNFC = "nfc"
@@ -51,7 +52,20 @@ enum SQLiteFormat {
           PRIMARY KEY (token, sequence)
         ) STRICT, WITHOUT ROWID
         """,
+        digestDefinition,
     ]
+
+    /// The kept digests, which stores of the first versions lack.
+    static let digestDefinition = """
+        CREATE TABLE IF NOT EXISTS habitstore_digest (
+          entity TEXT NOT NULL,
+          first BLOB NOT NULL,
+          depth INTEGER NOT NULL,
+          count INTEGER NOT NULL,
+          sum BLOB NOT NULL,
+          PRIMARY KEY (entity, first)
+        ) STRICT, WITHOUT ROWID
+        """
 
     /// Looks at the header of a database before anything is changed.
     ///
@@ -97,7 +111,7 @@ enum SQLiteFormat {
 
     /// Refuses a schema whose names SQLite would take for one another, before there is a file.
     static func validate(_ tables: [SQLiteTable], path: String) throws {
-        var taken: Set<String> = [metadataTable, transactionTable, changeTable]
+        var taken: Set<String> = [metadataTable, transactionTable, changeTable, digestTable]
         for table in tables {
             for name in table.objectNames {
                 guard taken.insert(name.lowercased()).inserted, !name.lowercased().hasPrefix("sqlite_"),

@@ -7,6 +7,8 @@ public class SQLiteSnapshot: EngineSnapshot {
     let tables: [SQLiteTable]
     private let isKnownCanonical: Bool
     private(set) var textForm: Bool?
+    /// Whether there is a table of digests; nil until someone asks.
+    var hasDigests: Bool?
     #if PLANNER_MUTANTS
     /// The bug that plans have, in tests of what finds it.
     var mutant: SQLitePlannerMutant?
@@ -14,11 +16,14 @@ public class SQLiteSnapshot: EngineSnapshot {
     var joinShare: Int?
     #endif
 
-    /// - Parameter isKnownCanonical: whether an earlier snapshot has found all text to be in NFC.
-    init(_ connection: SQLiteConnection, _ tables: [SQLiteTable], isKnownCanonical: Bool) {
+    /// - Parameters:
+    ///   - isKnownCanonical: whether an earlier snapshot has found all text to be in NFC.
+    ///   - hasDigests: whether an earlier snapshot has found the table of digests.
+    init(_ connection: SQLiteConnection, _ tables: [SQLiteTable], isKnownCanonical: Bool, hasDigests: Bool) {
         self.connection = connection
         self.tables = tables
         self.isKnownCanonical = isKnownCanonical
+        self.hasDigests = hasDigests ? true : nil
     }
 
     // MARK: Bookkeeping

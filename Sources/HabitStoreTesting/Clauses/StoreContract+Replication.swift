@@ -122,7 +122,7 @@ extension StoreContract {
         try EncodedRecord(values, layout: M.entity.layout)
     }
 
-    private static func fill(_ store: any EngineBackedStore) throws {
+    static func fill(_ store: any EngineBackedStore) throws {
         let tags = (0..<5).map { Tag(name: "tag \($0)") }
         try store.insert(tags)
         for number in 0..<20 {
@@ -135,7 +135,7 @@ extension StoreContract {
         }
     }
 
-    private static func copy(_ source: any EngineBackedStore, into target: any EngineBackedStore) throws {
+    static func copy(_ source: any EngineBackedStore, into target: any EngineBackedStore) throws {
         try source.replicaRead { moment in
             try target.replicate { transaction in
                 for entity in source.schema.entities.indices {

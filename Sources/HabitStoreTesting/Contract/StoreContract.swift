@@ -53,7 +53,7 @@ public enum StoreContract {
         valueClauses, writingClauses, uniquenessClauses, isolationClauses, relationshipClauses, referenceClauses,
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, filterTextClauses, historyClauses,
-        netChangeClauses,
-        asyncClauses, durabilityClauses, roleClauses, replicationClauses, checkingClauses,
+        netChangeClauses, asyncClauses, durabilityClauses, roleClauses, replicationClauses, digestClauses,
+        checkingClauses,
     ].flatMap { $0 }
 }

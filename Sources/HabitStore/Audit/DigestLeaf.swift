@@ -1,0 +1,48 @@
+import Foundation
+
+/// The digest of an entity's records whose identifiers begin alike.
+///
+/// An entity's leaves divide all identifiers among them. A leaf that comes to hold more than ``maximumCount`` records is
+/// replaced by sixteen, one for each next half byte; so the leaves of two stores with the same records need not be the
+/// same, but one always lies within the other, and their sums can be compared.
+public struct DigestLeaf: Sendable, Hashable, Codable {
+    /// Records a leaf holds before it is divided: what has to be read to find one difference, on each side.
+    public static let maximumCount = 1_024
+    /// The half bytes of an identifier.
+    public static let maximumDepth = 32
+
+    /// The least identifier of the range.
+    public let first: UUID
+    /// How many half bytes the identifiers of the range share: 0 for all identifiers, 32 for a single one.
+    public let depth: Int
+    /// The digest of the records.
+    public var digest: RecordDigest
+
+    /// A leaf from its parts. The half bytes of `first` behind `depth` must be zero.
+    public init(first: UUID, depth: Int, digest: RecordDigest = RecordDigest()) {
+        (self.first, self.depth, self.digest) = (first, depth, digest)
+    }
+
+    /// The leaf of all identifiers.
+    public static let root = DigestLeaf(first: IdentifierRange.all.first, depth: 0)
+
+    /// The identifiers that the leaf stands for.
+    public var range: IdentifierRange {
+        var last = first.uuid
+        withUnsafeMutableBytes(of: &last) { bytes in
+            for half in depth..<Self.maximumDepth { bytes[half / 2] |= half.isMultiple(of: 2) ? 0xF0 : 0x0F }
+        }
+        return IdentifierRange(first: first, last: UUID(uuid: last))
+    }
+
+    /// The sixteen leaves that it is divided into, ascending and without records.
+    var children: [DigestLeaf] {
+        (0..<16).map { next in
+            var first = first.uuid
+            withUnsafeMutableBytes(of: &first) { bytes in
+                bytes[depth / 2] |= UInt8(depth.isMultiple(of: 2) ? next << 4 : next)
+            }
+            return DigestLeaf(first: UUID(uuid: first), depth: depth + 1)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+/// Keeps a store's digests up to date with what one engine transaction does to its records.
+///
+/// What changes is gathered and written when the transaction is about to end: each leaf once, in order.
+final class DigestLedger<Writer: EngineWriter> {
+    /// What one change of a record adds to its leaf's digest.
+    private struct Change {
+        let id: UUID
+        let digest: RecordDigest
+    }
+
+    private let writer: Writer
+    private let schema: Schema
+    private let form = CanonicalForm()
+    private var changes: [[Change]]
+
+    init(_ writer: Writer, _ schema: Schema) {
+        self.writer = writer
+        self.schema = schema
+        changes = schema.entities.map { _ in [] }
+    }
+
+    /// Stores a record under an identifier that has none yet; false, and nothing is changed, when there is one.
+    func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
+        guard try writer.insert(entity: entity, id: id, record: record) else { return false }
+        changes[entity].append(Change(id: id, digest: try digest(entity, record)))
+        return true
+    }
+
+    /// Replaces a record; `old` is what is stored.
+    func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
+        var change = try digest(entity, record)
+        change -= try digest(entity, old)
+        try writer.update(entity: entity, id: id, record: record, replacing: old)
+        changes[entity].append(Change(id: id, digest: change))
+    }
+
+    /// Removes a record; `old` is what is stored.
+    func delete(entity: Int, id: UUID, record old: RecordView) throws {
+        var change = RecordDigest()
+        change -= try digest(entity, old)
+        try writer.delete(entity: entity, id: id, record: old)
+        changes[entity].append(Change(id: id, digest: change))
+    }
+
+    private func digest(_ entity: Int, _ record: RecordView) throws -> RecordDigest {
+        try form.write(record, schema.entities[entity].layout)
+        return RecordDigest(form.bytes)
+    }
+
+    /// Begins to keep digests, of the records that there are.
+    func begin() throws {
+        for entity in schema.entities.indices {
+            try divide(.root, entity, DigestSource(cursor: try writer.auditCursor(entity: entity, in: .all)))
+        }
+    }
+
+    /// Writes what has changed; the last thing that a transaction does.
+    func finish() throws {
+        for entity in changes.indices where !changes[entity].isEmpty {
+            let sorted = changes[entity].sorted { $0.id.isBefore($1.id) }
+            changes[entity] = []
+            var rest = sorted[...]
+            while let first = rest.first {
+                // A store that an older version made keeps none; the next opening for writing begins to.
+                guard let leaf = try writer.digestLeaf(entity: entity, covering: first.id) else { break }
+                let last = leaf.range.last
+                let end = rest.firstIndex { last.isBefore($0.id) } ?? rest.endIndex
+                try apply(rest[..<end], to: leaf, entity)
+                rest = rest[end...]
+            }
+        }
+    }
+
+    private func apply(_ changes: ArraySlice<Change>, to leaf: DigestLeaf, _ entity: Int) throws {
+        var changed = leaf
+        for change in changes { changed.digest += change.digest }
+        guard changed.digest.count > DigestLeaf.maximumCount, leaf.depth < DigestLeaf.maximumDepth else {
+            return try writer.setDigestLeaf(entity: entity, changed)
+        }
+        if leaf.digest == RecordDigest() { return try divide(changed, entity, changes) }
+        try divide(leaf, entity, DigestSource(cursor: try writer.auditCursor(entity: entity, in: leaf.range)))
+    }
+
+    /// Divides a leaf that was empty before by the changes alone: they are all of its records.
+    private func divide(_ leaf: DigestLeaf, _ entity: Int, _ changes: ArraySlice<Change>) throws {
+        var rest = changes
+        for var child in leaf.children {
+            let last = child.range.last
+            let end = rest.firstIndex { last.isBefore($0.id) } ?? rest.endIndex
+            for change in rest[..<end] { child.digest += change.digest }
+            if child.digest.count > DigestLeaf.maximumCount, child.depth < DigestLeaf.maximumDepth {
+                try divide(child, entity, rest[..<end])
+            } else {
+                try writer.setDigestLeaf(entity: entity, child)
+            }
+            rest = rest[end...]
+        }
+    }
+
+    /// Writes the leaves of a range from its records. No more records are held than one leaf has.
+    private func divide(_ leaf: DigestLeaf, _ entity: Int, _ source: DigestSource) throws {
+        if let digest = try source.take(leaf.range) {
+            return try writer.setDigestLeaf(
+                entity: entity,
+                DigestLeaf(first: leaf.first, depth: leaf.depth, digest: digest)
+            )
+        }
+        for child in leaf.children { try divide(child, entity, source) }
+    }
+}
+
+/// The digests of records that a cursor gives, for leaves whose size is not known before.
+private final class DigestSource {
+    private let cursor: any AuditCursor
+    private var waiting: [(id: UUID, digest: RecordDigest)] = []
+    private var isAtEnd = false
+
+    init(cursor: any AuditCursor) { self.cursor = cursor }
+
+    /// The digest of the records up to a range's end; nil, and they wait for smaller ranges, when they are too many for
+    /// a leaf.
+    func take(_ range: IdentifierRange) throws -> RecordDigest? {
+        while !isAtEnd, waiting.count <= DigestLeaf.maximumCount, waiting.last.map({ range.contains($0.id) }) ?? true {
+            guard try cursor.next() else {
+                isAtEnd = true
+                break
+            }
+            waiting.append((cursor.identifier, RecordDigest(cursor.canonical)))
+        }
+        let end = waiting.firstIndex { !range.contains($0.id) } ?? waiting.endIndex
+        if end > DigestLeaf.maximumCount, range.first != range.last { return nil }
+        var digest = RecordDigest()
+        for record in waiting[..<end] { digest += record.digest }
+        waiting.removeFirst(end)
+        return digest
+    }
+}

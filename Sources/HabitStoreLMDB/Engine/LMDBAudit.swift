@@ -1,0 +1,171 @@
+import Foundation
+import HabitStore
+
+extension LMDBSnapshot {
+    /// The records of an entity in a range of identifiers, decoded by code that nothing else uses.
+    public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
+        let table = catalog.tables[entity]
+        return LMDBAudit(
+            try transaction.cursor(catalog.records(table)),
+            catalog.schema.entities[entity],
+            range,
+            path: catalog.path
+        )
+    }
+}
+
+/// Goes through an entity's records in the order of their keys and writes each one's canonical form from its bytes.
+///
+/// Independent by intent of ``RecordLayout``, ``RecordView`` and ``AttributeReader``, which everything else reads with: it
+/// works out from the format's description where each value lies.
+private final class LMDBAudit: AuditCursor {
+    /// Bytes before the null bitmap: version, zero, number of attributes, checksum.
+    private static let headerLength = 8
+
+    private struct Slot {
+        let kind: AttributeKind
+        let offset: Int
+    }
+
+    private let cursor: LMDBCursor
+    private let slots: [Slot]
+    private let fixedLength: Int
+    private let range: IdentifierRange
+    private let name: String
+    private let path: String
+    private let form = CanonicalForm()
+    private var isBegun = false
+    private(set) var identifier = IdentifierRange.all.first
+
+    init(_ cursor: LMDBCursor, _ entity: EntityDescription, _ range: IdentifierRange, path: String) {
+        self.cursor = cursor
+        self.range = range
+        self.path = path
+        name = entity.name
+        var offset = Self.headerLength + (entity.attributes.count + 7) / 8
+        slots = entity.attributes.map { attribute in
+            defer { offset += Self.length(attribute.kind) }
+            return Slot(kind: attribute.kind, offset: offset)
+        }
+        fixedLength = offset
+    }
+
+    /// Bytes of an attribute's slot: its value, or where its value lies and how long it is.
+    private static func length(_ kind: AttributeKind) -> Int {
+        switch kind {
+        case .bool: 1
+        case .int, .double, .date, .string, .data, .strings, .links: 8
+        case .uuid: 16
+        }
+    }
+
+    var canonical: UnsafeRawBufferPointer { form.bytes }
+
+    func next() throws -> Bool {
+        let record: LMDBRecord?
+        if isBegun || range == .all {
+            record = try cursor.next()
+        } else {
+            record = try withUnsafeBytes(of: range.first.uuid) { try cursor.seek($0) }
+        }
+        isBegun = true
+        guard let record else { return false }
+        guard record.key.count == 16 else {
+            throw HabitStoreError(
+                .corrupt,
+                "a \(name) has an identifier that is not 16 bytes long; run `habitstore check`",
+                at: .init(path: path, entity: name)
+            )
+        }
+        identifier = UUID(uuid: record.key.loadUnaligned(as: uuid_t.self))
+        if range != .all, range.last.isBefore(identifier) { return false }
+        write(record.value)
+        return true
+    }
+
+    private func write(_ record: UnsafeRawBufferPointer) {
+        form.begin()
+        guard record.count >= fixedLength, record[0] == 1, record[1] == 0,
+            Int(UInt16(littleEndian: record.loadUnaligned(fromByteOffset: 2, as: UInt16.self))) == slots.count
+        else { return form.append(bytes: record, tag: .invalid) }
+        for position in slots.indices {
+            if record[Self.headerLength &+ position / 8] & (1 << UInt8(truncatingIfNeeded: position % 8)) != 0 {
+                form.appendNull()
+            } else {
+                write(slots[position], record)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func write(_ slot: Slot, _ record: UnsafeRawBufferPointer) {
+        switch slot.kind {
+        case .bool:
+            let byte = record[slot.offset]
+            byte < 2 ? form.append(bool: byte == 1) : writeInvalid(record, slot.offset, 1)
+        case .int: form.append(int: Int64(bitPattern: Self.word(record, slot)))
+        case .double: writeNumber(.double, record, slot)
+        case .date: writeNumber(.date, record, slot)
+        case .uuid: form.append(uuid: UUID(uuid: record.loadUnaligned(fromByteOffset: slot.offset, as: uuid_t.self)))
+        case .string, .data, .strings, .links: writeVariable(record, slot)
+        }
+    }
+
+    @inline(__always)
+    private static func word(_ record: UnsafeRawBufferPointer, _ slot: Slot) -> UInt64 {
+        UInt64(littleEndian: record.loadUnaligned(fromByteOffset: slot.offset, as: UInt64.self))
+    }
+
+    private func writeNumber(_ tag: CanonicalForm.Tag, _ record: UnsafeRawBufferPointer, _ slot: Slot) {
+        let bits = Self.word(record, slot)
+        Double(bitPattern: bits).isFinite ? form.append(bits: bits, tag: tag) : writeInvalid(record, slot.offset, 8)
+    }
+
+    private func writeVariable(_ record: UnsafeRawBufferPointer, _ slot: Slot) {
+        let word = Self.word(record, slot)
+        let (start, count) = (Int(word & 0xFFFF_FFFF), Int(word &>> 32))
+        guard start >= fixedLength, start + count <= record.count else { return writeInvalid(record, slot.offset, 8) }
+        let part = UnsafeRawBufferPointer(rebasing: record[start..<start + count])
+        switch slot.kind {
+        case .string: form.append(bytes: part, tag: .text)
+        case .data: form.append(bytes: part, tag: .data)
+        case .links: writeLinks(part)
+        default: writeTexts(part)
+        }
+    }
+
+    private func writeLinks(_ part: UnsafeRawBufferPointer) {
+        guard part.count.isMultiple(of: 16) else { return form.append(bytes: part, tag: .invalid) }
+        form.beginList(.links, count: part.count / 16)
+        for start in stride(from: 0, to: part.count, by: 16) {
+            form.appendLink(UUID(uuid: part.loadUnaligned(fromByteOffset: start, as: uuid_t.self)))
+        }
+    }
+
+    /// A count, then each text's length and bytes: just the canonical form, once it is known to be whole.
+    private func writeTexts(_ part: UnsafeRawBufferPointer) {
+        guard let items = Self.items(part) else { return form.append(bytes: part, tag: .invalid) }
+        form.beginList(.texts, count: items.count)
+        for item in items { form.appendItem(UnsafeRawBufferPointer(rebasing: part[item])) }
+    }
+
+    private static func items(_ part: UnsafeRawBufferPointer) -> [Range<Int>]? {
+        func number(_ offset: Int) -> Int? {
+            guard offset + 4 <= part.count else { return nil }
+            return Int(UInt32(littleEndian: part.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+        }
+        guard let count = number(0) else { return nil }
+        var items: [Range<Int>] = []
+        var offset = 4
+        for _ in 0..<count {
+            guard let length = number(offset), offset + 4 + length <= part.count else { return nil }
+            items.append(offset + 4..<offset + 4 + length)
+            offset += 4 + length
+        }
+        return offset == part.count ? items : nil
+    }
+
+    private func writeInvalid(_ record: UnsafeRawBufferPointer, _ offset: Int, _ length: Int) {
+        form.append(bytes: UnsafeRawBufferPointer(rebasing: record[offset..<offset + length]), tag: .invalid)
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HabitStore
+
+/// The kept digests: the key is the entity's name, 0x00 and the leaf's first identifier; the value the depth (one byte),
+/// the number of records (8 bytes) and the sum (16 bytes), little-endian.
+extension LMDBSnapshot {
+    /// The kept digest in whose range an identifier is.
+    public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
+        guard let database = catalog.digests else { return nil }
+        let name = catalog.tables[entity].name
+        let key = digestKey(name, id)
+        let cursor = try transaction.cursor(database)
+        var record = try cursor.seek(key)
+        if record.map({ !$0.key.elementsEqual(key) }) ?? true {
+            record = record == nil ? try cursor.last() : try cursor.previous()
+        }
+        guard let record, let leaf = try leaf(record, name) else { return nil }
+        return leaf
+    }
+
+    /// All kept digests of an entity.
+    public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
+        guard let database = catalog.digests else { return nil }
+        let name = catalog.tables[entity].name
+        var leaves: [DigestLeaf] = []
+        try transaction.forEach(database, prefix: Array(name.utf8) + [0]) { record in
+            if let leaf = try leaf(record, name) { leaves.append(leaf) }
+            return true
+        }
+        return leaves.isEmpty ? nil : leaves
+    }
+
+    fileprivate func digestKey(_ name: String, _ id: UUID) -> [UInt8] {
+        Array(name.utf8) + [0] + withUnsafeBytes(of: id.uuid, Array.init)
+    }
+
+    /// The leaf of a record; nil when it is one of another entity.
+    private func leaf(_ record: LMDBRecord, _ name: String) throws -> DigestLeaf? {
+        let prefix = Array(name.utf8) + [0]
+        guard record.key.count == prefix.count + LMDBFormat.identifierLength, record.key.starts(with: prefix) else {
+            return nil
+        }
+        guard record.value.count == 25, Int(record.value[0]) <= DigestLeaf.maximumDepth else {
+            throw LMDBError.error(.corrupt, "a kept digest is none; run `habitstore check`", path: catalog.path)
+        }
+        func word(_ offset: Int) -> UInt64 {
+            UInt64(littleEndian: record.value.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+        return DigestLeaf(
+            first: UUID(uuid: record.key.loadUnaligned(fromByteOffset: prefix.count, as: uuid_t.self)),
+            depth: Int(record.value[0]),
+            digest: RecordDigest(count: Int64(bitPattern: word(1)), low: word(9), high: word(17))
+        )
+    }
+}
+
+extension LMDBWriter {
+    /// Keeps a digest, in place of one with the same first identifier.
+    public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
+        guard let database = catalog.digests else {
+            throw LMDBError.error(.schemaMismatch, "the store has no digests", path: catalog.path)
+        }
+        var value = [UInt8(leaf.depth)]
+        for word in [UInt64(bitPattern: leaf.digest.count), leaf.digest.low, leaf.digest.high] {
+            withUnsafeBytes(of: word.littleEndian) { value.append(contentsOf: $0) }
+        }
+        try transaction.put(database, digestKey(catalog.tables[entity].name, leaf.first), value)
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import HabitStore
+
+extension Comparison {
+    /// Compares every record of both stores, each read from its file by code that nothing else uses.
+    ///
+    /// - Returns: the number of records compared.
+    mutating func compareContents(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
+        var state = checkpoint?.contents ?? ContentsProgress()
+        while state.entity < schema.entities.count {
+            let damage = try findingDamage(state.entity) { try $0.compareEntity(&state, progress) }
+            if damage { state.noteTallies(nil, nil) }
+            compareDigests(state.tallies, state.entity)
+            state.beginNextEntity()
+        }
+        return state.compared
+    }
+
+    private mutating func compareEntity(
+        _ state: inout ContentsProgress,
+        _ progress: (ShadowVerifier.Progress) throws -> Void
+    ) throws {
+        let range = state.rest
+        if state.last == nil {
+            state.noteTallies(
+                try transactions.a.keptDigests(of: state.entity).map(DigestTally.init),
+                try transactions.b.keptDigests(of: state.entity).map(DigestTally.init)
+            )
+        }
+        let left = ContentsReading(try transactions.a.contents(entity: state.entity, in: range), state.tallies.a)
+        let right = ContentsReading(try transactions.b.contents(entity: state.entity, in: range), state.tallies.b)
+        try merge(left, right, state.entity) { comparison, last in
+            state.compared += 1
+            try comparison.advance(progress)
+            // Where one side is ahead of the other, what was read is not the same stretch of identifiers on both.
+            guard comparison.checkpointIsDue(state.compared), !left.isAtEnd, !right.isAtEnd,
+                left.identifier == right.identifier
+            else { return }
+            state.last = last
+            state.noteTallies(left.tally, right.tally)
+            try comparison.keepCheckpoint(state)
+        }
+        state.noteTallies(left.tally, right.tally)
+    }
+
+    /// Compares the records of a range; for where digests have told that they differ.
+    ///
+    /// - Returns: the number of records compared.
+    mutating func compareRecords(_ entity: Int, in range: IdentifierRange) throws -> Int {
+        var compared = 0
+        let left = ContentsReading(try transactions.a.contents(entity: entity, in: range), nil)
+        let right = ContentsReading(try transactions.b.contents(entity: entity, in: range), nil)
+        try merge(left, right, entity) { _, _ in compared += 1 }
+        return compared
+    }
+
+    /// Goes through two stores' records side by side.
+    ///
+    /// - Parameter compared: is told behind each identifier, before either side is moved past the next.
+    private mutating func merge(
+        _ left: ContentsReading,
+        _ right: ContentsReading,
+        _ entity: Int,
+        _ compared: (inout Comparison, UUID) throws -> Void
+    ) throws {
+        let description = schema.entities[entity]
+        try left.advance()
+        try right.advance()
+        while !left.isAtEnd || !right.isAtEnd {
+            let id: UUID
+            if left.isAtEnd || (!right.isAtEnd && right.identifier.isBefore(left.identifier)) {
+                id = right.identifier
+                note(missing(.missingInA, id, description, in: stores.a.name))
+                try compared(&self, id)
+                try right.advance()
+            } else if right.isAtEnd || left.identifier.isBefore(right.identifier) {
+                id = left.identifier
+                note(missing(.missingInB, id, description, in: stores.b.name))
+                try compared(&self, id)
+                try left.advance()
+            } else {
+                id = left.identifier
+                if !left.canonical.hasSameBytes(as: right.canonical) {
+                    try describe(left.canonical, right.canonical, id, description)
+                }
+                try compared(&self, id)
+                try left.advance()
+                try right.advance()
+            }
+        }
+    }
+
+    private func missing(
+        _ kind: StoreDifference.Kind,
+        _ id: UUID,
+        _ entity: EntityDescription,
+        in name: String
+    ) -> StoreDifference {
+        StoreDifference(kind, "\(entity.name) \(id.uuidString) is not in \(name)", entity: entity.name, id: id)
+    }
+
+    /// Says which attributes of a record differ.
+    private mutating func describe(
+        _ left: UnsafeRawBufferPointer,
+        _ right: UnsafeRawBufferPointer,
+        _ id: UUID,
+        _ entity: EntityDescription
+    ) throws {
+        var readers = (CanonicalReader(left), CanonicalReader(right))
+        for attribute in entity.attributes {
+            guard let first = try readers.0.next(), let second = try readers.1.next() else {
+                return note(unreadable(id, entity))
+            }
+            guard !first.isIdentical(to: second) else { continue }
+            note(
+                StoreDifference(
+                    .attribute,
+                    "\(entity.name) \(id.uuidString): \(attribute.name) differs",
+                    entity: entity.name,
+                    id: id,
+                    attribute: attribute.name,
+                    a: first.value.map(shown) ?? "no \(attribute.kind.rawValue)",
+                    b: second.value.map(shown) ?? "no \(attribute.kind.rawValue)"
+                )
+            )
+        }
+    }
+
+    /// One side's record is not made of attributes at all.
+    private func unreadable(_ id: UUID, _ entity: EntityDescription) -> StoreDifference {
+        StoreDifference(
+            .damage,
+            "\(entity.name) \(id.uuidString) cannot be taken apart in one of the stores",
+            entity: entity.name,
+            id: id
+        )
+    }
+
+    /// Notes damage that ends the reading of an entity, and goes on behind it.
+    ///
+    /// - Returns: whether there was any.
+    private mutating func findingDamage(_ entity: Int, _ body: (inout Comparison) throws -> Void) throws -> Bool {
+        do {
+            try body(&self)
+            return false
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            note(StoreDifference(.damage, error.message, entity: schema.entities[entity].name, id: error.location.id))
+            return true
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count, let left = baseAddress, let right = other.baseAddress else {
+            return count == other.count
+        }
+        return memcmp(left, right, count) == 0
+    }
+}

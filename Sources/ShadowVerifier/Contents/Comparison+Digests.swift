@@ -1,0 +1,80 @@
+import Foundation
+import HabitStore
+
+extension Comparison {
+    /// Compares by the kept digests, and reads records only where they differ.
+    ///
+    /// - Returns: the number of records that the digests stand for, or that were read.
+    mutating func compareKeptDigests() throws -> Int {
+        var compared = 0
+        for entity in schema.entities.indices {
+            guard let left = try transactions.a.keptDigests(of: entity),
+                let right = try transactions.b.keptDigests(of: entity)
+            else {
+                report.notes.append("\(schema.entities[entity].name): a store keeps no digests, so records were read")
+                compared += try compareRecords(entity, in: .all)
+                continue
+            }
+            compared += Int(max(left.count, right.count))
+            for range in DigestComparison.differingRanges(left, right) {
+                let before = report.differenceCount
+                _ = try compareRecords(entity, in: range)
+                if report.differenceCount == before { try blameDigests(entity, range, left, right) }
+            }
+        }
+        return compared
+    }
+
+    /// The digests differ and the records do not: one of the stores was changed past its own transactions.
+    private mutating func blameDigests(
+        _ entity: Int,
+        _ range: IdentifierRange,
+        _ left: [DigestLeaf],
+        _ right: [DigestLeaf]
+    ) throws {
+        for (leaves, transaction, name) in [
+            (left, transactions.a, stores.a.name), (right, transactions.b, stores.b.name),
+        ] {
+            let within = leaves.filter { range.contains($0.first) }
+            let cursor = try transaction.contents(entity: entity, in: range)
+            var tally = DigestTally(within)
+            while try cursor.next() { tally.add(cursor.identifier, cursor.canonical) }
+            tally.finish()
+            for deviation in tally.deviations { note(difference(deviation, entity, name)) }
+        }
+    }
+
+    /// Notes where the digests that a store has kept are not those of the records it has.
+    mutating func compareDigests(_ tallies: ContentsProgress.Tallies, _ entity: Int) {
+        for (tally, name) in [(tallies.a, stores.a.name), (tallies.b, stores.b.name)] {
+            guard let tally else {
+                digests.storesWithout.insert(name)
+                continue
+            }
+            digests.compared += tally.count
+            digests.deviations += tally.deviations.map { difference($0, entity, name) }
+        }
+    }
+
+    /// - Returns: the number of digests compared.
+    mutating func noteDigests() -> Int {
+        for deviation in digests.deviations { note(deviation) }
+        for name in digests.storesWithout.sorted() {
+            report.notCompared.append("kept digests: \(name) keeps none, or could not be read to the end")
+        }
+        return digests.compared
+    }
+
+    private func difference(_ deviation: DigestTally.Deviation, _ entity: Int, _ name: String) -> StoreDifference {
+        let range = deviation.leaf.range
+        return StoreDifference(
+            .digest,
+            "\(name): the \(schema.entities[entity].name) records from \(range.first.uuidString) to "
+                + "\(range.last.uuidString) are not those that the store's transactions wrote "
+                + "(\(deviation.leaf.digest.count) by its digest, \(deviation.found.count) found): "
+                + "the file was changed past them, or damaged",
+            entity: schema.entities[entity].name,
+            id: range.first
+        )
+    }
+}

@@ -1,0 +1,76 @@
+import HabitStore
+
+extension Comparison {
+    /// Holds what each store's own transactions read against what its file holds: a mistake in how rows become records
+    /// is made alike by whatever carried the records across.
+    ///
+    /// - Returns: the number of records compared.
+    mutating func compareOwnReading(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
+        var compared = 0
+        for (transaction, name) in [(transactions.a, stores.a.name), (transactions.b, stores.b.name)] {
+            guard let audited = transaction as? any AuditableTransaction else {
+                report.notCompared.append("own reading: \(name) cannot be read in another way than its own")
+                continue
+            }
+            for (position, entity) in schema.entities.enumerated() {
+                let own = OwnReading(transaction, entity: entity.name, in: .all)
+                let file = try audited.auditCursor(entity: position, in: .all)
+                compared += try compare(own, file, entity, name)
+                try tell(progress)
+            }
+        }
+        return compared
+    }
+
+    private mutating func compare(
+        _ own: OwnReading,
+        _ file: any AuditCursor,
+        _ entity: EntityDescription,
+        _ name: String
+    ) throws -> Int {
+        var compared = 0
+        while try file.next() {
+            compared += 1
+            guard try own.next(), own.identifier == file.identifier else {
+                note(
+                    StoreDifference(
+                        .reading,
+                        "\(name): a transaction does not find \(entity.name) \(file.identifier.uuidString) in its place, "
+                            + "which is in the file",
+                        entity: entity.name,
+                        id: file.identifier
+                    )
+                )
+                return compared
+            }
+            guard !own.canonical.elementsEqual(file.canonical) else { continue }
+            var readers = (CanonicalReader(own.canonical), CanonicalReader(file.canonical))
+            for attribute in entity.attributes {
+                guard let first = try readers.0.next(), let second = try readers.1.next(),
+                    !first.isIdentical(to: second)
+                else { continue }
+                note(
+                    StoreDifference(
+                        .reading,
+                        "\(name): a transaction reads \(attribute.name) of \(entity.name) \(file.identifier.uuidString) "
+                            + "otherwise than the file has it",
+                        entity: entity.name,
+                        id: file.identifier,
+                        attribute: attribute.name
+                    )
+                )
+            }
+        }
+        if try own.next() {
+            note(
+                StoreDifference(
+                    .reading,
+                    "\(name): a transaction finds \(entity.name) \(own.identifier.uuidString), which is not in the file",
+                    entity: entity.name,
+                    id: own.identifier
+                )
+            )
+        }
+        return compared
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HabitStore
+
+/// The stored references of a relationship in one store.
+struct References {
+    /// A reference from one record to another.
+    struct Link: Hashable {
+        let source: UUID
+        let target: UUID
+    }
+
+    /// For each record that is referred to, a digest of those that refer to it.
+    var sources: [UUID: RecordDigest] = [:]
+    /// References that lead to no record.
+    var dangling: Set<Link> = []
+    /// References that stand in a record more than once.
+    var repeated: [Link] = []
+    /// All of them.
+    var count = 0
+}
+
+/// Reads the stored references of a relationship, independently of the store's own transactions where that can be.
+struct ReferenceReading {
+    let schema: Schema
+    let entity: Int
+    let relationship: Schema.Relationship
+
+    func references(_ transaction: any ReadTransaction) throws -> References {
+        var result = References()
+        try forEach(transaction) { source, targets in
+            result.count += targets.count
+            for (place, target) in targets.enumerated() {
+                if targets[..<place].contains(target) {
+                    result.repeated.append(References.Link(source: source, target: target))
+                } else {
+                    result.sources[target, default: RecordDigest()] += RecordDigest(of: source)
+                }
+            }
+        }
+        let missing = try Set(
+            result.sources.keys.filter { target in
+                try !transaction.withRow(entity: relationship.destination, id: target) { _ in }
+            }
+        )
+        guard !missing.isEmpty else { return result }
+        try forEach(transaction) { source, targets in
+            for target in targets where missing.contains(target) {
+                result.dangling.insert(References.Link(source: source, target: target))
+            }
+        }
+        return result
+    }
+
+    private func forEach(_ transaction: any ReadTransaction, _ body: (UUID, [UUID]) throws -> Void) throws {
+        let cursor = try transaction.contents(entity: entity, in: .all)
+        while try cursor.next() {
+            var reader = CanonicalReader(cursor.canonical)
+            for _ in 0..<relationship.attribute { _ = try reader.next() }
+            switch try reader.next()?.value {
+            case .uuid(let target): try body(cursor.identifier, [target])
+            case .links(let targets): try body(cursor.identifier, targets)
+            default: continue
+            }
+        }
+    }
+}
+
+extension RecordDigest {
+    /// The digest of one identifier.
+    init(of id: UUID) { self = withUnsafeBytes(of: id.uuid) { RecordDigest($0) } }
+}

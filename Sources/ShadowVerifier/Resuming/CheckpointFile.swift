@@ -1,0 +1,98 @@
+import Foundation
+import HabitStore
+
+/// The file in which a verification keeps how far it has come.
+struct CheckpointFile {
+    /// Records between two checkpoints.
+    static let records = 65_536
+    /// How old the stores' last change must be, in seconds, to be told from the next by its time.
+    private static let settlingSeconds = 0.05
+
+    private let path: String
+    private let stores: [String]
+    /// The files as they were before the stores' snapshots were taken.
+    let stamps: [FileStamp]
+
+    /// - Parameter stores: the stores' files.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a store without a file.
+    init(path: String, stores: [any MaintainableStore]) throws {
+        self.path = path
+        self.stores = try stores.map { store in
+            guard let file = store.path else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "a verification of a store in memory cannot be taken up; leave the checkpoint out"
+                )
+            }
+            return file
+        }
+        // Two writes within one tick of the file system's clock have the same time.
+        while true {
+            let found = try self.stores.map { try FileStamp(storeAt: $0) }
+            let age = Date().timeIntervalSince1970 - (found.map(\.lastChange).max() ?? 0)
+            if age > Self.settlingSeconds || age < 0 {
+                stamps = found
+                return
+            }
+            Thread.sleep(forTimeInterval: Self.settlingSeconds)
+        }
+    }
+
+    /// Whether the stores' files are still as they were before their snapshots were taken.
+    func isCurrent() throws -> Bool { try stores.map { try FileStamp(storeAt: $0) } == stamps }
+
+    /// What an earlier run has kept, and why it cannot be taken up, when there is something that cannot.
+    func load(question: String) throws -> (checkpoint: Checkpoint?, reason: String?) {
+        guard FileManager.default.fileExists(atPath: path) else { return (nil, nil) }
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the checkpoint cannot be read",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+        guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: data) else {
+            return (nil, "the checkpoint was damaged")
+        }
+        guard checkpoint.formatVersion == Checkpoint.currentFormat else {
+            return (nil, "the checkpoint is of another version")
+        }
+        guard checkpoint.question == question else {
+            return (nil, "the checkpoint is of another comparison")
+        }
+        guard checkpoint.stamps == stamps else {
+            return (nil, "the stores were written to since the checkpoint")
+        }
+        return (checkpoint, nil)
+    }
+
+    /// Replaces what is kept, at once or not at all; readable for its owner only, since a report may hold values.
+    func save(_ checkpoint: Checkpoint) throws {
+        let draft = path + ".partial"
+        do {
+            let data = try JSONEncoder().encode(checkpoint)
+            try? FileManager.default.removeItem(atPath: draft)
+            guard FileManager.default.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600])
+            else { throw CocoaError(.fileWriteUnknown) }
+            guard rename(draft, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the checkpoint cannot be written; choose another place, or go on without one",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    /// Removes what is kept: the verification has ended.
+    func remove() throws {
+        guard unlink(path) == 0 || errno == ENOENT else {
+            throw HabitStoreError(.inputOutput, "the checkpoint cannot be removed", at: .init(path: path))
+        }
+    }
+}
