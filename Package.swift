@@ -140,7 +140,7 @@ let package = Package(
         .testTarget(name: "HabitTrackingTests", dependencies: ["HabitTracking"], swiftSettings: settings),
         .testTarget(
             name: "ShadowVerifierTests",
-            dependencies: ["HabitStore", "ShadowVerifier"],
+            dependencies: ["CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -27,6 +27,7 @@ let package = Package(
                 .product(name: "HabitStoreLMDB", package: "HabitStore"),
                 .product(name: "HabitStoreRollout", package: "HabitStore"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ShadowVerifier", package: "HabitStore"),
             ],
             swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
         ),

@@ -61,7 +61,7 @@ struct Comparison {
         try run("store checks", unit: "records", progress) { try $0.compareChecks(progress) }
         try run("counts", unit: "entities", progress) { try $0.compareCounts() }
         try run("contents", unit: "records", progress) { try $0.compareContents(progress) }
-        try run("kept digests", unit: "digests", progress) { $0.noteDigests() }
+        try run("kept digests", unit: "digests", progress) { $0.compareDigests() }
         if options.depth == .paranoid {
             try run("own reading", unit: "records", progress) { try $0.compareOwnReading(progress) }
         }
@@ -99,7 +99,7 @@ struct Comparison {
 
     /// Whether enough was compared since the last checkpoint.
     func checkpointIsDue(_ compared: Int) -> Bool {
-        checkpoints != nil && compared - recordsAtCheckpoint >= CheckpointFile.records
+        checkpoints != nil && compared - recordsAtCheckpoint >= options.checkpointRecords
     }
 
     /// Keeps how far the comparison has come.

@@ -17,6 +17,8 @@ public struct VerificationOptions: Sendable {
     /// A file that keeps how far a verification has come, so that one that was killed can be taken up; nil for none. It is
     /// gone once the verification has ended.
     public var checkpointPath: String?
+    /// Records between two checkpoints.
+    var checkpointRecords = 65_536
 
     /// The defaults: everything but queries.
     public init() {}

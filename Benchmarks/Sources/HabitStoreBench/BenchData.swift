@@ -16,7 +16,7 @@ final class BenchData {
 
     private let notes: [[CChar]]
 
-    init(fixture path: String) throws {
+    convenience init(fixture path: String) throws {
         let aside = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID())")
         try FileManager.default.createDirectory(at: aside, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: aside) }
@@ -24,9 +24,40 @@ final class BenchData {
         try FileManager.default.copyItem(atPath: path, toPath: copy.path)
         let store = try SQLiteHabitStore(path: copy.path)
         defer { store.close() }
-        habits = try store.all(Habit.self)
-        tags = try store.all(Tag.self)
-        entries = try store.fetch(FetchDescriptor(sortBy: [SortDescriptor(\Entry.date)]))
+        self.init(
+            habits: try store.all(Habit.self),
+            tags: try store.all(Tag.self),
+            entries: try store.fetch(FetchDescriptor(sortBy: [SortDescriptor(\Entry.date)]))
+        )
+    }
+
+    /// Habits with as many entries each as there are days, of which every third has a note.
+    convenience init(habits: Int, entriesEach days: Int) {
+        var random = BenchRandom(state: 7)
+        func identifier() -> UUID {
+            var id = UUID().uuid
+            withUnsafeMutableBytes(of: &id) { bytes in
+                for place in bytes.indices { bytes[place] = UInt8(truncatingIfNeeded: random.next() >> 24) }
+            }
+            return UUID(uuid: id)
+        }
+        let made = (0..<habits).map { Habit(id: identifier(), name: "Habit \($0)", streak: $0) }
+        let entries = (0..<days).flatMap { day in
+            made.map { habit in
+                Entry(
+                    id: identifier(),
+                    date: Date(timeIntervalSinceReferenceDate: Double(day) * 86_400 + Double(random.next() % 86_400)),
+                    note: day.isMultiple(of: 3) ? "day \(day) of \(habit.name), as it went" : nil,
+                    value: Double(random.next() % 1_000) / 8,
+                    habitID: habit.id
+                )
+            }
+        }
+        self.init(habits: made, tags: [], entries: entries.sorted { $0.date < $1.date })
+    }
+
+    private init(habits: [Habit], tags: [Tag], entries: [Entry]) {
+        (self.habits, self.tags, self.entries) = (habits, tags, entries)
         var random = BenchRandom(state: 42)
         shuffled = entries.map(\.id).shuffled(using: &random)
         notes = entries.map { ($0.note ?? "").utf8.map { CChar(bitPattern: $0) } }

@@ -5,17 +5,19 @@ import HabitStore
 /// ratios as Markdown. On the heavy fixture, the suite `basics` reads by id, reads ranges, scans and loads, through the
 /// public API and by hand in C; the suite `plans` asks every kind of query, GRDB's requests beside. The suite `flags`
 /// evaluates feature flags and changes their files; the suite `rollout` writes and reads through a user's store and pulls
-/// the kill switch for all users; neither needs a fixture. Without a suite: all.
+/// the kill switch for all users; the suite `verifier` compares two stores of 200,000 entries. These need no fixture.
+/// Without a suite: all.
 @main
 enum Main {
     static func main() {
         let arguments = CommandLine.arguments
         if arguments.count > 1, arguments[1] == KillUsers.childArgument { return KillUsers.runChild(arguments) }
+        if arguments.count > 1, arguments[1] == VerifierRun.childArgument { return VerifierRun.runChild(arguments) }
         let fixture = arguments.count > 1 ? arguments[1] : "fixtures/heavy.sqlite"
         let rounds = arguments.count > 2 ? Int(arguments[2]) ?? 7 : 7
         let suite = arguments.count > 3 ? Suite(rawValue: arguments[3]) : .all
         do {
-            guard let suite else { throw BenchError("the suites are basics, plans, flags, rollout and all") }
+            guard let suite else { throw BenchError("the suites are basics, plans, flags, rollout, verifier and all") }
             try run(fixture, rounds: max(1, rounds), suite)
         } catch {
             FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
@@ -24,18 +26,21 @@ enum Main {
     }
 
     private enum Suite: String {
-        case basics, plans, flags, rollout, all
+        case basics, plans, flags, rollout, verifier, all
+
+        var needsFixture: Bool { [.basics, .plans, .all].contains(self) }
     }
 
     private static func run(_ fixture: String, rounds: Int, _ suite: Suite) throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        if suite != .flags, suite != .rollout {
+        if suite.needsFixture {
             try measureStores(BenchData(fixture: fixture), directory, rounds: rounds, suite)
         }
         if suite == .flags || suite == .all { try FlagRun(directory, rounds: rounds).measure() }
         if suite == .rollout || suite == .all { try RolloutRun(directory, rounds: rounds).measure() }
+        if suite == .verifier || suite == .all { try VerifierRun(directory, rounds: rounds).measure() }
     }
 
     private static func measureStores(_ data: BenchData, _ directory: URL, rounds: Int, _ suite: Suite) throws {

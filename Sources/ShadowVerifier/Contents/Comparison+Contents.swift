@@ -8,28 +8,30 @@ extension Comparison {
     mutating func compareContents(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
         var state = checkpoint?.contents ?? ContentsProgress()
         while state.entity < schema.entities.count {
-            let damage = try findingDamage(state.entity) { try $0.compareEntity(&state, progress) }
-            if damage { state.noteTallies(nil, nil) }
-            compareDigests(state.tallies, state.entity)
+            var tallies: (a: DigestTally?, b: DigestTally?) = (nil, nil)
+            try findingDamage(state.entity) { tallies = try $0.compareEntity(&state, progress) }
+            noteDigests(tallies.a, stores.a.name, state.entity)
+            noteDigests(tallies.b, stores.b.name, state.entity)
             state.beginNextEntity()
         }
         return state.compared
     }
 
+    /// - Returns: the digests of what was read, of the stores that keep digests.
     private mutating func compareEntity(
         _ state: inout ContentsProgress,
         _ progress: (ShadowVerifier.Progress) throws -> Void
-    ) throws {
-        let range = state.rest
-        if state.last == nil {
-            state.noteTallies(
-                try transactions.a.keptDigests(of: state.entity).map(DigestTally.init),
-                try transactions.b.keptDigests(of: state.entity).map(DigestTally.init)
-            )
-        }
-        let left = ContentsReading(try transactions.a.contents(entity: state.entity, in: range), state.tallies.a)
-        let right = ContentsReading(try transactions.b.contents(entity: state.entity, in: range), state.tallies.b)
-        try merge(left, right, state.entity) { comparison, last in
+    ) throws -> (DigestTally?, DigestTally?) {
+        let (entity, range, before) = (state.entity, state.rest, state.tallies)
+        let left = ContentsReading(
+            try transactions.a.contents(entity: entity, in: range),
+            try transactions.a.keptDigests(of: entity).map { DigestTally($0, before.a ?? .init()) }
+        )
+        let right = ContentsReading(
+            try transactions.b.contents(entity: entity, in: range),
+            try transactions.b.keptDigests(of: entity).map { DigestTally($0, before.b ?? .init()) }
+        )
+        try merge(left, right, entity) { comparison, last in
             state.compared += 1
             try comparison.advance(progress)
             // Where one side is ahead of the other, what was read is not the same stretch of identifiers on both.
@@ -37,10 +39,10 @@ extension Comparison {
                 left.identifier == right.identifier
             else { return }
             state.last = last
-            state.noteTallies(left.tally, right.tally)
+            state.tallies = ContentsProgress.Tallies(a: left.tally?.state, b: right.tally?.state)
             try comparison.keepCheckpoint(state)
         }
-        state.noteTallies(left.tally, right.tally)
+        return (left.tally, right.tally)
     }
 
     /// Compares the records of a range; for where digests have told that they differ.
@@ -137,15 +139,11 @@ extension Comparison {
     }
 
     /// Notes damage that ends the reading of an entity, and goes on behind it.
-    ///
-    /// - Returns: whether there was any.
-    private mutating func findingDamage(_ entity: Int, _ body: (inout Comparison) throws -> Void) throws -> Bool {
+    private mutating func findingDamage(_ entity: Int, _ body: (inout Comparison) throws -> Void) throws {
         do {
             try body(&self)
-            return false
         } catch let error as HabitStoreError where error.code == .corrupt {
             note(StoreDifference(.damage, error.message, entity: schema.entities[entity].name, id: error.location.id))
-            return true
         }
     }
 }

@@ -44,20 +44,18 @@ extension Comparison {
         }
     }
 
-    /// Notes where the digests that a store has kept are not those of the records it has.
-    mutating func compareDigests(_ tallies: ContentsProgress.Tallies, _ entity: Int) {
-        for (tally, name) in [(tallies.a, stores.a.name), (tallies.b, stores.b.name)] {
-            guard let tally else {
-                digests.storesWithout.insert(name)
-                continue
-            }
-            digests.compared += tally.count
-            digests.deviations += tally.deviations.map { difference($0, entity, name) }
+    /// Notes where the digests that a store has kept are not those of the records it has; reported as a level of its own.
+    mutating func noteDigests(_ tally: DigestTally?, _ name: String, _ entity: Int) {
+        guard let tally else {
+            digests.storesWithout.insert(name)
+            return
         }
+        digests.compared += tally.count
+        digests.deviations += tally.deviations.map { difference($0, entity, name) }
     }
 
     /// - Returns: the number of digests compared.
-    mutating func noteDigests() -> Int {
+    mutating func compareDigests() -> Int {
         for deviation in digests.deviations { note(deviation) }
         for name in digests.storesWithout.sorted() {
             report.notCompared.append("kept digests: \(name) keeps none, or could not be read to the end")

@@ -3,10 +3,10 @@ import HabitStore
 
 /// How far the comparison of contents has come.
 struct ContentsProgress: Codable {
-    /// The digests of what was read of the entity so far, of each store that keeps digests.
+    /// Where the digests of what was read of the entity stand, for each store that keeps digests.
     struct Tallies: Codable {
-        var a: DigestTally?
-        var b: DigestTally?
+        var a: DigestTally.State?
+        var b: DigestTally.State?
     }
 
     /// The position of the entity in the schema.
@@ -15,16 +15,14 @@ struct ContentsProgress: Codable {
     var last: UUID?
     /// Records compared so far, of all entities.
     var compared = 0
-    /// The digests of what was read.
-    private(set) var tallies = Tallies()
+    /// Where the digests of what was read stand.
+    var tallies = Tallies()
 
     /// What is still to be compared of the entity.
     var rest: IdentifierRange {
         guard let last else { return .all }
         return IdentifierRange(first: last.successor ?? IdentifierRange.all.last, last: IdentifierRange.all.last)
     }
-
-    mutating func noteTallies(_ a: DigestTally?, _ b: DigestTally?) { tallies = Tallies(a: a, b: b) }
 
     mutating func beginNextEntity() {
         entity += 1

@@ -3,8 +3,6 @@ import HabitStore
 
 /// The file in which a verification keeps how far it has come.
 struct CheckpointFile {
-    /// Records between two checkpoints.
-    static let records = 65_536
     /// How old the stores' last change must be, in seconds, to be told from the next by its time.
     private static let settlingSeconds = 0.05
 

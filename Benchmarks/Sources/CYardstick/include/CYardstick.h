@@ -43,6 +43,9 @@ typedef struct cy_lmdb cy_lmdb;
 // Each function returns 0, or the library's error code. A checksum adds up every field of every record that was read,
 // so that all programs can be shown to have done the same work.
 
+/// The SHA-1 over all rows of a database, computed as SQLite's program dbhash does.
+int cy_dbhash(const char *path, uint8_t digest[20]);
+
 int cy_sqlite_load(const char *path, const cy_entry *entries, size_t count, const uint8_t *habits, size_t habitCount);
 int cy_sqlite_open(const char *path, cy_sqlite **store);
 int cy_sqlite_read_ids(cy_sqlite *store, const uint8_t *ids, size_t count, uint64_t *checksum);

@@ -1,0 +1,198 @@
+import CYardstick
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+import ShadowVerifier
+
+/// Two stores of 200 habits and 200,000 entries, on SQLite and on LMDB: what it takes to compare their contents in full,
+/// beside what SQLite's dbhash takes for two SQLite files of the same habits and entries; to tell them equal by their kept
+/// digests; to find one difference; and how much memory a whole verification needs.
+struct VerifierRun {
+    static let childArgument = "verify-child"
+
+    private let directory: URL
+    private let rounds: Int
+
+    init(_ directory: URL, rounds: Int) {
+        self.directory = directory
+        self.rounds = rounds
+    }
+
+    private func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
+
+    func measure() throws {
+        try makeStores()
+        let (sqlite, lmdb) = try Self.open(path("verified.sqlite"), path("verified.lmdb"))
+        defer {
+            sqlite.close()
+            lmdb.close()
+        }
+        var times: [String: [Double]] = [:]
+        for _ in 0..<rounds {
+            let report = try Self.verify(sqlite, lmdb, .full)
+            try require(report, .match)
+            for level in report.levels { times[level.name, default: []].append(level.seconds * 1_000) }
+            times["dbhash", default: []].append(try milliseconds { try hash("hashed-1.sqlite", "hashed-2.sqlite") })
+            times["quick", default: []].append(
+                try milliseconds { try require(Self.verify(sqlite, lmdb, .keptDigests), .match) }
+            )
+        }
+        try change(lmdb)
+        for _ in 0..<rounds {
+            times["located", default: []].append(
+                try milliseconds { try require(Self.verify(sqlite, lmdb, .keptDigests), .mismatch) }
+            )
+        }
+        show(times.mapValues { $0.sorted()[$0.count / 2] })
+        try showMemory()
+    }
+
+    // MARK: The stores
+
+    private func makeStores() throws {
+        let data = BenchData(habits: 200, entriesEach: 1_000)
+        let store = try SQLiteHabitStore(path: path("verified.sqlite"))
+        try StoreOperations.load(store, data)
+        let mirror = try LMDBHabitStore(path: path("verified.lmdb"))
+        try store.replicaRead { moment in
+            try mirror.replicate { transaction in
+                for entity in store.schema.entities.indices {
+                    try moment.enumerate(entity: entity, after: nil) { id, record in
+                        try transaction.put(entity: entity, id: id, record)
+                        return true
+                    }
+                }
+                try transaction.adopt(lineage: try moment.information().lineage, floor: .zero)
+                try moment.enumerateHistory(after: .zero) {
+                    try transaction.append($0)
+                    return true
+                }
+            }
+        }
+        store.close()
+        mirror.close()
+        for name in ["hashed-1.sqlite", "hashed-2.sqlite"] {
+            try SQLiteBench().loadByHand(path(name), data)
+        }
+    }
+
+    private static func open(_ sqlite: String, _ lmdb: String) throws -> (SQLiteHabitStore, LMDBHabitStore) {
+        (try SQLiteHabitStore(path: sqlite), try LMDBHabitStore(path: lmdb))
+    }
+
+    /// Changes one entry in one store, past the history.
+    private func change(_ store: LMDBHabitStore) throws {
+        let entry = try store.fetch(FetchDescriptor<Entry>(fetchLimit: 1)).first
+        guard let entry else { throw BenchError("there are no entries") }
+        try store.replicate { transaction in
+            let values: [Value] = [.uuid(entry.id), .date(entry.date), .string("changed"), .null, .null]
+            try transaction.put(entity: 1, id: entry.id, EncodedRecord(values, layout: Entry.entity.layout))
+        }
+    }
+
+    // MARK: Measuring
+
+    private static func verify(
+        _ a: any MaintainableStore,
+        _ b: any MaintainableStore,
+        _ depth: VerificationDepth
+    ) throws -> VerificationReport {
+        var options = VerificationOptions()
+        options.depth = depth
+        return try ShadowVerifier(.init(name: "A", store: a), .init(name: "B", store: b), options: options).run()
+    }
+
+    private func require(_ report: VerificationReport, _ verdict: VerificationReport.Verdict) throws {
+        guard report.verdict == verdict, report.differenceCount == (verdict == .match ? 0 : report.differences.count)
+        else {
+            throw BenchError("the verification says \(report.verdict.rawValue), not \(verdict.rawValue)")
+        }
+    }
+
+    private func hash(_ names: String...) throws {
+        var digests: Set<[UInt8]> = []
+        for name in names {
+            var digest = [UInt8](repeating: 0, count: 20)
+            guard cy_dbhash(path(name), &digest) == 0 else { throw BenchError("the database cannot be hashed") }
+            digests.insert(digest)
+        }
+        guard digests.count == 1 else { throw BenchError("the hashes of equal databases differ") }
+    }
+
+    private func milliseconds(_ body: () throws -> Void) rethrows -> Double {
+        let start = ContinuousClock.now
+        try body()
+        return (ContinuousClock.now - start) / .milliseconds(1)
+    }
+
+    private func show(_ medians: [String: Double]) {
+        func text(_ name: String) -> String { String(format: "%.2f", medians[name] ?? .nan) }
+        let contents = (medians["contents"] ?? .nan) + (medians["kept digests"] ?? .nan)
+        let ratio = contents / (medians["dbhash"] ?? .nan)
+        print("\nTwo stores of 200 habits and 200,000 entries, SQLite and LMDB; medians of \(rounds) rounds, ms.\n")
+        print("| work | time | goal | met |")
+        print("|---|---:|---|---|")
+        print("| dbhash over two SQLite files | \(text("dbhash")) | | |")
+        let share = String(format: "%.2f, %.2f of dbhash", contents, ratio)
+        print("| contents in full, digests checked | \(share) | ≤ 0.50 | \(ratio <= 0.5 ? "yes" : "no") |")
+        for (work, name, goal) in [
+            ("told equal by kept digests", "quick", 5.0), ("one difference located", "located", 50),
+        ] {
+            let isMet = (medians[name] ?? .infinity) < goal
+            print("| \(work) | \(text(name)) | < \(Int(goal)) | \(isMet ? "yes" : "no") |")
+        }
+        for level in ["store checks", "relationships", "history"] { print("| \(level) | \(text(level)) | | |") }
+    }
+
+    // MARK: Memory
+
+    /// A process of its own verifies and tells its own peak.
+    private func showMemory() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = [Self.childArgument, path("verified.sqlite"), path("verified.lmdb")]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw BenchError("the verifying process did not end well") }
+        print(
+            "\nMemory of a process that verifies them in full: \(String(decoding: data, as: UTF8.self))",
+            terminator: ""
+        )
+    }
+
+    /// The other process.
+    static func runChild(_ arguments: [String]) {
+        do {
+            let (sqlite, lmdb) = try open(arguments[2], arguments[3])
+            let before = try peak()
+            _ = try verify(sqlite, lmdb, .full)
+            let (all, own) = (try peak(), try status("RssAnon"))
+            print(
+                "\(all) MB at its peak, the map of \(try mapped(arguments[3])) MB included; \(before) MB before, \(own) MB own."
+            )
+        } catch {
+            FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func peak() throws -> Int { try status("VmHWM") }
+
+    private static func mapped(_ path: String) throws -> Int {
+        (try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0) / 1_000_000
+    }
+
+    /// A line of the kernel's account of the process, in megabytes.
+    private static func status(_ name: String) throws -> Int {
+        let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+        guard let line, let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw BenchError("the system does not say how much memory a process uses")
+        }
+        return kilobytes / 1_000
+    }
+}
