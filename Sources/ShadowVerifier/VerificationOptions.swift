@@ -12,8 +12,9 @@ public struct VerificationOptions: Sendable {
     public var showsValues = false
     /// How many differences are listed; all of them are counted.
     public var maximumDifferences = 1_000
-    /// How often, and how long in all, equal tokens are waited for while writers are at work.
-    public var tokenTries = 20
+    /// How often equal tokens are looked for while writers are at work, one or two milliseconds apart; for stores that
+    /// stand still, no longer than half a second.
+    public var tokenTries = 1_000
     /// A file that keeps how far a verification has come, so that one that was killed can be taken up; nil for none. It is
     /// gone once the verification has ended.
     public var checkpointPath: String?

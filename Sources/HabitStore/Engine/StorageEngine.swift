@@ -114,6 +114,9 @@ public protocol EngineWriter: EngineSnapshot {
 
     /// Keeps a digest, in place of one with the same first identifier.
     func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws
+
+    /// Forgets all kept digests of an entity.
+    func removeDigestLeaves(entity: Int) throws
 }
 
 /// How an engine goes about a query, and how much of it is left to do above.

@@ -145,6 +145,9 @@ extension InMemoryTransaction {
             state.digests[entity].insert(leaf, at: place)
         }
     }
+
+    /// Forgets all kept digests of an entity.
+    public func removeDigestLeaves(entity: Int) throws { state.digests[entity] = [] }
 }
 
 /// Goes through records in memory. There is no file to decode.

@@ -26,6 +26,13 @@ public protocol ReplicableStore: HabitStore {
         under terms: WriteTerms,
         _ body: (any WriteTransaction) throws -> R
     ) throws -> R
+
+    /// Holds the digests that the store keeps against its records, as they are in the file. An empty result is a clean
+    /// bill; also for a store that keeps none yet.
+    func checkDigests() throws -> [StoreFinding]
+
+    /// Makes the digests that the store keeps anew from its records, once it is known that these are right.
+    func rebuildDigests() throws
 }
 
 /// One moment of a store, for replication.

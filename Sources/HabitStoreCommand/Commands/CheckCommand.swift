@@ -8,9 +8,11 @@ import HabitTracking
 struct CheckCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Checks a store against itself: structure, records, indexes, relationships, history.",
+        abstract: "Checks a store against itself: structure, records, indexes, relationships, history, digests.",
         discussion: """
-            Exit code 1 means damage. Odd data, such as a reference that leads nowhere, is listed and is no damage.
+            Exit code 1 means damage. Odd data, such as a reference that leads nowhere, is listed and is no damage. \
+            A store's transactions keep digests of its records: digestDeviates says that the file was changed past them. \
+            When the records are known to be right, --rebuild-digests makes the digests anew.
             """
     )
 
@@ -19,19 +21,25 @@ struct CheckCommand: ReportingCommand {
     @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
     var store: String
 
+    @Flag(help: "Make the kept digests anew from the records, before the check.")
+    var rebuildDigests = false
+
     @Flag(help: "Show no progress.")
     var quiet = false
 
     func run() async throws {
         let address = try StoreAddress(parsing: store)
-        let store = try address.open(.readOnly)
+        let store = try address.open(rebuildDigests ? .readWrite : .readOnly)
         defer { store.close() }
+        if rebuildDigests { try store.rebuildDigests() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
         let total = try store.replicaRead { replica in
             try store.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
         }
-        let findings = try store.check { bar.show("checking", $0, total) }
+        var findings = try store.check { bar.show("checking", $0, total) }
+        // Over a damaged file there is nothing to hold them against.
+        if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }
         bar.clear()
         let isDamaged = findings.contains { $0.severity == .damage }
         switch output.format {

@@ -66,4 +66,12 @@ extension LMDBWriter {
         }
         try transaction.put(database, digestKey(catalog.tables[entity].name, leaf.first), value)
     }
+
+    /// Forgets all kept digests of an entity.
+    public func removeDigestLeaves(entity: Int) throws {
+        guard let database = catalog.digests else { return }
+        for leaf in try digestLeaves(entity: entity) ?? [] {
+            _ = try transaction.delete(database, digestKey(catalog.tables[entity].name, leaf.first))
+        }
+    }
 }

@@ -78,4 +78,13 @@ extension SQLiteWriter {
             try statement.run()
         }
     }
+
+    /// Forgets all kept digests of an entity.
+    public func removeDigestLeaves(entity: Int) throws {
+        guard try digestsExist() else { return }
+        try connection.withStatement("DELETE FROM habitstore_digest WHERE entity = ?1") { statement in
+            try statement.bind(tables[entity].description.name, at: 1)
+            try statement.run()
+        }
+    }
 }

@@ -109,6 +109,12 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     /// Checks the store below.
     public func check(progress: (Int) throws -> Void) throws -> [StoreFinding] { try base.check(progress: progress) }
 
+    /// Holds the digests of the store below against its records.
+    public func checkDigests() throws -> [StoreFinding] { try base.checkDigests() }
+
+    /// Makes the digests of the store below anew.
+    public func rebuildDigests() throws { try base.rebuildDigests() }
+
     /// Writes a copy of the store below.
     public func backup(to path: String) throws { try base.backup(to: path) }
 

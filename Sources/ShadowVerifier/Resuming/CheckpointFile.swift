@@ -5,15 +5,18 @@ import HabitStore
 struct CheckpointFile {
     /// How old the stores' last change must be, in seconds, to be told from the next by its time.
     private static let settlingSeconds = 0.05
+    /// How often that is waited for.
+    private static let looks = 5
 
     private let path: String
     private let stores: [String]
     /// The files as they were before the stores' snapshots were taken.
     let stamps: [FileStamp]
 
-    /// - Parameter stores: the stores' files.
+    /// Stamps the stores' files; nil when they are being written to.
+    ///
     /// - Throws: ``HabitStoreError/Code/unsupported`` for a store without a file.
-    init(path: String, stores: [any MaintainableStore]) throws {
+    init?(path: String, stores: [any MaintainableStore]) throws {
         self.path = path
         self.stores = try stores.map { store in
             guard let file = store.path else {
@@ -24,9 +27,9 @@ struct CheckpointFile {
             }
             return file
         }
-        // Two writes within one tick of the file system's clock have the same time.
-        while true {
+        for _ in 0..<Self.looks {
             let found = try self.stores.map { try FileStamp(storeAt: $0) }
+            // Two writes within one tick of the file system's clock have the same time.
             let age = Date().timeIntervalSince1970 - (found.map(\.lastChange).max() ?? 0)
             if age > Self.settlingSeconds || age < 0 {
                 stamps = found
@@ -34,6 +37,7 @@ struct CheckpointFile {
             }
             Thread.sleep(forTimeInterval: Self.settlingSeconds)
         }
+        return nil
     }
 
     /// Whether the stores' files are still as they were before their snapshots were taken.

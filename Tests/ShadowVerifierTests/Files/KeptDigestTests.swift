@@ -90,6 +90,22 @@ struct KeptDigestTests {
         #expect(try pair.verify().verdict == .match)
     }
 
+    @Test func digestsThatDeviateAreFoundInTheStoreItselfAndMadeAnew() throws {
+        let pair = try FilePair(drafts: 2_000)
+        #expect(try pair.sqlite.checkDigests() == [])
+        let draft = try #require(try pair.drafts().last)
+        try pair.runSQL("UPDATE Draft SET content = 'x' WHERE id = x'\(draft.id.hexadecimal)'")
+        let findings = try pair.sqlite.checkDigests()
+        #expect(findings.map(\.kind) == ["digestDeviates"])
+        #expect(findings.first?.severity == .damage)
+        #expect(findings.first?.message.contains("content") == false)
+        for store in [pair.sqlite, pair.lmdb] as [any EngineBackedStore] {
+            try store.rebuildDigests()
+            #expect(try store.checkDigests() == [])
+        }
+        #expect(try pair.verify(.keptDigests).differences.map(\.id) == [draft.id])
+    }
+
     private func kept(_ store: any EngineBackedStore) throws -> [DigestLeaf] {
         try store.read { try $0.keptDigests(of: 3) ?? [] }
     }

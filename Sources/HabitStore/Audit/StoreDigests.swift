@@ -1,0 +1,42 @@
+import Foundation
+
+extension EngineBackedStore {
+    /// Holds the digests that the store keeps against its records, as they are in the file.
+    public func checkDigests() throws -> [StoreFinding] {
+        try core.engine.read { snapshot in
+            var findings: [StoreFinding] = []
+            for (position, entity) in schema.entities.enumerated() {
+                guard let leaves = try snapshot.digestLeaves(entity: position) else { continue }
+                var tally = DigestTally(leaves)
+                let cursor = try snapshot.auditCursor(entity: position, in: .all)
+                while try cursor.next() { tally.add(cursor.identifier, cursor.canonical) }
+                tally.finish()
+                findings += tally.deviations.map { finding($0, entity) }
+            }
+            return findings
+        }
+    }
+
+    private func finding(_ deviation: DigestTally.Deviation, _ entity: EntityDescription) -> StoreFinding {
+        let range = deviation.leaf.range
+        return StoreFinding(
+            .damage,
+            "digestDeviates",
+            "\(deviation.leaf.digest.count) \(entity.name) records were written from \(range.first.uuidString) to "
+                + "\(range.last.uuidString), and those found there (\(deviation.found.count)) are not the same: the file was "
+                + "changed past the store's transactions, or damaged",
+            entity: entity.name,
+            id: range.first
+        )
+    }
+
+    /// Makes the digests that the store keeps anew from its records, once it is known that these are right.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt``, and the digests stay as they are, when the records cannot be read.
+    public func rebuildDigests() throws {
+        try core.engine.write { writer in
+            for entity in schema.entities.indices { try writer.removeDigestLeaves(entity: entity) }
+            try DigestLedger(writer, schema).begin()
+        }
+    }
+}
