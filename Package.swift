@@ -54,7 +54,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "HabitTracking", swiftSettings: settings),
-        .target(name: "ShadowVerifier", dependencies: ["HabitStore"], swiftSettings: settings),
+        .target(
+            name: "ShadowVerifier",
+            dependencies: ["HabitStore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
         .target(
             name: "HabitStoreRollout",
             dependencies: [

@@ -9,15 +9,16 @@ struct Habitstore: AsyncParsableCommand {
         abstract: "Keeps habits in SQLite or LMDB, moves them from one to the other, and proves that nothing was lost.",
         discussion: """
             A store is written as sqlite:PATH, lmdb:PATH, or as a path whose kind is recognised.
-            Exit codes: 0 done, or identical; 1 different, damaged, refused, or something found; 64 wrong usage; 65 data that \
-            cannot be read; 74 a file that cannot be reached.
+            Exit codes: 0 done, or identical; 1 different, damaged, refused, or something found; 2 only what rules ignore is \
+            different; 64 wrong usage; 65 data that cannot be read; 74 a file that cannot be reached; 75 out of time.
             """,
         version: "0.1.0",
         groupedSubcommands: [
             CommandGroup(
                 name: "Stores",
                 subcommands: [
-                    VerifyCommand.self, CopyCommand.self, CheckCommand.self, QueryCommand.self, HistoryCommand.self,
+                    VerificationCommand.self, CopyCommand.self, CheckCommand.self, QueryCommand.self,
+                    HistoryCommand.self,
                     InfoCommand.self,
                 ]
             ),

@@ -8,7 +8,7 @@ extension Comparison {
     mutating func compareChecks(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
         let left = try stores.a.store.check { _ in try progress(.init(level: "store checks", done: 0, total: 1)) }
         let right = try stores.b.store.check { _ in try progress(.init(level: "store checks", done: 0, total: 1)) }
-        for (findings, name) in [(left, stores.a.name), (right, stores.b.name)] {
+        for (findings, name, letter) in [(left, stores.a.name, "A"), (right, stores.b.name, "B")] {
             for finding in findings where finding.severity == .damage {
                 note(
                     StoreDifference(
@@ -16,7 +16,8 @@ extension Comparison {
                         "\(name): \(finding.message)",
                         entity: finding.entity,
                         id: finding.id,
-                        attribute: finding.attribute
+                        attribute: finding.attribute,
+                        subject: "\(letter): \(finding.kind)"
                     )
                 )
             }
@@ -75,7 +76,8 @@ extension Comparison {
                 StoreDifference(
                     .unexpected,
                     "\(stores.a.name) shows the anomaly \(kind) \(found[kind] ?? 0) times, "
-                        + "\(expected[kind] ?? 0) are expected"
+                        + "\(expected[kind] ?? 0) are expected",
+                    subject: kind
                 )
             )
         }

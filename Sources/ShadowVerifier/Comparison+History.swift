@@ -44,18 +44,19 @@ extension Comparison {
     private func difference(_ token: HistoryToken, _ lacksA: Bool, _ lacksB: Bool) throws -> StoreDifference {
         if lacksA || lacksB {
             let name = lacksA ? stores.a.name : stores.b.name
-            return StoreDifference(.history, "history transaction \(token) is not in \(name)")
+            return StoreDifference(.history, "history transaction \(token) is not in \(name)", subject: "\(token)")
         }
         guard let left = try transaction(token, transactions.a),
             let right = try transaction(token, transactions.b)
         else {
-            return StoreDifference(.history, "history transaction \(token) cannot be read again")
+            return StoreDifference(.history, "history transaction \(token) cannot be read again", subject: "\(token)")
         }
         guard left.changes.count == right.changes.count else {
             return StoreDifference(
                 .history,
                 "history transaction \(token) has \(left.changes.count) changes in \(stores.a.name), "
-                    + "\(right.changes.count) in \(stores.b.name)"
+                    + "\(right.changes.count) in \(stores.b.name)",
+                subject: "\(token)"
             )
         }
         for (first, second) in zip(left.changes, right.changes) where !first.isIdentical(to: second) {
@@ -63,11 +64,12 @@ extension Comparison {
                 .history,
                 "history transaction \(token): what it says of \(first.entity) \(first.id.uuidString) differs",
                 entity: first.entity,
-                id: first.id
+                id: first.id,
+                subject: "\(token)"
             )
         }
         let part = left.author != right.author ? "author" : "time"
-        return StoreDifference(.history, "history transaction \(token): its \(part) differs")
+        return StoreDifference(.history, "history transaction \(token): its \(part) differs", subject: "\(token)")
     }
 
     private func transaction(

@@ -17,8 +17,8 @@ extension Comparison {
                 let right = try reading.references(transactions.b)
                 links += left.count + right.count
                 compareLinks(left, right, entity, relationship)
-                try compareInverse(transactions.a, stores.a.name, left, entity, relationship)
-                try compareInverse(transactions.b, stores.b.name, right, entity, relationship)
+                try compareInverse(transactions.a, (stores.a.name, "A"), left, reading)
+                try compareInverse(transactions.b, (stores.b.name, "B"), right, reading)
             }
         }
         return links
@@ -31,7 +31,8 @@ extension Comparison {
         _ relationship: Schema.Relationship
     ) {
         let name = relationship.description.name
-        for (side, other, store) in [(left, right, stores.a.name), (right, left, stores.b.name)] {
+        let sides = [(left, right, stores.a.name, "A"), (right, left, stores.b.name, "B")]
+        for (side, other, store, subject) in sides {
             let onlyHere = side.dangling.subtracting(other.dangling).sorted { $0.source.isBefore($1.source) }
             for link in onlyHere {
                 note(
@@ -40,8 +41,15 @@ extension Comparison {
                         "\(entity.name) \(link.source.uuidString): \(name) dangles in \(store) only",
                         entity: entity.name,
                         id: link.source,
-                        attribute: name
-                    )
+                        attribute: name,
+                        subject: subject
+                    ),
+                    observed: {
+                        .identifiers(
+                            RecordedIdentifiers("dangling in A", left.dangling(from: link.source)),
+                            RecordedIdentifiers("dangling in B", right.dangling(from: link.source))
+                        )
+                    }
                 )
             }
             for link in side.repeated {
@@ -51,8 +59,16 @@ extension Comparison {
                         "\(entity.name) \(link.source.uuidString): \(name) holds a link twice in \(store)",
                         entity: entity.name,
                         id: link.source,
-                        attribute: name
-                    )
+                        attribute: name,
+                        subject: subject
+                    ),
+                    observed: {
+                        let repeated = side.repeated.filter { $0.source == link.source }.map(\.target)
+                        return .identifiers(
+                            RecordedIdentifiers("held again in \(subject)", repeated),
+                            RecordedIdentifiers("allowed to be", [])
+                        )
+                    }
                 )
             }
         }
@@ -61,20 +77,15 @@ extension Comparison {
     /// Asks the store for each target's sources by the reference, which it answers from its index.
     private mutating func compareInverse(
         _ transaction: any ReadTransaction,
-        _ name: String,
+        _ store: (name: String, letter: String),
         _ references: References,
-        _ entity: EntityDescription,
-        _ relationship: Schema.Relationship
+        _ reading: ReferenceReading
     ) throws {
+        let (entity, relationship) = (schema.entities[reading.entity], reading.relationship)
         let attribute = entity.attributes[relationship.attribute].name
-        let reference = FilterExpression.attribute(AttributePath(attribute))
         for (target, stored) in references.sources.sorted(by: { $0.key.isBefore($1.key) }) {
-            let filter: FilterExpression =
-                relationship.description.isToOne
-                ? .compare(.equal, reference, .literal(.uuid(target)))
-                : .text(.contains, reference, .literal(.uuid(target)))
             var found = RecordDigest()
-            try transaction.enumerateRecords(RecordQuery(entity: entity.name, filter: filter)) {
+            try transaction.enumerateRecords(reading.query(of: target)) {
                 found += RecordDigest(of: $0.id)
                 return true
             }
@@ -83,11 +94,12 @@ extension Comparison {
                 StoreDifference(
                     .inverse,
                     "\(schema.entities[relationship.destination].name) \(target.uuidString) has \(stored.count) records "
-                        + "by \(entity.name).\(attribute), but \(name) finds \(found.count) from the other side"
+                        + "by \(entity.name).\(attribute), but \(store.name) finds \(found.count) from the other side"
                         + (found.count == stored.count ? ", which are others" : ""),
                     entity: entity.name,
                     id: target,
-                    attribute: relationship.description.name
+                    attribute: relationship.description.name,
+                    subject: store.letter
                 )
             )
         }

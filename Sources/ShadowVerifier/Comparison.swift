@@ -19,7 +19,12 @@ struct Comparison {
     private var recordsAtCheckpoint = 0
     private var done = 0
     private var total = 1
-    private var level = ""
+    /// The level that is under way, or was when the comparison ended.
+    private(set) var level = ""
+    /// What a recorder is told of the listed differences besides their records, by their identifiers.
+    private(set) var evidence: [String: MismatchEvidence] = [:]
+    /// How many identifiers the recording has room for.
+    var recordableIdentifiers = MismatchRecording.maximumIdentifiers
 
     init(
         transactions: (a: any ReadTransaction, b: any ReadTransaction),
@@ -53,7 +58,7 @@ struct Comparison {
         } else {
             try run("queries", unit: "queries", progress) { try $0.compareQueries(progress) }
         }
-        if report.differenceCount > 0 { report.verdict = .mismatch }
+        report.conclude()
         try checkpoints?.remove()
     }
 
@@ -121,9 +126,12 @@ struct Comparison {
         if done % 2_048 == 0 { try tell(progress) }
     }
 
-    mutating func note(_ difference: StoreDifference) {
-        report.differenceCount += 1
-        if report.differences.count < options.maximumDifferences { report.differences.append(difference) }
+    /// Counts and lists a difference.
+    ///
+    /// - Parameter observed: what it was seen in, where that is not the two records; asked only for a recording.
+    mutating func note(_ difference: StoreDifference, observed: () -> MismatchEvidence? = { nil }) {
+        guard let identifier = report.note(difference, options), options.recorder != nil else { return }
+        evidence[identifier] = observed()?.recordable(within: &recordableIdentifiers, showsValues: options.showsValues)
     }
 
     /// A value as the report may show it.

@@ -17,6 +17,11 @@ struct References {
     var repeated: [Link] = []
     /// All of them.
     var count = 0
+
+    /// Where the dangling references of one record lead.
+    func dangling(from source: UUID) -> [UUID] {
+        dangling.filter { $0.source == source }.map(\.target).sorted { $0.isBefore($1) }
+    }
 }
 
 /// Reads the stored references of a relationship, independently of the store's own transactions where that can be.
@@ -51,7 +56,19 @@ struct ReferenceReading {
         return result
     }
 
-    private func forEach(_ transaction: any ReadTransaction, _ body: (UUID, [UUID]) throws -> Void) throws {
+    /// Asks for the records that refer to a target, which a store answers from its index.
+    func query(of target: UUID) -> RecordQuery {
+        let description = schema.entities[entity]
+        let reference = FilterExpression.attribute(AttributePath(description.attributes[relationship.attribute].name))
+        let filter: FilterExpression =
+            relationship.description.isToOne
+            ? .compare(.equal, reference, .literal(.uuid(target)))
+            : .text(.contains, reference, .literal(.uuid(target)))
+        return RecordQuery(entity: description.name, filter: filter)
+    }
+
+    /// Hands each record that refers to others to `body`, with the identifiers that it holds.
+    func forEach(_ transaction: any ReadTransaction, _ body: (UUID, [UUID]) throws -> Void) throws {
         let cursor = try transaction.contents(entity: entity, in: .all)
         while try cursor.next() {
             var reader = CanonicalReader(cursor.canonical)

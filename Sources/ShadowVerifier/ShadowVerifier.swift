@@ -42,13 +42,14 @@ public struct ShadowVerifier {
     /// Compares.
     ///
     /// - Parameter progress: is told now and then how far it is; a throw ends the comparison.
-    /// - Throws: what reading the stores throws; a difference is no error.
+    /// - Throws: what reading the stores throws, unless ``VerificationOptions/reportsErrors``; a difference is no error.
     public func run(progress: (Progress) throws -> Void = { _ in }) throws -> VerificationReport {
         guard a.store.schema.entities.map(\.name) == b.store.schema.entities.map(\.name) else {
             throw HabitStoreError(.schemaMismatch, "the two stores have different schemas and cannot be compared")
         }
         // A query that asks for something which no store has would fail alike in both, and pass for equal.
         for query in options.queries { try query.validate(for: a.store.schema) }
+        try options.ignoreRules.validate(for: a.store.schema)
         var watch = TokenWatch(limit: options.tokenTries)
         var checkpoints = try options.checkpointPath.flatMap {
             try CheckpointFile(path: $0, stores: [a.store, b.store])
@@ -86,6 +87,9 @@ public struct ShadowVerifier {
     ) throws -> VerificationReport? {
         let sides = (try side(a, pair.a), try side(b, pair.b))
         var report = VerificationReport(verdict: .match, a: sides.0, b: sides.1)
+        report.showsValues = options.showsValues
+        report.ignoreRules = options.ignoreRules.rules.map { IgnoreRuleUse($0, now: options.now ?? Date()) }
+        options.recorder?.begin(report, a.store.schema)
         let (left, right) = (sides.0.information, sides.1.information)
         if left.lineage == right.lineage, left.token != right.token {
             guard !watch.goesOn(left.token, right.token) else { return nil }
@@ -113,7 +117,7 @@ public struct ShadowVerifier {
         } else if options.depth == .full, options.checkpointPath != nil {
             comparison.report.notes.append("how far it came was not kept: the stores are being written to")
         }
-        try comparison.run(progress)
+        try comparison.runToVerdict(progress)
         return comparison.report
     }
 

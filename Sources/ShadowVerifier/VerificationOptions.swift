@@ -1,3 +1,4 @@
+import Foundation
 import HabitStore
 
 /// What a verification compares, and what it shows.
@@ -20,6 +21,18 @@ public struct VerificationOptions: Sendable {
     public var checkpointPath: String?
     /// Records between two checkpoints.
     var checkpointRecords = 65_536
+    /// Differences of these places are listed and do not count.
+    public var ignoreRules = IgnoreRules.none
+    /// The instant by which ignore rules have expired or not; nil for the time of the comparison.
+    public var now: Date?
+    /// How long the comparison may take; behind that it ends as ``VerificationReport/Verdict/timedOut``. nil for as long
+    /// as it needs.
+    public var timeLimitSeconds: Double?
+    /// Whether an error of a store that can be opened ends the comparison as ``VerificationReport/Verdict/error``, with
+    /// what was found before it; otherwise it is thrown.
+    public var reportsErrors = false
+    /// Takes down what each listed difference was seen in, so that it can be replayed; nil for nothing.
+    public var recorder: MismatchRecorder?
 
     /// The defaults: everything but queries.
     public init() {}

@@ -69,6 +69,25 @@ struct DifferenceTests {
         #expect(shown.differences.first?.b == "\"Secret\"")
     }
 
+    @Test func theTextsOfAFilterAreShownOnlyWhenAskedFor() throws {
+        let query = QueryFile.Query(
+            name: "q",
+            entity: "Entry",
+            filter: #"note CONTAINS "my \"own\" words" OR value > 7"#
+        )
+        for showsValues in [false, true] {
+            let report = try StorePair().verify {
+                $0.queries = [query]
+                $0.showsValues = showsValues
+            }
+            let plan = try #require(report.queries.first?.planA)
+            #expect(plan.contains("words") == showsValues)
+            #expect(plan.contains("own") == showsValues)
+            #expect(plan.contains("value > 7"))
+        }
+        #expect(#"a "b\\" c "d" "#.hidingQuotedText == #"a "…" c "…" "#)
+    }
+
     @Test func aDateThatDiffersInItsLastBitIsFound() throws {
         let pair = try StorePair()
         let date = StorePair.run.createdAt.timeIntervalSinceReferenceDate.nextUp

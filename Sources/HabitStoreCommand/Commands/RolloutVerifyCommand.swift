@@ -6,7 +6,10 @@ struct RolloutVerifyCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Compares a user's two stores as `habitstore verify` does, and writes the outcome into the evidence.",
-        discussion: "Exit code 1 means that they differ, or were written to without a moment's rest."
+        discussion: """
+            Exit code 1 means that they differ, or were written to without a moment's rest; 2 that the ignore rules of the \
+            gate's policy cover all that differs.
+            """
     )
 
     @OptionGroup var options: PolicyOptions
@@ -29,6 +32,6 @@ struct RolloutVerifyCommand: ReportingCommand {
         case .json: try JSON.write(report)
         case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
         }
-        if report.verdict != .match { throw ExitCode(ExitStatus.different.rawValue) }
+        try ExitStatus.end(with: report)
     }
 }

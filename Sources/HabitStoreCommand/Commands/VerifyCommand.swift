@@ -8,7 +8,7 @@ import ShadowVerifier
 /// `habitstore verify`.
 struct VerifyCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify",
+        commandName: "compare",
         abstract: "Compares two stores: counts, relationships, contents, and the results of queries.",
         usage: """
             habitstore verify A B
@@ -18,8 +18,8 @@ struct VerifyCommand: ReportingCommand {
         discussion: """
             --fixtures copies each store of a folder aside, brings a fresh store of the other engine to its records, and \
             compares both with one another and with the expected results. --root and --user compare a user's two stores.
-            Exit codes: 0 identical, 1 different, 64 wrong usage, 65 data that cannot be read, 74 a file that cannot be \
-            reached.
+            Exit codes: 0 identical, 1 different, 2 only what rules ignore is different, 64 wrong usage, 65 data that \
+            cannot be read, 74 a file that cannot be reached, 75 the time limit came first.
             """
     )
 
@@ -32,6 +32,7 @@ struct VerifyCommand: ReportingCommand {
 
     @OptionGroup var userOptions: UserOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var comparison: ComparisonOptions
 
     @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path.")
     var stores: [String] = []
@@ -63,10 +64,14 @@ struct VerifyCommand: ReportingCommand {
     var quiet = false
 
     func validate() throws {
-        let form = try form()
-        guard checkpoint != nil else { return }
-        if case .fixtures = form { throw ValidationError("--checkpoint is for two stores, not for --fixtures") }
-        if depth != .full {
+        if case .fixtures = try form() {
+            guard !comparison.isGiven, checkpoint == nil else {
+                throw ValidationError(
+                    "--ignore, --html, --record, --time-limit and --checkpoint are for two stores, not for --fixtures"
+                )
+            }
+        }
+        if checkpoint != nil, depth != .full {
             throw ValidationError("--checkpoint is for a full verification, without --quick or --paranoid")
         }
     }
@@ -105,6 +110,7 @@ struct VerifyCommand: ReportingCommand {
         options.depth = depth
         options.checkpointPath = checkpoint
         if let queries { options.queries = try QueryFile.load(path: queries).queries }
+        try comparison.configure(&options)
         let left = try a.open(.readOnly)
         defer { left.close() }
         let right = try b.open(.readOnly)
@@ -118,11 +124,14 @@ struct VerifyCommand: ReportingCommand {
         )
         let report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
         bar.clear()
+        // A report that was worth the wait is shown also where a file cannot be written.
+        let files = Result { try comparison.write(report, options.recorder) }
         switch output.format {
         case .json: try JSON.write(report)
         case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
         }
-        if report.verdict != .match { throw ExitCode(ExitStatus.different.rawValue) }
+        try files.get()
+        try ExitStatus.end(with: report)
     }
 
     private func verifyFixtures(_ folder: String) throws {

@@ -7,6 +7,8 @@ import ShadowVerifier
 struct VerificationText {
     /// Differences that are named, of each kind.
     private static let listedDifferences = 10
+    /// Kinds whose sentence does not say what both sides are.
+    private static let sidesToldBesides: Set<StoreDifference.Kind> = [.attribute, .queryRecords, .queryOrder]
 
     private let report: VerificationReport
     private let options: TerminalOptions
@@ -18,7 +20,9 @@ struct VerificationText {
 
     /// All of it.
     var text: String {
-        let parts = [verdict, sides, levels, counts, differences, anomalies, queries, notCompared]
+        let parts = [
+            verdict, sides, levels, counts, differences, ignoreRules, anomalies, queries, notCompared, notes,
+        ]
         return parts.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
@@ -27,11 +31,17 @@ struct VerificationText {
         switch report.verdict {
         case .match: head = "IDENTICAL: no differences\n"
         case .mismatch:
-            head = "DIFFERENT: \(report.differenceCount) difference\(report.differenceCount == 1 ? "" : "s")\n"
+            let ignored = report.ignoredCount > 0 ? ", and \(report.ignoredCount) that rules ignore" : ""
+            head = "DIFFERENT: \(Self.differences(report.openDifferenceCount))\(ignored)\n"
         case .skewed: head = "NOT COMPARED: the stores stand at different tokens\n"
+        case .ignored: head = "IGNORED: \(Self.differences(report.ignoredCount)), all of them covered by rules\n"
+        case .error: head = "NOT FINISHED: a store could not be read to the end\n"
+        case .timedOut: head = "TIMED OUT: the time limit came before the end\n"
         }
         return head + (report.reason.map { TerminalText.escaped($0) + "\n" } ?? "")
     }
+
+    private static func differences(_ count: Int) -> String { "\(count) difference\(count == 1 ? "" : "s")" }
 
     private var sides: String {
         var table = TextTable([
@@ -71,11 +81,13 @@ struct VerificationText {
         let kinds = Dictionary(grouping: report.differences, by: \.kind)
         for (kind, found) in kinds.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             text += "\(kind.rawValue): \(found.count)\n"
-            for difference in found.prefix(Self.listedDifferences) {
-                text += "  \(TerminalText.escaped(difference.message))"
-                if let a = difference.a, let b = difference.b, difference.kind != .count {
+            let inOrder = found.filter { $0.ignoredBy == nil } + found.filter { $0.ignoredBy != nil }
+            for difference in inOrder.prefix(Self.listedDifferences) {
+                text += "  \(difference.differenceID)  \(TerminalText.escaped(difference.message))"
+                if let a = difference.a, let b = difference.b, Self.sidesToldBesides.contains(kind) {
                     text += ": \(TerminalText.escaped(a)) in A, \(TerminalText.escaped(b)) in B"
                 }
+                if let name = difference.ignoredBy { text += " (ignored by \(TerminalText.escaped(name)))" }
                 text += "\n"
             }
             if found.count > Self.listedDifferences {
@@ -87,6 +99,21 @@ struct VerificationText {
             text += "\(unlisted) further differences are counted and not listed\n"
         }
         return text
+    }
+
+    private var ignoreRules: String {
+        guard !report.ignoreRules.isEmpty else { return "" }
+        var table = TextTable([
+            .init("ignore rule"), .init("covers"), .init("expires", canShrink: false),
+            .init("ignored", alignment: .right), .init("reason"),
+        ])
+        for use in report.ignoreRules {
+            table.append([
+                use.rule.name, use.rule.place, use.rule.expiryText, use.isExpired ? "expired" : String(use.differences),
+                use.rule.reason,
+            ])
+        }
+        return table.text(options)
     }
 
     private var anomalies: String {
@@ -136,4 +163,6 @@ struct VerificationText {
         guard !report.notCompared.isEmpty else { return "" }
         return report.notCompared.map { "not compared: \(TerminalText.escaped($0))\n" }.joined()
     }
+
+    private var notes: String { report.notes.map { "note: \(TerminalText.escaped($0))\n" }.joined() }
 }

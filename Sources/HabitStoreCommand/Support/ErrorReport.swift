@@ -87,7 +87,8 @@ struct ErrorReport {
         (error as? HabitStoreError)?.description ?? (error as? FlagError)?.description ?? "\(error)"
     }
 
-    private static func status(of code: HabitStoreError.Code) -> ExitStatus {
+    /// The exit code of a store's error.
+    static func status(of code: HabitStoreError.Code) -> ExitStatus {
         switch code {
         case .invalidQuery, .unknownEntity, .unknownAttribute, .invalidValue, .uniqueViolation, .deleteDenied,
             .danglingReference, .evaluationFailed, .unsupported, .limitExceeded:

@@ -6,12 +6,16 @@ struct ExitStatus: RawRepresentable, Equatable {
     static let success = ExitStatus(rawValue: 0)
     /// Two stores differ, a fixture failed, a store or the evidence is damaged, or the gate refused.
     static let different = ExitStatus(rawValue: 1)
+    /// Two stores differ, and rules ignore all of it.
+    static let ignored = ExitStatus(rawValue: 2)
     /// Wrong arguments: options, names, a filter that cannot be read.
     static let usage = ExitStatus(rawValue: 64)
     /// Data that cannot be read: damaged, not a store, of a newer version.
     static let data = ExitStatus(rawValue: 65)
     /// A file that cannot be reached: missing, no permission, no space, busy.
     static let inputOutput = ExitStatus(rawValue: 74)
+    /// The time limit came first; another try may get further.
+    static let temporaryFailure = ExitStatus(rawValue: 75)
     /// The reader of the output went away; a shell reports a process that SIGPIPE ended so.
     static let outputClosed = ExitStatus(rawValue: 141)
 }

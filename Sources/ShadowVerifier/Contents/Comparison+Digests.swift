@@ -72,7 +72,8 @@ extension Comparison {
                 + "(\(deviation.leaf.digest.count) by its digest, \(deviation.found.count) found): "
                 + "the file was changed past them, or damaged",
             entity: schema.entities[entity].name,
-            id: range.first
+            id: range.first,
+            subject: name == stores.a.name ? "A" : "B"
         )
     }
 }

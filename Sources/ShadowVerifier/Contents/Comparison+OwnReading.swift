@@ -7,15 +7,15 @@ extension Comparison {
     /// - Returns: the number of records compared.
     mutating func compareOwnReading(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
         var compared = 0
-        for (transaction, name) in [(transactions.a, stores.a.name), (transactions.b, stores.b.name)] {
+        for (transaction, store) in [(transactions.a, (stores.a.name, "A")), (transactions.b, (stores.b.name, "B"))] {
             guard let audited = transaction as? any AuditableTransaction else {
-                report.notCompared.append("own reading: \(name) cannot be read in another way than its own")
+                report.notCompared.append("own reading: \(store.0) cannot be read in another way than its own")
                 continue
             }
             for (position, entity) in schema.entities.enumerated() {
                 let own = OwnReading(transaction, entity: entity.name, in: .all)
                 let file = try audited.auditCursor(entity: position, in: .all)
-                compared += try compare(own, file, entity, name)
+                compared += try compare(own, file, entity, store)
                 try tell(progress)
             }
         }
@@ -26,7 +26,7 @@ extension Comparison {
         _ own: OwnReading,
         _ file: any AuditCursor,
         _ entity: EntityDescription,
-        _ name: String
+        _ store: (name: String, letter: String)
     ) throws -> Int {
         var compared = 0
         while try file.next() {
@@ -35,10 +35,11 @@ extension Comparison {
                 note(
                     StoreDifference(
                         .reading,
-                        "\(name): a transaction does not find \(entity.name) \(file.identifier.uuidString) in its place, "
+                        "\(store.name): a transaction does not find \(entity.name) \(file.identifier.uuidString) in its place, "
                             + "which is in the file",
                         entity: entity.name,
-                        id: file.identifier
+                        id: file.identifier,
+                        subject: store.letter
                     )
                 )
                 return compared
@@ -52,11 +53,12 @@ extension Comparison {
                 note(
                     StoreDifference(
                         .reading,
-                        "\(name): a transaction reads \(attribute.name) of \(entity.name) \(file.identifier.uuidString) "
+                        "\(store.name): a transaction reads \(attribute.name) of \(entity.name) \(file.identifier.uuidString) "
                             + "otherwise than the file has it",
                         entity: entity.name,
                         id: file.identifier,
-                        attribute: attribute.name
+                        attribute: attribute.name,
+                        subject: store.letter
                     )
                 )
             }
@@ -65,9 +67,10 @@ extension Comparison {
             note(
                 StoreDifference(
                     .reading,
-                    "\(name): a transaction finds \(entity.name) \(own.identifier.uuidString), which is not in the file",
+                    "\(store.name): a transaction finds \(entity.name) \(own.identifier.uuidString), which is not in the file",
                     entity: entity.name,
-                    id: own.identifier
+                    id: own.identifier,
+                    subject: store.letter
                 )
             )
         }

@@ -9,6 +9,9 @@ extension Comparison {
         let expectations: Expectations?
         let showsValues: Bool
         let maximumDifferences: Int
+        let ignoreRules: IgnoreRules
+        /// Which of the rules have expired.
+        let expired: [Bool]
     }
 
     /// Goes on where an earlier run was interrupted, when it compared the same stores and neither was written to since.
@@ -32,7 +35,9 @@ extension Comparison {
             queries: options.queries,
             expectations: options.expectations,
             showsValues: options.showsValues,
-            maximumDifferences: options.maximumDifferences
+            maximumDifferences: options.maximumDifferences,
+            ignoreRules: options.ignoreRules,
+            expired: report.ignoreRules.map(\.isExpired)
         )
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -1,0 +1,44 @@
+extension VerificationReport {
+    /// Counts a difference, and lists it with its identifier and the rule that ignores it.
+    ///
+    /// - Returns: the identifier; nil when it is counted only.
+    mutating func note(_ difference: StoreDifference, _ options: VerificationOptions) -> String? {
+        var difference = difference
+        differenceCount += 1
+        if let position = ignoreRules.firstIndex(where: { !$0.isExpired && $0.rule.covers(difference) }) {
+            ignoreRules[position].differences += 1
+            ignoredCount += 1
+            difference.ignoredBy = ignoreRules[position].rule.name
+        }
+        guard makeRoom(for: difference, limit: options.maximumDifferences) else { return nil }
+        difference.distinguish(from: differences)
+        differences.append(difference)
+        return difference.differenceID
+    }
+
+    /// What is ignored never keeps what counts from being listed.
+    private mutating func makeRoom(for difference: StoreDifference, limit: Int) -> Bool {
+        if differences.count < limit { return true }
+        guard ignoredCount > 0, difference.ignoredBy == nil,
+            let last = differences.lastIndex(where: { $0.ignoredBy != nil })
+        else { return false }
+        differences.remove(at: last)
+        return true
+    }
+
+    /// Draws the verdict of a comparison that came to its end.
+    mutating func conclude() {
+        if openDifferenceCount > 0 {
+            verdict = .mismatch
+        } else {
+            verdict = ignoredCount > 0 ? .ignored : .match
+        }
+    }
+
+    /// Draws the verdict of a comparison that was cut short: a difference stays one, and without any nothing is proven.
+    mutating func conclude(cutShort verdict: Verdict, at level: String, reason: String) {
+        self.verdict = openDifferenceCount > 0 ? .mismatch : verdict
+        self.reason = reason
+        notCompared.append("\(level), and the levels behind it: \(reason)")
+    }
+}
