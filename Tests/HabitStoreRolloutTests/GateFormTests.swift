@@ -65,6 +65,17 @@ struct GateFormTests {
         #expect(throws: DecodingError.self) { try policy(text) }
     }
 
+    @Test func aPolicyHoldsIgnoreRules() throws {
+        let rule = #"{"entity":"Entry","attribute":"note","expires":"2026-12-31","name":"n","reason":"r"}"#
+        let read = try policy(#"{"ignoreRules":[\#(rule)]}"#)
+        #expect(read.ignoreRules.rules.map(\.place) == ["Entry.note"])
+        #expect(try policy(json(read)) == read)
+        for mistake in [
+            #"{"ignoreRules":[{"entity":"Entry","name":"n","reason":"r"}]}"#, #"{"ignoreRules":[\#(rule),\#(rule)]}"#,
+            #"{"ignoreRules":"n"}"#,
+        ] { #expect(throws: DecodingError.self, "\(mistake)") { try policy(mistake) } }
+    }
+
     @Test func aDecisionComesBackFromJSON() throws {
         let decision = GateDecision(reasons: EvidenceSample.reasons, cleanShadowReads: 300)
         #expect(try JSONDecoder().decode(GateDecision.self, from: Data(json(decision).utf8)) == decision)

@@ -199,6 +199,26 @@ struct GateTests {
         #expect(try GateCase(.live).adding(ignoring).reasons() == [])
     }
 
+    @Test func aVerificationThatIgnoredEverythingLetsAUserServeAndNotComplete() throws {
+        let ignored = GateCase.verified("ignored", ignoredRules: 1)
+        #expect(try GateCase(.shadow).adding(ignored).reasons() == [])
+        #expect(try GateCase(.live).adding(ignored).reasons() == [])
+        #expect(try GateCase(.rampdown).adding(ignored).reasons() == [.ignoredRules(count: 1)])
+    }
+
+    /// What says that it ignored, but not by which rules, is no proof of anything.
+    @Test(arguments: [
+        GateCase.verified("ignored"), GateCase.verified("ignored", differences: 1, ignoredRules: 1),
+        GateCase.verified("error"), GateCase.verified("timedOut"), GateCase.verified("later"),
+    ])
+    func aVerificationThatProvesNothingKeepsTheGateClosed(event: EvidenceEvent) throws {
+        guard case .verified(_, _, let verdict, _, let differences, _, _) = event else { return }
+        for stage in [Stage.shadow, .live, .rampdown] {
+            let reasons = try GateCase(stage).adding(event).reasons()
+            #expect(reasons.first == .verificationNotClean(verdict: verdict, differences: differences))
+        }
+    }
+
     @Test func whatThisVersionDoesNotKnowCountsAsADifference() throws {
         var facts = try GateCase(.shadow).facts()
         let content = #""time":"2026-05-28T20:26:40.250Z","event":{"kind":"later"}}"# + "\n"

@@ -68,6 +68,8 @@ extension UserStore {
             case .verificationMissing, .verificationStale: self = .verify
             // Nothing was compared, since writes went on: that is no finding, and another try may find a quiet moment.
             case .verificationNotClean("skewed", 0), .coverageIncomplete: self = .verify
+            // What could not be read then is told anew when it still cannot be.
+            case .verificationNotClean("error", 0), .verificationNotClean("timedOut", 0): self = .verify
             case .rollbackNotRehearsed: self = .rehearse
             default: self = .none
             }

@@ -20,8 +20,15 @@ extension UserStore {
                 at: .init(path: directory.path)
             )
         }
-        let report = try verification(a, try pair.store(actual.engine.other)).run {
-            progress($0.level, $0.done, $0.total)
+        let report: VerificationReport
+        do {
+            report = try verification(a, try pair.store(actual.engine.other), ignoring: options.gate.ignoreRules).run {
+                progress($0.level, $0.done, $0.total)
+            }
+        } catch {
+            // An earlier verification must not go on counting when a store can no longer be read.
+            record([unverified(actual)])
+            throw error
         }
         record([
             .verified(
@@ -29,12 +36,25 @@ extension UserStore {
                 epoch: actual.epoch,
                 verdict: report.verdict.rawValue,
                 coverage: coverage(report),
-                differences: report.differenceCount,
+                differences: report.openDifferenceCount,
                 anomalies: report.anomalies.count,
-                ignoredRules: 0
+                ignoredRules: report.appliedRuleCount
             )
         ])
         return report
+    }
+
+    /// A verification that came to no end.
+    private func unverified(_ actual: Actual) -> EvidenceEvent {
+        .verified(
+            token: actual.token,
+            epoch: actual.epoch,
+            verdict: VerificationReport.Verdict.error.rawValue,
+            coverage: 0,
+            differences: 0,
+            anomalies: 0,
+            ignoredRules: 0
+        )
     }
 
     /// The part of the records whose contents were compared.

@@ -14,8 +14,9 @@ public enum EvidenceEvent: Sendable, Hashable {
     case stageChanged(from: Stage, to: Stage, epoch: Int, token: HistoryToken, reason: StageChangeReason)
     /// The mirror was filled from a snapshot at a token.
     case backfilled(token: HistoryToken, records: Int)
-    /// Both stores were compared as wholes. `verdict` is the verifier's word (`match`, `mismatch`, `skewed`), `coverage`
-    /// the part of the records that was compared, 0…1, and `ignoredRules` the number of rules that hid something.
+    /// Both stores were compared as wholes. `verdict` is the verifier's word (`match`, `mismatch`, `skewed`, `ignored`,
+    /// `error`, `timedOut`), `coverage` the part of the records that was compared, 0…1, `differences` the number of those
+    /// that no rule ignores, and `ignoredRules` the number of rules that ignored something.
     case verified(
         token: HistoryToken,
         epoch: Int,

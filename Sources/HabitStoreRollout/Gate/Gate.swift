@@ -13,8 +13,8 @@ import ShadowVerifier
 /// | `rampdown` | no lag | clean | enough | |
 /// | `complete` | no lag | clean | | no rule that ignores something |
 ///
-/// A verification is clean when it matched, covers everything, is fresh, was made in the present stage, and neither a
-/// repair nor a difference came after it. Shadow reads count from the entry into the stage; a difference or a repair
+/// A verification is clean when it matched, or found only what named rules ignore, covers everything, is fresh, was made in
+/// the present stage, and neither a repair nor a difference came after it. Shadow reads count from the entry into the stage; a difference or a repair
 /// begins the count anew. What is dated further ahead than it may be old does not count either.
 public struct Gate: Sendable, Hashable {
     /// How much evidence is asked for.
@@ -69,7 +69,7 @@ public struct Gate: Sendable, Hashable {
     private func verification(_ evidence: StageEvidence, _ now: Date) -> [GateReason] {
         var reasons: [GateReason] = []
         if let found = evidence.verification {
-            if found.verdict != VerificationReport.Verdict.match.rawValue || found.differences > 0 {
+            if !found.isClean {
                 reasons.append(.verificationNotClean(verdict: found.verdict, differences: found.differences))
             }
             if found.coverage != 1 { reasons.append(.coverageIncomplete(coverage: found.coverage)) }

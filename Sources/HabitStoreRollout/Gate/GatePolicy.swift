@@ -1,4 +1,5 @@
 import Foundation
+import ShadowVerifier
 
 /// How much evidence the gate asks for. In JSON every field may be left out; a field that does not exist is an error.
 public struct GatePolicy: Sendable, Hashable {
@@ -14,6 +15,9 @@ public struct GatePolicy: Sendable, Hashable {
     public var maximumLag = 0
     /// Whether each store has to come out clean of a comparison with itself before the new one serves.
     public var requiresSelfComparison = false
+    /// Differences of these places do not count in a verification; while one of them does so, the gate to `complete` stays
+    /// closed.
+    public var ignoreRules = IgnoreRules.none
 
     /// The policy that holds when nobody says otherwise.
     public init() {}
@@ -22,12 +26,13 @@ public struct GatePolicy: Sendable, Hashable {
 extension GatePolicy: Codable {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case cleanShadowReads, evidenceLifetimeSeconds, verificationLifetimeSeconds, rehearsalLifetimeSeconds
-        case maximumLag, requiresSelfComparison
+        case maximumLag, requiresSelfComparison, ignoreRules
     }
 
     /// Reads the fields that are there; the others have their defaults.
     ///
-    /// - Throws: `DecodingError` for an unknown field, a negative number, and a lifetime that is none.
+    /// - Throws: `DecodingError` for an unknown field, a negative number, a lifetime that is none, and an ignore rule that is
+    ///   none.
     public init(from decoder: any Decoder) throws {
         let all = try decoder.container(keyedBy: FlatFields.Key.self)
         for key in all.allKeys where CodingKeys(stringValue: key.stringValue) == nil {
@@ -57,5 +62,6 @@ extension GatePolicy: Codable {
         maximumLag = try field(.maximumLag, maximumLag)
         requiresSelfComparison =
             try fields.decodeIfPresent(Bool.self, forKey: .requiresSelfComparison) ?? requiresSelfComparison
+        ignoreRules = try fields.decodeIfPresent(IgnoreRules.self, forKey: .ignoreRules) ?? ignoreRules
     }
 }

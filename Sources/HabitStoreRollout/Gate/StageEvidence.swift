@@ -1,4 +1,5 @@
 import Foundation
+import ShadowVerifier
 
 /// What the evidence of a user's present stage comes to. Everything counts from the user's entry into the stage, except
 /// for rehearsals.
@@ -9,6 +10,15 @@ struct StageEvidence {
         let coverage: Double
         let differences: Int
         let ignoredRules: Int
+
+        /// Whether nothing differs but what named rules ignore. Differences that are ignored by no rule are a contradiction.
+        var isClean: Bool {
+            switch VerificationReport.Verdict(rawValue: verdict) {
+            case .match: differences == 0
+            case .ignored: differences == 0 && ignoredRules > 0
+            case .mismatch, .skewed, .error, .timedOut, nil: false
+            }
+        }
     }
 
     /// The last one.

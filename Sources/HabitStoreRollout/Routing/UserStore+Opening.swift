@@ -58,9 +58,14 @@ extension UserStore {
         return settled
     }
 
-    func verification(_ a: any UserStoreBackend, _ b: any UserStoreBackend) -> ShadowVerifier {
+    func verification(
+        _ a: any UserStoreBackend,
+        _ b: any UserStoreBackend,
+        ignoring rules: IgnoreRules = .none
+    ) -> ShadowVerifier {
         var options = VerificationOptions()
         options.queries = queries
+        options.ignoreRules = rules
         return ShadowVerifier(.init(name: "current", store: a), .init(name: "other", store: b), options: options)
     }
 

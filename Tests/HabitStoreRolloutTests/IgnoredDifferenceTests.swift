@@ -1,0 +1,119 @@
+import Foundation
+import HabitStore
+import HabitStoreTesting
+import ShadowVerifier
+import Testing
+
+@testable import HabitStoreRollout
+
+/// What rules ignore lets a user go on, but never so far that the other store is given up; and what could not be verified
+/// lets nobody go on.
+@Suite(.timeLimit(.minutes(5)))
+struct IgnoredDifferenceTests {
+    private static func rule(kind: StoreDifference.Kind? = nil, expires: Date = .distantFuture) throws -> IgnoreRule {
+        try IgnoreRule(
+            name: "names are being mended",
+            reason: "the importer trims them",
+            entity: "Habit",
+            attribute: "name",
+            kind: kind,
+            expires: expires
+        )
+    }
+
+    /// A user at a stage whose mirror has another name for each habit, as only a bug could bring it about.
+    private func user(at stage: Stage) throws -> StagedUser {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        for name in ["Run", "Read"] { try store.save(Habit(name: name)) }
+        try user.bring(store, to: stage)
+        store.close()
+        let mirror = try user.address(stage.authority == .old ? .new : .old).open(.readWrite)
+        defer { mirror.close() }
+        let position = try mirror.schema.position(ofEntity: "Habit")
+        let layout = mirror.schema.entities[position].layout
+        let name = try #require(mirror.schema.entities[position].position(of: "name"))
+        try mirror.replicate { replica in
+            var changed: [(UUID, EncodedRecord)] = []
+            try replica.enumerate(entity: position, after: nil) { id, record in
+                var values = try record.values(layout)
+                values[name] = .string("another")
+                changed.append((id, try EncodedRecord(values, layout: layout)))
+                return true
+            }
+            for (id, record) in changed { try replica.put(entity: position, id: id, record) }
+        }
+        return user
+    }
+
+    private func verified(_ store: UserStore) throws -> EvidenceEvent? {
+        try store.evidence.read().records.last { if case .verified = $0.event { true } else { false } }?.event
+    }
+
+    @Test func aRuleIsCountedInTheEvidenceAndKeepsTheOldStore() throws {
+        let user = try user(at: .rampdown)
+        try user.want("complete")
+        let rules = try IgnoreRules([try Self.rule()])
+        let store = try user.stores { $0.gate.ignoreRules = rules }.store(for: "alice")
+        defer { store.close() }
+        let report = try store.verify()
+        #expect(report.verdict == .ignored)
+        #expect(report.ignoredCount == 2)
+        guard case .verified(_, _, let verdict, let coverage, let differences, _, let applied) = try verified(store)
+        else {
+            Issue.record("a verification is in the evidence")
+            return
+        }
+        #expect(verdict == "ignored")
+        #expect(coverage == 1)
+        #expect(differences == 0)
+        #expect(applied == 1)
+        #expect(try store.promote().reasons == [.ignoredRules(count: 1)])
+        #expect(try store.advance()?.reasons == [.ignoredRules(count: 1)])
+        #expect(try store.stage() == .rampdown)
+    }
+
+    @Test func withoutTheRuleOrBehindItsTimeTheDifferenceCounts() throws {
+        let user = try user(at: .rampdown)
+        try user.want("complete")
+        for rules in [[], [try Self.rule(expires: .distantPast)]] {
+            let rules = try IgnoreRules(rules)
+            let store = try user.stores { $0.gate.ignoreRules = rules }.store(for: "alice")
+            defer { store.close() }
+            #expect(try store.verify().verdict == .mismatch)
+            #expect(try store.promote().reasons == [.verificationNotClean(verdict: "mismatch", differences: 2)])
+        }
+    }
+
+    /// A switch of engines gives the other store up for good, and a rule of the gate's is no leave for that.
+    @Test func onlyTheGateGoesByTheRules() throws {
+        let user = try user(at: .shadow)
+        let rules = try IgnoreRules([try Self.rule()])
+        let store = try user.stores { $0.gate.ignoreRules = rules }.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.verify().verdict == .ignored)
+        #expect(try store.rehearse() != nil)
+    }
+
+    /// A verification that threw was not written down, and the one before it, of the same day, went on opening the gate for
+    /// a store that could no longer be read.
+    @Test func aVerificationThatFailsEndsTheOneBeforeIt() throws {
+        let user = try FaultyUser(at: .rampdown)
+        try user.staged.want("complete")
+        let store = try user.open()
+        defer { store.close() }
+        #expect(try store.verify().verdict == .match)
+        #expect(try store.decision().isOpen)
+        let plan = try user.plan(.old)
+        plan.inject(Fault(.fail(.corrupt), on: [.read]))
+        let error = #expect(throws: HabitStoreError.self) { try store.verify() }
+        #expect(error?.code == .corrupt)
+        #expect(try store.decision().reasons.contains(.verificationNotClean(verdict: "error", differences: 0)))
+        // An advance looks again, and tells what is wrong; when nothing is any more, it goes on.
+        #expect(throws: HabitStoreError.self) { try store.advance() }
+        #expect(try store.stage() == .rampdown)
+        user.heal()
+        #expect(try store.advance()?.isOpen == true)
+        #expect(try store.stage() == .complete)
+    }
+}
