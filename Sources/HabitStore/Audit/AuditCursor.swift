@@ -14,7 +14,8 @@ public protocol AuditCursor: AnyObject {
     /// The record's key; what identifies it in the file.
     var identifier: UUID { get }
 
-    /// The record's ``CanonicalForm``; valid until the next call of ``next()``.
+    /// The record's ``CanonicalForm``; valid until the next call of ``next()``. It begins with the record's key, or with
+    /// what is no value.
     var canonical: UnsafeRawBufferPointer { get }
 }
 

@@ -23,9 +23,11 @@ public final class CanonicalForm {
         case invalid = 255
     }
 
-    @usableFromInline var start: UnsafeMutableRawPointer
-    @usableFromInline var capacity: Int
-    @usableFromInline var count = 0
+    // A form belongs to one cursor or ledger, which writes records one after the other: what Swift would check at each
+    // access, that no other one is under way, takes as long as the writing.
+    @exclusivity(unchecked) @usableFromInline var start: UnsafeMutableRawPointer
+    @exclusivity(unchecked) @usableFromInline var capacity: Int
+    @exclusivity(unchecked) @usableFromInline var count = 0
 
     /// An empty form, whose memory is used again for each record.
     public init() {
@@ -78,6 +80,21 @@ public final class CanonicalForm {
         reserve(17)
         put(Tag.uuid.rawValue)
         put(uuid.uuid)
+    }
+
+    /// Writes the identifier that lies at a place.
+    @inlinable
+    public func append(identifierAt bytes: UnsafeRawPointer) {
+        reserve(17)
+        put(Tag.uuid.rawValue)
+        put(bytes.loadUnaligned(as: UInt64.self))
+        put(bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+
+    /// The identifier of the record that was written: its first attribute. nil when that is none.
+    public var identifier: UUID? {
+        guard count >= 17, start.load(as: UInt8.self) == Tag.uuid.rawValue else { return nil }
+        return UUID(uuid: start.loadUnaligned(fromByteOffset: 1, as: uuid_t.self))
     }
 
     /// Writes text, data, or what is no value.

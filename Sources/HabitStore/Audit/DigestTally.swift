@@ -23,7 +23,8 @@ public struct DigestTally {
     private let leaves: [DigestLeaf]
     /// How far it has come.
     public private(set) var state: State
-    private var last: UUID
+    /// The last identifier of the range that is being added up, as two numbers of the same order.
+    private var last: (UInt64, UInt64)
 
     /// Begins, or goes on.
     ///
@@ -33,7 +34,11 @@ public struct DigestTally {
     public init(_ leaves: [DigestLeaf], _ state: State = State()) {
         self.leaves = leaves
         self.state = state
-        last = state.place < leaves.count ? leaves[state.place].range.last : IdentifierRange.all.last
+        last = Self.last(leaves, state.place)
+    }
+
+    private static func last(_ leaves: [DigestLeaf], _ place: Int) -> (UInt64, UInt64) {
+        place < leaves.count ? leaves[place].range.last.words : (.max, .max)
     }
 
     /// The number of kept digests.
@@ -42,9 +47,19 @@ public struct DigestTally {
     /// The kept digests, so far, that are not those of their records.
     public var deviations: [Deviation] { state.deviations }
 
-    /// Adds a record; they come ascending.
-    public mutating func add(_ id: UUID, _ canonical: UnsafeRawBufferPointer) {
-        while last.isBefore(id), state.place < leaves.count { close() }
+    /// Adds the record that a cursor stands on; they come ascending.
+    public mutating func add(_ cursor: any AuditCursor) {
+        let canonical = cursor.canonical
+        let id: (UInt64, UInt64)
+        if canonical.count >= 17, canonical[0] == CanonicalForm.Tag.uuid.rawValue {
+            id = (
+                UInt64(bigEndian: canonical.loadUnaligned(fromByteOffset: 1, as: UInt64.self)),
+                UInt64(bigEndian: canonical.loadUnaligned(fromByteOffset: 9, as: UInt64.self))
+            )
+        } else {
+            id = cursor.identifier.words
+        }
+        while last < id, state.place < leaves.count { close() }
         state.found += RecordDigest(canonical)
     }
 
@@ -58,6 +73,6 @@ public struct DigestTally {
         if leaf.digest != state.found { state.deviations.append(Deviation(leaf: leaf, found: state.found)) }
         state.found = RecordDigest()
         state.place += 1
-        last = state.place < leaves.count ? leaves[state.place].range.last : IdentifierRange.all.last
+        last = Self.last(leaves, state.place)
     }
 }

@@ -9,7 +9,7 @@ extension EngineBackedStore {
                 guard let leaves = try snapshot.digestLeaves(entity: position) else { continue }
                 var tally = DigestTally(leaves)
                 let cursor = try snapshot.auditCursor(entity: position, in: .all)
-                while try cursor.next() { tally.add(cursor.identifier, cursor.canonical) }
+                while try cursor.next() { tally.add(cursor) }
                 tally.finish()
                 findings += tally.deviations.map { finding($0, entity) }
             }

@@ -31,15 +31,18 @@ private final class LMDBAudit: AuditCursor {
     private let slots: [Slot]
     private let fixedLength: Int
     private let range: IdentifierRange
+    private let isWhole: Bool
     private let name: String
     private let path: String
     private let form = CanonicalForm()
-    private var isBegun = false
-    private(set) var identifier = IdentifierRange.all.first
+    @exclusivity(unchecked) private var isBegun = false
+    /// The key's two halves, in the order of its bytes.
+    @exclusivity(unchecked) private var key: (UInt64, UInt64) = (0, 0)
 
     init(_ cursor: LMDBCursor, _ entity: EntityDescription, _ range: IdentifierRange, path: String) {
         self.cursor = cursor
         self.range = range
+        isWhole = range == .all
         self.path = path
         name = entity.name
         var offset = Self.headerLength + (entity.attributes.count + 7) / 8
@@ -59,11 +62,15 @@ private final class LMDBAudit: AuditCursor {
         }
     }
 
+    var identifier: UUID {
+        withUnsafeBytes(of: (key.0.bigEndian, key.1.bigEndian)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
     var canonical: UnsafeRawBufferPointer { form.bytes }
 
     func next() throws -> Bool {
         let record: LMDBRecord?
-        if isBegun || range == .all {
+        if isBegun || isWhole {
             record = try cursor.next()
         } else {
             record = try withUnsafeBytes(of: range.first.uuid) { try cursor.seek($0) }
@@ -77,18 +84,28 @@ private final class LMDBAudit: AuditCursor {
                 at: .init(path: path, entity: name)
             )
         }
-        identifier = UUID(uuid: record.key.loadUnaligned(as: uuid_t.self))
-        if range != .all, range.last.isBefore(identifier) { return false }
+        key = Self.halves(record.key, 0)
+        if !isWhole, range.last.isBefore(identifier) { return false }
         write(record.value)
         return true
     }
 
+    @inline(__always)
+    private static func halves(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> (UInt64, UInt64) {
+        (
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)),
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset &+ 8, as: UInt64.self))
+        )
+    }
+
     private func write(_ record: UnsafeRawBufferPointer) {
         form.begin()
+        // A record that is kept under another identifier than its own is none.
         guard record.count >= fixedLength, record[0] == 1, record[1] == 0,
-            Int(UInt16(littleEndian: record.loadUnaligned(fromByteOffset: 2, as: UInt16.self))) == slots.count
+            Int(UInt16(littleEndian: record.loadUnaligned(fromByteOffset: 2, as: UInt16.self))) == slots.count,
+            Self.halves(record, slots[0].offset) == key
         else { return form.append(bytes: record, tag: .invalid) }
-        for position in slots.indices {
+        for position in 0..<slots.count {
             if record[Self.headerLength &+ position / 8] & (1 << UInt8(truncatingIfNeeded: position % 8)) != 0 {
                 form.appendNull()
             } else {
@@ -106,7 +123,8 @@ private final class LMDBAudit: AuditCursor {
         case .int: form.append(int: Int64(bitPattern: Self.word(record, slot)))
         case .double: writeNumber(.double, record, slot)
         case .date: writeNumber(.date, record, slot)
-        case .uuid: form.append(uuid: UUID(uuid: record.loadUnaligned(fromByteOffset: slot.offset, as: uuid_t.self)))
+        case .uuid:
+            if let start = record.baseAddress { form.append(identifierAt: start + slot.offset) }
         case .string, .data, .strings, .links: writeVariable(record, slot)
         }
     }

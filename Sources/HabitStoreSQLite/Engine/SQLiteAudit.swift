@@ -30,7 +30,6 @@ private final class SQLiteAudit: AuditCursor {
     private let name: String
     private let textIsCanonical: Bool
     private let form = CanonicalForm()
-    private(set) var identifier = IdentifierRange.all.first
 
     init(
         _ connection: SQLiteConnection,
@@ -52,29 +51,30 @@ private final class SQLiteAudit: AuditCursor {
         self.textIsCanonical = textIsCanonical
     }
 
+    var identifier: UUID { form.identifier ?? IdentifierRange.all.first }
+
     var canonical: UnsafeRawBufferPointer { form.bytes }
 
     func next() throws -> Bool {
         guard try statement.step() else { return false }
-        guard let id = identifier(at: 0) else {
+        form.begin()
+        var column: Int32 = 0
+        var nextLinks = 0
+        for place in 0..<kinds.count {
+            if kinds[place] == .links {
+                form.append(links: try links[nextLinks].take(of: identifier))
+                nextLinks += 1
+            } else {
+                write(kinds[place], column)
+                column &+= 1
+            }
+        }
+        guard form.bytes[0] == CanonicalForm.Tag.uuid.rawValue else {
             throw HabitStoreError(
                 .corrupt,
                 "a \(name) has an identifier that is not 16 bytes long; run `habitstore check`",
                 at: .init(path: statement.handle.path, entity: name)
             )
-        }
-        identifier = id
-        form.begin()
-        var column: Int32 = 0
-        var nextLinks = 0
-        for kind in kinds {
-            if kind == .links {
-                form.append(links: try links[nextLinks].take(of: id))
-                nextLinks += 1
-            } else {
-                write(kind, column)
-                column &+= 1
-            }
         }
         return true
     }
@@ -90,7 +90,12 @@ private final class SQLiteAudit: AuditCursor {
         case (.double, SQLITE_FLOAT): writeNumber(column, .double)
         case (.date, SQLITE_FLOAT): writeNumber(column, .date)
         case (.uuid, SQLITE_BLOB):
-            if let id = identifier(at: column) { form.append(uuid: id) } else { writeInvalid(column) }
+            let bytes = bytes(column)
+            if bytes.count == 16, let start = bytes.baseAddress {
+                form.append(identifierAt: start)
+            } else {
+                form.append(bytes: bytes, tag: .invalid)
+            }
         case (.data, SQLITE_BLOB): form.append(bytes: bytes(column), tag: .data)
         case (.string, SQLITE_TEXT): writeText(column)
         case (.strings, SQLITE_TEXT): writeTexts(column)
@@ -127,9 +132,6 @@ private final class SQLiteAudit: AuditCursor {
         let start = sqlite3_column_blob(row, column)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(row, column)))
     }
-
-    @inline(__always)
-    private func identifier(at column: Int32) -> UUID? { statement.auditedIdentifier(at: column) }
 }
 
 /// The links of one attribute, in the order of their owners, taken as the owners come by.

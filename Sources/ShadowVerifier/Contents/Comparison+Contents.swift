@@ -23,22 +23,22 @@ extension Comparison {
         _ progress: (ShadowVerifier.Progress) throws -> Void
     ) throws -> (DigestTally?, DigestTally?) {
         let (entity, range, before) = (state.entity, state.rest, state.tallies)
-        let left = ContentsReading(
+        var left = ContentsReading(
             try transactions.a.contents(entity: entity, in: range),
             try transactions.a.keptDigests(of: entity).map { DigestTally($0, before.a ?? .init()) }
         )
-        let right = ContentsReading(
+        var right = ContentsReading(
             try transactions.b.contents(entity: entity, in: range),
             try transactions.b.keptDigests(of: entity).map { DigestTally($0, before.b ?? .init()) }
         )
-        try merge(left, right, entity) { comparison, last in
+        try merge(&left, &right, entity) { comparison, left, right in
             state.compared += 1
             try comparison.advance(progress)
             // Where one side is ahead of the other, what was read is not the same stretch of identifiers on both.
             guard comparison.checkpointIsDue(state.compared), !left.isAtEnd, !right.isAtEnd,
                 left.identifier == right.identifier
             else { return }
-            state.last = last
+            state.last = left.identifier
             state.tallies = ContentsProgress.Tallies(a: left.tally?.state, b: right.tally?.state)
             try comparison.keepCheckpoint(state)
         }
@@ -50,42 +50,43 @@ extension Comparison {
     /// - Returns: the number of records compared.
     mutating func compareRecords(_ entity: Int, in range: IdentifierRange) throws -> Int {
         var compared = 0
-        let left = ContentsReading(try transactions.a.contents(entity: entity, in: range), nil)
-        let right = ContentsReading(try transactions.b.contents(entity: entity, in: range), nil)
-        try merge(left, right, entity) { _, _ in compared += 1 }
+        var left = ContentsReading(try transactions.a.contents(entity: entity, in: range), nil)
+        var right = ContentsReading(try transactions.b.contents(entity: entity, in: range), nil)
+        try merge(&left, &right, entity) { _, _, _ in compared += 1 }
         return compared
     }
 
     /// Goes through two stores' records side by side.
     ///
-    /// - Parameter compared: is told behind each identifier, before either side is moved past the next.
+    /// - Parameter compared: is told behind each identifier, before either side is moved past it.
     private mutating func merge(
-        _ left: ContentsReading,
-        _ right: ContentsReading,
+        _ left: inout ContentsReading,
+        _ right: inout ContentsReading,
         _ entity: Int,
-        _ compared: (inout Comparison, UUID) throws -> Void
+        _ compared: (inout Comparison, borrowing ContentsReading, borrowing ContentsReading) throws -> Void
     ) throws {
         let description = schema.entities[entity]
         try left.advance()
         try right.advance()
         while !left.isAtEnd || !right.isAtEnd {
-            let id: UUID
-            if left.isAtEnd || (!right.isAtEnd && right.identifier.isBefore(left.identifier)) {
-                id = right.identifier
-                note(missing(.missingInA, id, description, in: stores.a.name))
-                try compared(&self, id)
+            // A form begins with the record's key: equal forms are records of one identifier.
+            if !left.isAtEnd, !right.isAtEnd, left.canonical.beginsWithKey,
+                left.canonical.hasSameBytes(as: right.canonical)
+            {
+                try compared(&self, left, right)
+                try left.advance()
+                try right.advance()
+            } else if left.isAtEnd || (!right.isAtEnd && right.identifier.isBefore(left.identifier)) {
+                note(missing(.missingInA, right.identifier, description, in: stores.a.name))
+                try compared(&self, left, right)
                 try right.advance()
             } else if right.isAtEnd || left.identifier.isBefore(right.identifier) {
-                id = left.identifier
-                note(missing(.missingInB, id, description, in: stores.b.name))
-                try compared(&self, id)
+                note(missing(.missingInB, left.identifier, description, in: stores.b.name))
+                try compared(&self, left, right)
                 try left.advance()
             } else {
-                id = left.identifier
-                if !left.canonical.hasSameBytes(as: right.canonical) {
-                    try describe(left.canonical, right.canonical, id, description)
-                }
-                try compared(&self, id)
+                try describe(left.canonical, right.canonical, left.identifier, description)
+                try compared(&self, left, right)
                 try left.advance()
                 try right.advance()
             }
@@ -108,6 +109,7 @@ extension Comparison {
         _ id: UUID,
         _ entity: EntityDescription
     ) throws {
+        guard left.beginsWithKey, right.beginsWithKey else { return note(unreadable(id, entity)) }
         var readers = (CanonicalReader(left), CanonicalReader(right))
         for attribute in entity.attributes {
             guard let first = try readers.0.next(), let second = try readers.1.next() else {
@@ -149,6 +151,9 @@ extension Comparison {
 }
 
 extension UnsafeRawBufferPointer {
+    /// Whether a canonical form is that of a record, and not of something that cannot be read as one.
+    fileprivate var beginsWithKey: Bool { count > 0 && self[0] == CanonicalForm.Tag.uuid.rawValue }
+
     fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count, let left = baseAddress, let right = other.baseAddress else {
             return count == other.count

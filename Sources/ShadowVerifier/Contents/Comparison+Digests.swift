@@ -38,7 +38,7 @@ extension Comparison {
             let within = leaves.filter { range.contains($0.first) }
             let cursor = try transaction.contents(entity: entity, in: range)
             var tally = DigestTally(within)
-            while try cursor.next() { tally.add(cursor.identifier, cursor.canonical) }
+            while try cursor.next() { tally.add(cursor) }
             tally.finish()
             for deviation in tally.deviations { note(difference(deviation, entity, name)) }
         }

@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 
 /// One store's records of an entity as they come by, with the digests of what came.
-final class ContentsReading {
+struct ContentsReading {
     private let cursor: any AuditCursor
     private(set) var tally: DigestTally?
     private(set) var isAtEnd = false
@@ -17,12 +17,12 @@ final class ContentsReading {
     var canonical: UnsafeRawBufferPointer { cursor.canonical }
 
     /// Goes to the next record.
-    func advance() throws {
+    mutating func advance() throws {
         isAtEnd = try !cursor.next()
         if isAtEnd {
             tally?.finish()
         } else {
-            tally?.add(cursor.identifier, cursor.canonical)
+            tally?.add(cursor)
         }
     }
 }
