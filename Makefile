@@ -12,11 +12,13 @@ JOBS ?= 1
 KILLS ?= 2000
 PULLS ?= 200
 CUTS ?= 200
+# `make soak-shadow READS=20000 SEED=7`
+READS ?= 1000000
 DATA ?= both
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures fuzz fuzz-flags crash-sweep power-cut several-processes bench \
-	docs clean
+.PHONY: help setup build run test check format fixtures fuzz fuzz-flags crash-sweep power-cut several-processes \
+	soak-shadow bench docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,9 +33,11 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore" verify --fixtures $(FIXTURES)
 
-test: setup ## Run all tests
+test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
+		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 
 check: setup ## Lint the format, and build everything; warnings are errors (see Package.swift)
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
@@ -67,6 +71,11 @@ several-processes: setup ## Six processes use a user who is moved and killed: PU
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_TRAFFIC_KILLS=$(PULLS) HABITSTORE_TRAFFIC_SEED=$(SEED) \
 		$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter SeveralProcessesTests
+
+soak-shadow: setup ## Compare reads of two engines while eight writers are at work; none may differ: READS, SEED
+	$(SWIFT) build -c release --product habitstore-soak $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
+		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
 bench: setup ## Measure against the same work in C and through GRDB, and flags; see Benchmarks/README.md
 	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench

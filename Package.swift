@@ -24,6 +24,7 @@ let package = Package(
         .executable(name: "habitstore-fuzz", targets: ["HabitStoreFuzz"]),
         .executable(name: "habitstore-flag-fuzz", targets: ["HabitStoreFlagFuzz"]),
         .executable(name: "habitstore-crash", targets: ["HabitStoreCrash"]),
+        .executable(name: "habitstore-soak", targets: ["HabitStoreSoak"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -112,6 +113,15 @@ let package = Package(
             ],
             swiftSettings: crashSettings
         ),
+        .executableTarget(
+            name: "HabitStoreSoak",
+            dependencies: [
+                "HabitStore", "HabitStoreRollout", "HabitStoreTesting", "ShadowVerifier",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HabitStoreTests",
             dependencies: ["HabitStore", "HabitStoreTesting"],
@@ -149,13 +159,13 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreRolloutTests",
-            dependencies: ["HabitStoreRollout", "HabitStoreTesting", "HabitStoreTraffic"],
+            dependencies: ["HabitStoreRollout", "HabitStoreSoak", "HabitStoreTesting", "HabitStoreTraffic"],
             swiftSettings: settings
         ),
         .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),
         .testTarget(
             name: "HabitStoreCommandTests",
-            dependencies: ["HabitStore", "HabitStoreCommand", "HabitStoreRollout"],
+            dependencies: ["HabitStore", "HabitStoreCommand", "HabitStoreRollout", "ShadowVerifier"],
             swiftSettings: settings
         ),
     ],

@@ -70,6 +70,7 @@ struct Scenario: CustomStringConvertible {
         if start.authority == .new, target.authority == .new { points.append("switch.claimed") }
         if start.authority != target.authority { points.append("switch.finished") }
         if start.authority == .old, target.authority == .new { points.append("switch.drained") }
+        if start == .shadow, target == .live { points.append("selfComparison.copied") }
         if move == .kill { points.append("kill.latched") }
         return points
     }

@@ -19,7 +19,7 @@ struct FixtureQuery: Sendable {
 }
 
 extension FixtureQuery {
-    static let all: [FixtureQuery] = habits + relationships + entries + others
+    static let all: [FixtureQuery] = habits + relationships + entries + others + tracker
 
     private static func habit(
         _ name: String,
@@ -50,7 +50,7 @@ extension FixtureQuery {
         )
     }
 
-    private static func ordered<M: PersistentModel>(_ models: [M], _ order: (M, M) -> Int) -> [UUID] {
+    static func ordered<M: PersistentModel>(_ models: [M], _ order: (M, M) -> Int) -> [UUID] {
         models.sorted { left, right in
             let result = order(left, right)
             return result == 0 ? left.id.isBefore(right.id) : result < 0
@@ -58,15 +58,15 @@ extension FixtureQuery {
         .map(\.id)
     }
 
-    private static func compare<T: Comparable>(_ left: T, _ right: T) -> Int {
+    static func compare<T: Comparable>(_ left: T, _ right: T) -> Int {
         left == right ? 0 : (left < right ? -1 : 1)
     }
 
-    private static func byName(_ left: Habit, _ right: Habit) -> Int {
+    static func byName(_ left: Habit, _ right: Habit) -> Int {
         left.name.orderByBytes(comparedWith: right.name)
     }
 
-    private static func newest(_ left: Entry, _ right: Entry) -> Int { compare(right.date, left.date) }
+    static func newest(_ left: Entry, _ right: Entry) -> Int { compare(right.date, left.date) }
 
     // MARK: Habits
 

@@ -26,6 +26,9 @@ struct RolloutMetrics: Sendable {
             )
         }
     )
+    private let shadowReads = ShadowVerdict.allCases.map { verdict in
+        Counter(label: "habit_store_shadow_reads", dimensions: [("verdict", verdict.rawValue)])
+    }
     private let lag = Gauge(label: "habit_store_mirror_lag")
     private let kills = Counter(label: "habit_store_kills")
     private let refusals = Counter(label: "habit_store_promotions_refused")
@@ -45,10 +48,8 @@ struct RolloutMetrics: Sendable {
     /// The gate refused.
     func refused() { refusals.increment() }
 
-    /// A shadow read ended.
-    func shadowRead(_ verdict: ShadowVerdict) {
-        Counter(label: "habit_store_shadow_reads", dimensions: [("verdict", verdict.rawValue)]).increment()
-    }
+    /// Shadow reads ended.
+    func shadowRead(_ verdict: ShadowVerdict, _ count: Int) { shadowReads[verdict.position].increment(by: count) }
 
     /// How long an engine took for something.
     func latency(_ engine: EngineName, _ operation: Operation, since start: ContinuousClock.Instant) {

@@ -7,6 +7,9 @@ public struct RolloutOptions: Sendable {
     public var mirror = MirrorOptions()
     /// How reads are compared.
     public var shadowReads = ShadowReadOptions()
+    /// Gathers what is asked of the users' stores; nil where nobody wants to know. It costs each question a look at what
+    /// was asked before.
+    public var queryRecorder: QueryRecorder?
     /// What the gate asks for.
     public var gate = GatePolicy()
     /// How long an operation waits for another process that is opening or moving the user, in seconds.

@@ -21,6 +21,8 @@ public struct QueryFile: Sendable, Codable, Equatable {
         public var limit: Int?
         /// How many are passed over first.
         public var offset: Int?
+        /// Whether it was recorded without the user's values: its literals are neutral ones of their kinds.
+        public var redacted: Bool?
 
         /// Makes a query.
         public init(
@@ -29,7 +31,8 @@ public struct QueryFile: Sendable, Codable, Equatable {
             filter: String? = nil,
             sort: [String]? = nil,
             limit: Int? = nil,
-            offset: Int? = nil
+            offset: Int? = nil,
+            redacted: Bool? = nil
         ) {
             self.name = name
             self.entity = entity
@@ -37,6 +40,7 @@ public struct QueryFile: Sendable, Codable, Equatable {
             self.sort = sort
             self.limit = limit
             self.offset = offset
+            self.redacted = redacted
         }
 
         /// The query with its filter parsed.

@@ -20,7 +20,7 @@ enum EvidenceSample {
             ignoredRules: 1
         ),
         .selfCompared(side: .new, token: token(14), isClean: true),
-        .shadowReads(stage: .shadow, clean: 250, different: 0, skewed: 1, failed: 0, shed: 2),
+        .shadowReads(stage: .shadow, clean: 250, different: 0, skewed: 1, failed: 0, shed: 2, rerun: 3, timedOut: 4),
         .difference(stage: .live, token: token(15), message: "query \"streaks\"\ngives one record more/less"),
         .repaired(token: token(16), records: 1),
         .rehearsed(token: token(17), isClean: false, message: "no space"),
@@ -35,7 +35,8 @@ enum EvidenceSample {
         .lagging(transactions: 3),
         .verificationMissing, .verificationStale(seconds: 90_000),
         .verificationNotClean(verdict: "mismatch", differences: 2), .coverageIncomplete(coverage: 0.999999),
-        .repairedSince, .selfComparisonMissing(side: .old), .tooFewShadowReads(have: 3, need: 1_000),
+        .repairedSince, .selfComparisonMissing(side: .old), .selfComparisonFailed(side: .new),
+        .tooFewShadowReads(have: 3, need: 1_000),
         .shadowDifferences(count: 1), .rollbackNotRehearsed, .rehearsalFailed, .evidenceExpired,
         .evidenceDamaged(line: 7, why: "it is not a record"), .ignoredRules(count: 2), .anchorMissing,
     ]

@@ -17,6 +17,7 @@ struct GateCase {
             (Self.entry(stage), Self.now), (Self.verified(), Self.now), (Self.reads(stage), Self.now),
             (.rehearsed(token: .zero, isClean: true, message: nil), Self.now),
         ]
+        events += StoreSide.allCases.map { (.selfCompared(side: $0, token: .zero, isClean: true), Self.now) }
     }
 
     static func entry(_ stage: Stage) -> EvidenceEvent {

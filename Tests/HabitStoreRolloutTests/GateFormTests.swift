@@ -49,12 +49,12 @@ struct GateFormTests {
         var changed = GatePolicy()
         changed.cleanShadowReads = 50
         changed.maximumLag = 2
-        changed.requiresSelfComparison = true
+        changed.requiresSelfComparison = false
         changed.verificationLifetimeSeconds = 60
         #expect(try policy(json(changed)) == changed)
         #expect(
             try policy(
-                #"{"cleanShadowReads":50,"maximumLag":2,"requiresSelfComparison":true,"verificationLifetimeSeconds":60}"#
+                #"{"cleanShadowReads":50,"maximumLag":2,"requiresSelfComparison":false,"verificationLifetimeSeconds":60}"#
             )
                 == changed
         )

@@ -27,7 +27,8 @@ struct GateTests {
             .shadow,
             [
                 .notBackfilled, .lagging(transactions: 1), .verificationMissing,
-                .tooFewShadowReads(have: 0, need: 1_000), .rollbackNotRehearsed,
+                .tooFewShadowReads(have: 0, need: 1_000), .selfComparisonMissing(side: .old),
+                .selfComparisonMissing(side: .new), .rollbackNotRehearsed,
             ]
         ),
         (.live, [.lagging(transactions: 1), .verificationMissing, .tooFewShadowReads(have: 0, need: 1_000)]),
@@ -143,10 +144,20 @@ struct GateTests {
             .adding(GateCase.reads(stage == .live ? .shadow : .live, 1_000))
         #expect(try some.reasons() == [.tooFewShadowReads(have: 999, need: 1_000)])
         #expect(try some.adding(GateCase.reads(stage, 1)).reasons() == [])
-        let skewed = EvidenceEvent.shadowReads(stage: stage, clean: 0, different: 0, skewed: 5, failed: 5, shed: 5)
+        let skewed = EvidenceEvent.shadowReads(
+            stage: stage,
+            clean: 0,
+            different: 0,
+            skewed: 5,
+            failed: 5,
+            shed: 5,
+            rerun: 5,
+            timedOut: 5
+        )
         #expect(try some.adding(skewed).reasons() == [.tooFewShadowReads(have: 999, need: 1_000)])
         let again = try GateCase(stage).adding(GateCase.entry(stage)).reasons()
-        #expect(again == [.verificationMissing, .tooFewShadowReads(have: 0, need: 1_000)])
+        let alone = stage == .shadow ? StoreSide.allCases.map { GateReason.selfComparisonMissing(side: $0) } : []
+        #expect(again == [.verificationMissing, .tooFewShadowReads(have: 0, need: 1_000)] + alone)
         let tooOld = none.adding(GateCase.reads(stage, 900), age: 604_801).adding(GateCase.reads(stage, 100))
         #expect(try tooOld.reasons() == [.evidenceExpired])
         #expect(try none.adding(GateCase.reads(stage, .max)).adding(GateCase.reads(stage, .max)).reasons() == [])
@@ -172,25 +183,25 @@ struct GateTests {
         #expect(try none.adding(failed).adding(clean).reasons() == [])
     }
 
-    @Test func eachStoreHasToAgreeWithItselfIfThePolicySaysSo() throws {
-        var policy = GatePolicy()
-        policy.requiresSelfComparison = true
+    @Test func eachStoreHasToAgreeWithItselfUnlessThePolicySaysOtherwise() throws {
+        var lenient = GatePolicy()
+        lenient.requiresSelfComparison = false
         func compared(_ side: StoreSide, _ isClean: Bool = true) -> EvidenceEvent {
             .selfCompared(side: side, token: .zero, isClean: isClean)
         }
-        let none = GateCase(.shadow)
-        #expect(try none.reasons() == [])
-        #expect(
-            try none.reasons(policy)
-                == [.selfComparisonMissing(side: .old), .selfComparisonMissing(side: .new)]
-        )
+        let none = GateCase(.shadow).without("selfCompared")
+        #expect(try none.reasons(lenient) == [])
+        #expect(try none.reasons() == [.selfComparisonMissing(side: .old), .selfComparisonMissing(side: .new)])
         let old = none.adding(compared(.old))
-        #expect(try old.reasons(policy) == [.selfComparisonMissing(side: .new)])
+        #expect(try old.reasons() == [.selfComparisonMissing(side: .new)])
         let both = old.adding(compared(.new))
-        #expect(try both.reasons(policy) == [])
-        #expect(try both.adding(compared(.old, false)).reasons(policy) == [.selfComparisonMissing(side: .old)])
+        #expect(try both.reasons() == [])
+        #expect(try both.adding(compared(.old, false)).reasons() == [.selfComparisonFailed(side: .old)])
+        #expect(try both.adding(compared(.old, false)).adding(compared(.old)).reasons() == [])
         let stale = old.adding(compared(.new), age: 604_801)
-        #expect(try stale.reasons(policy) == [.selfComparisonMissing(side: .new)])
+        #expect(try stale.reasons() == [.selfComparisonMissing(side: .new)])
+        // The new store serves already: nothing is decided by it any more.
+        #expect(try GateCase(.live).without("selfCompared").reasons() == [])
     }
 
     @Test func aRuleThatIgnoresSomethingKeepsTheOldStore() throws {

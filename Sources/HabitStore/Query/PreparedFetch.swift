@@ -7,7 +7,7 @@ public struct PreparedFetch {
     public typealias Condition = (inout AttributeReader) throws -> Bool
 
     /// What the engine sees.
-    public internal(set) var query: BoundQuery
+    public package(set) var query: BoundQuery
     /// The filter's text form, for `explain`.
     public let filter: FilterExpression
     /// The predicate, when Foundation must evaluate it.
@@ -22,11 +22,12 @@ public struct PreparedFetch {
         condition = nil
     }
 
-    /// The same fetch, whose rows have all attributes.
-    package var wholeRecords: PreparedFetch {
-        var fetch = self
-        fetch.query.projection = nil
-        return fetch
+    /// Puts a query that was bound already to another transaction over the same schema. Nothing of its condition was left
+    /// to Foundation.
+    package init(_ query: BoundQuery, filter: FilterExpression) {
+        self.query = query
+        self.filter = filter
+        condition = nil
     }
 
     /// - Parameters:

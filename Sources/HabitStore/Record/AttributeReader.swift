@@ -75,6 +75,12 @@ public struct AttributeReader: RecordAccess {
         return EncodedRecord(copying: bytes)
     }
 
+    /// Lends the whole record, encoded, without a copy where the row lies encoded already.
+    package func withEncoded<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+        if !isEncoded, let columns { return try columns.encoded().bytes.withUnsafeBytes(body) }
+        return try body(bytes)
+    }
+
     // MARK: In order
 
     /// Whether the next attribute, of this kind, is null; when it is, it is passed over.

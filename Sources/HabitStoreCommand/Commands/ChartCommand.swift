@@ -10,7 +10,7 @@ struct ChartCommand: ReportingCommand {
         abstract: "Draws the last days of a habit."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
@@ -29,7 +29,7 @@ struct ChartCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let (habit, entries) = try tracker.read { transaction in
             let habit = try transaction.habit(self.habit)

@@ -10,7 +10,7 @@ struct CheckinCommand: ReportingCommand {
         abstract: "Notes down that a habit was kept."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
@@ -33,7 +33,7 @@ struct CheckinCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let date = try tracker.date(date)
         let (entry, habit, streaks) = try tracker.write { transaction in

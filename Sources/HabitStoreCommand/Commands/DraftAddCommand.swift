@@ -5,7 +5,7 @@ import HabitStore
 struct DraftAddCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Adds a draft.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The text.")
@@ -15,7 +15,7 @@ struct DraftAddCommand: ReportingCommand {
     var attachments: [String] = []
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let draft = Draft(content: text, creationDate: tracker.now, attachments: attachments)
         try tracker.write { try $0.insert(draft) }

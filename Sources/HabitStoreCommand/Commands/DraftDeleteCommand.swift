@@ -5,14 +5,14 @@ import HabitStore
 struct DraftDeleteCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "delete", abstract: "Deletes a draft.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The draft, by the first digits of its id.")
     var draft: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let deleted = try tracker.write { transaction in
             let draft = try transaction.draft(self.draft)

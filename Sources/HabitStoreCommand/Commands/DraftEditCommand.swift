@@ -5,7 +5,7 @@ import HabitStore
 struct DraftEditCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "edit", abstract: "Changes a draft.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The draft, by the first digits of its id.")
@@ -27,7 +27,7 @@ struct DraftEditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let edited = try tracker.write { transaction in
             var edited = try transaction.draft(draft)

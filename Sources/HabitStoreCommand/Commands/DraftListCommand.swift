@@ -7,11 +7,11 @@ import HabitTracking
 struct DraftListCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists drafts, latest first.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let drafts = try tracker.read {
             try $0.fetch(FetchDescriptor<Draft>(sortBy: [SortDescriptor(\.creationDate, order: .reverse)]))

@@ -6,14 +6,14 @@ import HabitTracking
 struct DraftShowCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Shows a draft's whole text.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The draft, by the first digits of its id.")
     var draft: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let draft = try tracker.read { try $0.draft(self.draft) }
         switch output.format {

@@ -6,14 +6,14 @@ import HabitStore
 struct EntryDeleteCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "delete", abstract: "Deletes an entry.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The entry, by the first digits of its id.")
     var entry: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let deleted = try tracker.write { transaction in
             let entry = try transaction.entry(self.entry)

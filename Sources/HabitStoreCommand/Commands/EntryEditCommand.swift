@@ -6,7 +6,7 @@ import HabitStore
 struct EntryEditCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "edit", abstract: "Changes an entry.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The entry, by the first digits of its id.")
@@ -45,7 +45,7 @@ struct EntryEditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let newDate = try date.map { try tracker.date($0) }
         let (edited, name) = try tracker.write { transaction in

@@ -7,7 +7,7 @@ import HabitTracking
 struct HabitAddCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Adds a habit.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "What it is called.")
@@ -37,7 +37,7 @@ struct HabitAddCommand: ReportingCommand {
     func validate() throws { try HabitRules.check(name: name, times: times, period: period, target: target) }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         var habit = Habit(
             name: name,

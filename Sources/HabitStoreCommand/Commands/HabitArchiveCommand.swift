@@ -10,7 +10,7 @@ struct HabitArchiveCommand: ReportingCommand {
         abstract: "Puts a habit away; its entries stay."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
@@ -20,7 +20,7 @@ struct HabitArchiveCommand: ReportingCommand {
     var undo = false
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let summary = try tracker.write { transaction in
             var habit = try transaction.habit(self.habit)

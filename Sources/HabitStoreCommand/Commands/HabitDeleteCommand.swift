@@ -10,14 +10,14 @@ struct HabitDeleteCommand: ReportingCommand {
         abstract: "Deletes a habit and all of its entries; to put it away and keep them, archive it."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let (deleted, entries) = try tracker.write { transaction in
             let habit = try transaction.habit(self.habit)

@@ -7,7 +7,7 @@ import HabitTracking
 struct HabitEditCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "edit", abstract: "Changes a habit.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
@@ -50,7 +50,7 @@ struct HabitEditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let summary = try tracker.write { transaction in
             var edited = try transaction.habit(habit)

@@ -10,7 +10,7 @@ struct HabitListCommand: ReportingCommand {
         abstract: "Lists habits with their streaks, by name."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "List those that were put away instead.")
@@ -23,7 +23,7 @@ struct HabitListCommand: ReportingCommand {
     var tag: String?
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let summaries = try tracker.read { transaction in
             var conditions: [FilterExpression] = [

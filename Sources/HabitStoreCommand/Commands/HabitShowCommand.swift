@@ -10,14 +10,14 @@ struct HabitShowCommand: ReportingCommand {
         abstract: "Shows everything about a habit."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let summary = try tracker.read { try $0.summary($0.habit(habit), tracker) }
         switch output.format {

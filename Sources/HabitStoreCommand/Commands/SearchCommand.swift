@@ -18,7 +18,7 @@ struct SearchCommand: ReportingCommand {
         let text: String
     }
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The text.")
@@ -29,7 +29,7 @@ struct SearchCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let hits = try tracker.read { transaction in
             var hits = try self.hits(transaction, "name", \Habit.name)

@@ -11,11 +11,11 @@ struct StatusCommand: ReportingCommand {
         abstract: "Shows which engine a user is on, which one the flag file wants, and how much there is."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let store = tracker.store
         let (stage, engine) = (try store.stage(), try store.engine())

@@ -6,7 +6,7 @@ import HabitTracking
 struct TagAddCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "add", abstract: "Adds a tag.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The word; no two tags have the same.")
@@ -17,7 +17,7 @@ struct TagAddCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let tag = Tag(name: name)
         try tracker.write { try $0.insert(tag) }

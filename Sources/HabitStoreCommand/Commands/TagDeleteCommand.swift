@@ -9,14 +9,14 @@ struct TagDeleteCommand: ReportingCommand {
         abstract: "Deletes a tag; the habits marked with it stay."
     )
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The tag, by name or by the first digits of its id.")
     var tag: String
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let deleted = try tracker.write { transaction in
             let tag = try transaction.tag(self.tag)

@@ -7,11 +7,11 @@ import HabitTracking
 struct TagListCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists tags, by name.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let tags = try tracker.read { transaction in
             try transaction.fetch(FetchDescriptor<Tag>(sortBy: [SortDescriptor(\.name)]))

@@ -6,7 +6,7 @@ import HabitTracking
 struct TagRenameCommand: ReportingCommand {
     static let configuration = CommandConfiguration(commandName: "rename", abstract: "Gives a tag another name.")
 
-    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The tag, by name or by the first digits of its id.")
@@ -20,7 +20,7 @@ struct TagRenameCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(userOptions)
+        let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
         let (renamed, count) = try tracker.write { transaction in
             var renamed = try transaction.tag(tag)

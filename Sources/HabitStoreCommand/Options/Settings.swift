@@ -62,9 +62,15 @@ struct Settings {
     /// - Parameters:
     ///   - gate: how much evidence promotions need.
     ///   - queries: the file of the queries that a verification compares besides.
-    func stores(gate: GatePolicy = GatePolicy(), queries: String? = nil) throws -> UserStores {
+    ///   - recorder: what gathers the queries that are asked.
+    func stores(
+        gate: GatePolicy = GatePolicy(),
+        queries: String? = nil,
+        recorder: QueryRecorder? = nil
+    ) throws -> UserStores {
         var options = Self.rolloutOptions
         options.gate = gate
+        options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
         return try UserStores(root: root, flags: flags, queries: queries, options: options)
     }

@@ -15,10 +15,20 @@ extension EvidenceEvent {
             )
         case .selfCompared(let side, let token, let isClean):
             ("compared with itself: \(isClean ? "clean" : "NOT CLEAN")", "the \(side.rawValue) store, token \(token)")
-        case .shadowReads(let stage, let clean, let different, let skewed, let failed, let shed):
+        case .shadowReads(
+            let stage,
+            let clean,
+            let different,
+            let skewed,
+            let failed,
+            let shed,
+            let rerun,
+            let timedOut
+        ):
             (
                 "shadow reads at \(stage.rawValue)",
-                "\(clean) clean, \(different) different, \(skewed) skewed, \(failed) failed, \(shed) shed"
+                "\(clean) clean, \(different) different, \(rerun) asked again, \(skewed) skewed, \(failed) failed, "
+                    + "\(timedOut) timed out, \(shed) shed"
             )
         case .difference(let stage, let token, let message):
             ("DIFFERENCE at \(stage.rawValue)", "token \(token): \(message)")

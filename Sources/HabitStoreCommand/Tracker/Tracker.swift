@@ -10,21 +10,24 @@ struct Tracker {
     let store: UserStore
     let calendar: Calendar
     let now: Date
+    /// What gathers the queries; nil where nobody wants them.
+    let recorder: QueryRecorder?
 
     var timeZone: TimeZone { calendar.timeZone }
 
     /// Opens the user's store on the engine that the flag file names, and tells what was switched or why not.
-    static func open(_ options: UserOptions) async throws -> Tracker {
-        let settings = try await Settings(options)
+    static func open(_ options: TrackerOptions) async throws -> Tracker {
+        let settings = try await Settings(options.user)
+        let recorder = options.recorder
         let bar = ProgressBar(isQuiet: false)
         defer { bar.clear() }
-        let store = try settings.stores().store(for: settings.user) { bar.show($0, $1, $2) }
+        let store = try settings.stores(recorder: recorder).store(for: settings.user) { bar.show($0, $1, $2) }
         bar.clear()
         for note in store.notes { StandardError.note(note) }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = settings.timeZone
         calendar.locale = .current
-        return Tracker(store: store, calendar: calendar, now: Date())
+        return Tracker(store: store, calendar: calendar, now: Date(), recorder: recorder)
     }
 
     /// Runs a command's reads over one moment.
@@ -35,8 +38,21 @@ struct Tracker {
         try store.write(author: Self.author, body)
     }
 
-    /// Closes the store, so that its log is tidied up now and not by whoever opens it next.
-    func close() { store.close() }
+    /// Closes the store, so that its log is tidied up now and not by whoever opens it next, and saves what was recorded.
+    ///
+    /// The command has done its work by then: what cannot be saved is told, and does not undo it.
+    func close() {
+        store.close()
+        guard let recorder else { return }
+        do {
+            try recorder.save()
+        } catch {
+            StandardError.note("the queries were not recorded: \(ErrorReport.message(of: error))")
+        }
+        if recorder.leftOut > 0 {
+            StandardError.note("\(recorder.leftOut) queries were not recorded: no text can say what they ask")
+        }
+    }
 
     /// Reads a date as it was typed; the present for none.
     func date(_ text: String?) throws -> Date {

@@ -65,7 +65,7 @@ extension UserStore {
 
         init(_ reason: GateReason) {
             switch reason {
-            case .verificationMissing, .verificationStale: self = .verify
+            case .verificationMissing, .verificationStale, .selfComparisonMissing: self = .verify
             // Nothing was compared, since writes went on: that is no finding, and another try may find a quiet moment.
             case .verificationNotClean("skewed", 0), .coverageIncomplete: self = .verify
             // What could not be read then is told anew when it still cannot be.

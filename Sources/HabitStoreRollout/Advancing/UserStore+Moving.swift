@@ -126,7 +126,7 @@ extension UserStore {
     }
 
     /// A shadow read came out differently.
-    func found(_ difference: ShadowReader.Difference, at stage: Stage) {
+    func found(_ difference: ShadowDifference, at stage: Stage) {
         options.logger.error(
             "a user's stores differ",
             metadata: [

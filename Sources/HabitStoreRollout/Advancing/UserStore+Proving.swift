@@ -3,7 +3,8 @@ import HabitStore
 import ShadowVerifier
 
 extension UserStore {
-    /// Compares the user's two stores as wholes, and writes the outcome down as evidence.
+    /// Compares the user's two stores as wholes, and writes the outcome down as evidence. Where the gate to the next stage
+    /// asks for it, each store is compared with itself first.
     ///
     /// - Parameter progress: is told the level, and how far it is.
     /// - Throws: why a store cannot be read.
@@ -22,6 +23,9 @@ extension UserStore {
         }
         let report: VerificationReport
         do {
+            if options.gate.requiresSelfComparison, actual.stage.next == Gate.selfComparedStage {
+                try compareWithThemselves(actual, progress)
+            }
             report = try verification(a, try pair.store(actual.engine.other), ignoring: options.gate.ignoreRules).run {
                 progress($0.level, $0.done, $0.total)
             }
@@ -55,6 +59,29 @@ extension UserStore {
             anomalies: 0,
             ignoredRules: 0
         )
+    }
+
+    /// Compares each of the user's stores with itself, and writes the outcome down as evidence.
+    private func compareWithThemselves(_ actual: Actual, _ progress: (String, Int, Int) -> Void) throws {
+        // Alone, so that what another one has left behind can only be that of a process which was killed.
+        let lock = try FileLock(path: directory.path + "/self-comparing.lock", timeoutSeconds: options.lockWaitSeconds)
+        defer { withExtendedLifetime(lock) {} }
+        let comparison = try SelfComparison(directory)
+        let outcome = Result {
+            for side in StoreSide.allCases {
+                let engine = actual.state.engine(side)
+                let report = try comparison.run(try pair.store(engine), engine) { address in
+                    try options.opener(address, .readWrite, schema)
+                } compare: { copy, second in
+                    try verification(copy, second).run { progress("self-comparison", $0.done, $0.total) }
+                }
+                let isClean = report.verdict == .match && report.differenceCount == 0
+                if !isClean { options.logger.error("a store differs from itself: \(differs(report))") }
+                record([.selfCompared(side: side, token: report.a.information.token, isClean: isClean)])
+            }
+        }
+        try comparison.remove()
+        try outcome.get()
     }
 
     /// The part of the records whose contents were compared.

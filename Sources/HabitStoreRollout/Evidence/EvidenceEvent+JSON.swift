@@ -43,7 +43,10 @@ extension EvidenceEvent: Codable {
                 different: try fields("different"),
                 skewed: try fields("skewed"),
                 failed: try fields("failed"),
-                shed: try fields("shed")
+                shed: try fields("shed"),
+                // Earlier versions had no such verdicts.
+                rerun: try fields.optional("rerun") ?? 0,
+                timedOut: try fields.optional("timedOut") ?? 0
             )
         case "difference":
             .difference(stage: try fields("stage"), token: try fields("token"), message: try fields("message"))
@@ -78,10 +81,19 @@ extension EvidenceEvent: Codable {
             ]
         case .selfCompared(let side, let token, let isClean):
             ["kind": "selfCompared", "side": side, "token": token, "isClean": isClean]
-        case .shadowReads(let stage, let clean, let different, let skewed, let failed, let shed):
+        case .shadowReads(
+            let stage,
+            let clean,
+            let different,
+            let skewed,
+            let failed,
+            let shed,
+            let rerun,
+            let timedOut
+        ):
             [
                 "kind": "shadowReads", "stage": stage, "clean": clean, "different": different, "skewed": skewed,
-                "failed": failed, "shed": shed,
+                "failed": failed, "shed": shed, "rerun": rerun, "timedOut": timedOut,
             ]
         case .difference(let stage, let token, let message):
             ["kind": "difference", "stage": stage, "token": token, "message": message]

@@ -7,7 +7,7 @@ import HabitStore
 ///
 /// ```json
 /// {"epoch":3,"from":"shadow","kind":"stageChanged","reason":"promoted","to":"live","token":4711}
-/// {"clean":250,"different":0,"failed":0,"kind":"shadowReads","shed":2,"skewed":1,"stage":"shadow"}
+/// {"clean":250,"different":0,"failed":0,"kind":"shadowReads","rerun":3,"shed":2,"skewed":1,"stage":"shadow","timedOut":0}
 /// ```
 public enum EvidenceEvent: Sendable, Hashable {
     /// The user came into another stage, at a token; `epoch` is the one that began with it.
@@ -28,8 +28,18 @@ public enum EvidenceEvent: Sendable, Hashable {
     )
     /// A store was compared with itself (A/A).
     case selfCompared(side: StoreSide, token: HistoryToken, isClean: Bool)
-    /// Shadow reads since the previous event of this kind, by their outcome.
-    case shadowReads(stage: Stage, clean: Int, different: Int, skewed: Int, failed: Int, shed: Int)
+    /// Shadow reads since the previous event of this kind, by their outcome: see ``ShadowVerdict``, whose `match` is `clean`
+    /// here, `mismatch` is `different`, and `error` is `failed`.
+    case shadowReads(
+        stage: Stage,
+        clean: Int,
+        different: Int,
+        skewed: Int,
+        failed: Int,
+        shed: Int,
+        rerun: Int = 0,
+        timedOut: Int = 0
+    )
     /// The stores answered differently; `message` says how, without a user's values.
     case difference(stage: Stage, token: HistoryToken, message: String)
     /// Records of the mirror were put right.

@@ -9,7 +9,7 @@ import ShadowVerifier
 /// |---|---|---|---|---|
 /// | `dualwrite` | | | | |
 /// | `shadow` | filled, no lag | | | |
-/// | `live` | filled, no lag | clean | enough | a rehearsal of the way back; A/A comparisons if asked for |
+/// | `live` | filled, no lag | clean | enough | a rehearsal of the way back; each store clean of a comparison with itself |
 /// | `rampdown` | no lag | clean | enough | |
 /// | `complete` | no lag | clean | | no rule that ignores something |
 ///
@@ -19,6 +19,8 @@ import ShadowVerifier
 public struct Gate: Sendable, Hashable {
     /// How much evidence is asked for.
     public let policy: GatePolicy
+    /// The stage before which each store has to come out clean of a comparison with itself: from there on the new one serves.
+    static let selfComparedStage = Stage.live
 
     /// A gate with a policy.
     public init(policy: GatePolicy = GatePolicy()) { self.policy = policy }
@@ -41,7 +43,8 @@ public struct Gate: Sendable, Hashable {
             reasons += mirror(next, facts)
             if next >= .live { reasons += verification(evidence, now) }
             if next == .live || next == .rampdown { reasons += shadowReads(evidence, cleanReads) }
-            if next == .live { reasons += selfComparisons(evidence, now) + rehearsal(evidence, now) }
+            if next == Self.selfComparedStage { reasons += selfComparisons(evidence, now) }
+            if next == .live { reasons += rehearsal(evidence, now) }
             if next == .complete, let count = evidence.verification?.ignoredRules, count > 0 {
                 reasons.append(.ignoredRules(count: count))
             }
@@ -94,12 +97,9 @@ public struct Gate: Sendable, Hashable {
     private func selfComparisons(_ evidence: StageEvidence, _ now: Date) -> [GateReason] {
         guard policy.requiresSelfComparison else { return [] }
         return StoreSide.allCases.compactMap { side in
-            if let found = evidence.selfComparisons[side], found.isClean,
-                isFresh(found.time, now, policy.evidenceLifetimeSeconds)
-            {
-                return nil
-            }
-            return .selfComparisonMissing(side: side)
+            guard let found = evidence.selfComparisons[side] else { return .selfComparisonMissing(side: side) }
+            if !found.isClean { return .selfComparisonFailed(side: side) }
+            return isFresh(found.time, now, policy.evidenceLifetimeSeconds) ? nil : .selfComparisonMissing(side: side)
         }
     }
 

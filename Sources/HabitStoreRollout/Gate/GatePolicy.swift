@@ -14,7 +14,7 @@ public struct GatePolicy: Sendable, Hashable {
     /// How many transactions the mirror may be behind.
     public var maximumLag = 0
     /// Whether each store has to come out clean of a comparison with itself before the new one serves.
-    public var requiresSelfComparison = false
+    public var requiresSelfComparison = true
     /// Differences of these places do not count in a verification; while one of them does so, the gate to `complete` stays
     /// closed.
     public var ignoreRules = IgnoreRules.none

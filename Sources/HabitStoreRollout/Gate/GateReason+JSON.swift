@@ -17,6 +17,7 @@ extension GateReason: Codable {
         case "coverageIncomplete": self = .coverageIncomplete(coverage: try fields("coverage"))
         case "repairedSince": self = .repairedSince
         case "selfComparisonMissing": self = .selfComparisonMissing(side: try fields("side"))
+        case "selfComparisonFailed": self = .selfComparisonFailed(side: try fields("side"))
         case "tooFewShadowReads": self = .tooFewShadowReads(have: try fields("have"), need: try fields("need"))
         case "shadowDifferences": self = .shadowDifferences(count: try fields("count"))
         case "rollbackNotRehearsed": self = .rollbackNotRehearsed
@@ -52,6 +53,7 @@ extension GateReason: Codable {
         case .coverageIncomplete(let coverage): ["reason": "coverageIncomplete", "coverage": coverage]
         case .repairedSince: ["reason": "repairedSince"]
         case .selfComparisonMissing(let side): ["reason": "selfComparisonMissing", "side": side]
+        case .selfComparisonFailed(let side): ["reason": "selfComparisonFailed", "side": side]
         case .tooFewShadowReads(let have, let need): ["reason": "tooFewShadowReads", "have": have, "need": need]
         case .shadowDifferences(let count): ["reason": "shadowDifferences", "count": count]
         case .rollbackNotRehearsed: ["reason": "rollbackNotRehearsed"]

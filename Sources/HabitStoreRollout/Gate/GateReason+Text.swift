@@ -26,7 +26,10 @@ extension GateReason: CustomStringConvertible {
             "the verification covered \(Self.percent(coverage)) of the records, and 100 % are needed: \(Self.verify)"
         case .repairedSince: "the mirror was repaired after the verification: \(Self.verify)"
         case .selfComparisonMissing(let side):
-            "the \(side.rawValue) store has not come out clean of a comparison with itself: \(Self.verify)"
+            "the \(side.rawValue) store was not compared with itself lately: \(Self.verify)"
+        case .selfComparisonFailed(let side):
+            "the \(side.rawValue) store differs from itself, so that no comparison can be believed: "
+                + "run `habitstore check` on it, then \(Self.verify)"
         case .tooFewShadowReads(let have, let need):
             "\(have) of \(need) clean shadow reads were made in this stage since the last difference or repair: "
                 + "wait for the user's reads, then run `habitstore rollout advance --user U` again"

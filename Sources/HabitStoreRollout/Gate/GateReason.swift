@@ -22,8 +22,10 @@ public enum GateReason: Sendable, Hashable {
     case coverageIncomplete(coverage: Double)
     /// The mirror was repaired after the verification.
     case repairedSince
-    /// No fresh, clean comparison of a store with itself.
+    /// No fresh comparison of a store with itself.
     case selfComparisonMissing(side: StoreSide)
+    /// The last comparison of a store with itself found a difference: the comparer is at fault, or the store's copies are.
+    case selfComparisonFailed(side: StoreSide)
     /// Not enough clean shadow reads in this stage since the last difference, repair or change of stage.
     case tooFewShadowReads(have: Int, need: Int)
     /// Differences in this stage that no verification has followed.

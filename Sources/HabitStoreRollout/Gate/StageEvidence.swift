@@ -60,7 +60,7 @@ struct StageEvidence {
             self.differences = 0
             if differences > 0 { cleanReads = [] }
         case .selfCompared(let side, _, let isClean): selfComparisons[side] = (record.time, isClean)
-        case .shadowReads(let stage, let clean, let different, _, _, _):
+        case .shadowReads(let stage, let clean, let different, _, _, _, _, _):
             if different > 0 {
                 differ(different)
             } else if stage == self.stage, clean > 0 {

@@ -161,24 +161,29 @@ extension UserStore {
     }
 
     private func makeShadow(_ actual: Actual) -> ShadowReader? {
-        guard let side = actual.stage.shadow else { return nil }
+        guard let side = actual.stage.shadow, options.shadowReads.oneIn > 0 else { return nil }
         let (stage, engine) = (actual.stage, actual.state.engine(side))
         return ShadowReader(
-            { [pair] in try pair.store(engine) },
+            mine: { [pair] in try pair.store(actual.engine) },
+            theirs: { [pair] in try pair.store(engine) },
             engine: engine,
-            label: directory.path,
-            options: options.shadowReads,
+            user: directory,
+            schema: schema,
+            options: options,
             metrics: metrics,
+            totals: shadowTotals,
             onDifference: { [weak self] difference in self?.found(difference, at: stage) },
             onCounts: { [weak self] counts in
                 self?.record([
                     .shadowReads(
                         stage: stage,
-                        clean: counts.clean,
-                        different: counts.different,
-                        skewed: counts.skewed,
-                        failed: counts.failed,
-                        shed: counts.shed
+                        clean: counts[.match],
+                        different: counts[.mismatch],
+                        skewed: counts[.skewed],
+                        failed: counts[.error],
+                        shed: counts[.shed],
+                        rerun: counts[.rerun],
+                        timedOut: counts[.timedOut]
                     )
                 ])
             }

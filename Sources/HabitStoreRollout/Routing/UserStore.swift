@@ -30,6 +30,7 @@ public final class UserStore: HabitStore {
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
     let evidence: EvidenceLog
+    let shadowTotals = ShadowTotals()
 
     /// What is guarded by the lock within this process.
     struct Routing {
@@ -119,6 +120,12 @@ public final class UserStore: HabitStore {
         return route.actual.obstacle.map { .lagging(since: route.actual.token, $0) } ?? .current(route.actual.token)
     }
 
+    /// How many shadow reads came out how in this process, since the store was opened.
+    public var shadowReads: [ShadowVerdict: Int] { shadowTotals.all }
+
+    /// Waits until what was read before is compared, `seconds` at most.
+    package func drainShadowReads(seconds: Double) { route.load()?.shadow?.drain(seconds: seconds) }
+
     // MARK: Operations
 
     /// Runs `body` over one moment of the store that answers at the user's stage.
@@ -133,10 +140,10 @@ public final class UserStore: HabitStore {
     @inline(__always)
     private func read<R>(on route: Route, _ body: (any ReadTransaction) throws -> R) throws -> R {
         do {
-            guard let shadow = route.shadow, shadow.samples() else {
+            guard route.shadow != nil || options.queryRecorder != nil else {
                 return try route.authority.read(while: route.condition, body)
             }
-            return try route.authority.read(while: route.condition) { try recorded($0, shadow, body) }
+            return try route.authority.read(while: route.condition) { try recorded($0, route.shadow, body) }
         } catch let error as HabitStoreError where error.code == .corrupt && route.first != nil {
             // This read has begun and is not begun again; the next one is answered by the store that is sound.
             leave(route, error)
@@ -159,18 +166,22 @@ public final class UserStore: HabitStore {
 
     private func recorded<R>(
         _ transaction: any ReadTransaction,
-        _ shadow: ShadowReader,
+        _ shadow: ShadowReader?,
         _ body: (any ReadTransaction) throws -> R
     ) throws -> R {
-        let recording = RecordingTransaction(transaction)
-        let result = try body(recording)
-        shadow.compare(recording.reads, at: try transaction.currentToken())
-        return result
+        let recording = RecordingTransaction(transaction, shadow, options.queryRecorder)
+        defer { recording.finish() }
+        return try body(recording)
     }
 
     /// Runs `body` in a write transaction of the authoritative store, and carries it over as the user's stage says.
     @discardableResult
     public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        guard let recorder = options.queryRecorder else { return try written(author, body) }
+        return try written(author) { try body(RecordingWriteTransaction($0, recorder)) }
+    }
+
+    private func written<R>(_ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
         for _ in 0..<Self.maximumAttempts {
             var route = try currentRoute()
             if route.refusal != nil || route.actual.obstacle != nil { route = try recheck() }

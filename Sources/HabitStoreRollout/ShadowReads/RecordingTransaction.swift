@@ -1,14 +1,24 @@
 import Foundation
 import HabitStore
 
-/// A read transaction that answers as another one does, and notes what it was asked and what it answered.
+/// A read transaction that answers as another one does, and notes what it was asked and what it answered, as far as that is
+/// to be compared.
+///
+/// Whatever goes wrong with the noting, the caller gets the answer, or the error, of the transaction below.
 final class RecordingTransaction: ReadTransaction {
     private let base: any ReadTransaction
-    private(set) var reads: [RecordedRead] = []
-    /// Questions that cannot be put to another store.
-    private(set) var unrepeatable = 0
+    private let shadow: ShadowReader?
+    private let recorder: QueryRecorder?
+    private var reads: [RecordedRead] = []
 
-    init(_ base: any ReadTransaction) { self.base = base }
+    /// - Parameters:
+    ///   - shadow: what compares; nil where nothing is compared.
+    ///   - recorder: what gathers the shapes of questions; nil where nobody does.
+    init(_ base: any ReadTransaction, _ shadow: ShadowReader?, _ recorder: QueryRecorder?) {
+        self.base = base
+        self.shadow = shadow
+        self.recorder = recorder
+    }
 
     var schema: Schema { base.schema }
     var statistics: FetchStatistics { base.statistics }
@@ -17,58 +27,133 @@ final class RecordingTransaction: ReadTransaction {
 
     func information() throws -> StoreInformation { try base.information() }
 
-    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
-        var fetch = try base.prepare(descriptor)
-        fetch.remake = { try $0.prepare(descriptor) }
-        return fetch
-    }
-
     func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try base.explain(fetch) }
 
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
         try base.enumerateHistory(after: token, body)
     }
 
-    func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
-        var digest = ReadDigest()
-        let isThere = try base.withRow(entity: entity, id: id) { row in
-            digest.add(try row.encoded())
-            try body(&row)
+    /// Hands over what is to be compared, at the end of the transaction, however that ends.
+    func finish() {
+        guard let shadow, !reads.isEmpty else { return }
+        do {
+            shadow.compare(reads, at: try base.currentToken())
+        } catch {
+            shadow.giveUp(reads.count, .error)
         }
-        reads.append(RecordedRead(question: .record(entity: entity, id: id), answer: digest))
-        return isThere
+    }
+
+    // MARK: Questions
+
+    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch {
+        let fetch: PreparedFetch
+        do {
+            fetch = try base.prepare(descriptor)
+        } catch {
+            noteFailure(error, entity: M.entity.name) { try $0.prepare(descriptor) }
+            throw error
+        }
+        // What the engines are not told cannot be taken from the query.
+        guard fetch.condition != nil else { return fetch }
+        var whole = fetch
+        whole.remake = { try $0.prepare(descriptor) }
+        return whole
+    }
+
+    func withRow(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
+        recorder?.note(entity: entity, id: id, schema)
+        guard let shadow, samples(shadow, QueryShape(.record, entity: entity)) else {
+            return try base.withRow(entity: entity, id: id, body)
+        }
+        var trace = RowTrace(nil)
+        defer { note(.record(entity: entity, id: id), trace) }
+        do {
+            return try base.withRow(entity: entity, id: id) { row in
+                trace.take(row)
+                trace.isCallersTurn = true
+                try body(&row)
+                trace.isCallersTurn = false
+            }
+        } catch {
+            trace.fail(error)
+            throw error
+        }
     }
 
     func enumerateRows(
         _ fetch: PreparedFetch,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        guard let remake = remake(fetch) else { return try base.enumerateRows(fetch, body) }
-        var digest = ReadDigest()
-        var isCut = false
-        let statistics = try base.enumerateRows(fetch.wholeRecords) { row in
-            digest.add(try row.encoded())
-            let goesOn = try body(&row)
-            isCut = !goesOn
-            return goesOn
+        recorder?.note(fetch, schema)
+        guard let shadow, samples(shadow, QueryShape(.rows, fetch.query)) else {
+            return try base.enumerateRows(fetch, body)
         }
-        reads.append(RecordedRead(question: .rows(remake, count: digest.rows, isCut: isCut), answer: digest))
-        return statistics
+        guard let request = ReadRequest(fetch) else {
+            shadow.giveUp(1, .error)
+            return try base.enumerateRows(fetch, body)
+        }
+        var trace = RowTrace(fetch.query.projection)
+        defer { note(.rows(request, upTo: trace.isCut ? trace.digest.rows : nil), trace) }
+        do {
+            return try base.enumerateRows(fetch) { row in
+                trace.take(row)
+                trace.isCallersTurn = true
+                trace.isCut = try !body(&row)
+                trace.isCallersTurn = false
+                return !trace.isCut
+            }
+        } catch {
+            trace.fail(error)
+            throw error
+        }
     }
 
     func count(_ fetch: PreparedFetch) throws -> Int {
-        let count = try base.count(fetch)
-        guard let remake = remake(fetch) else { return count }
-        var digest = ReadDigest()
-        digest.add(count)
-        reads.append(RecordedRead(question: .count(remake), answer: digest))
-        return count
+        recorder?.note(fetch, schema)
+        guard let shadow, samples(shadow, QueryShape(.count, fetch.query)) else { return try base.count(fetch) }
+        guard let request = ReadRequest(fetch) else {
+            shadow.giveUp(1, .error)
+            return try base.count(fetch)
+        }
+        do {
+            let count = try base.count(fetch)
+            reads.append(RecordedRead(question: .count(request), answer: .count(count)))
+            return count
+        } catch {
+            note(.count(request), failure: error)
+            throw error
+        }
     }
 
-    /// How the fetch is made ready for another store; nil, and counted, where only this transaction can answer it.
-    private func remake(_ fetch: PreparedFetch) -> (@Sendable (any ReadTransaction) throws -> PreparedFetch)? {
-        if let remake = fetch.remake { return remake }
-        unrepeatable += 1
-        return nil
+    // MARK: Noting
+
+    /// Whether the next question of a shape is compared, and there is room for it.
+    @inline(__always)
+    private func samples(_ shadow: ShadowReader, _ shape: @autoclosure () -> QueryShape) -> Bool {
+        shadow.sampler.samples(shape()) && shadow.reserve()
+    }
+
+    private func note(_ question: RecordedRead.Question, _ trace: RowTrace) {
+        if let error = trace.failure {
+            note(question, failure: error)
+        } else {
+            reads.append(RecordedRead(question: question, answer: .rows(trace.digest)))
+        }
+    }
+
+    /// A store that cannot be read is nothing to compare.
+    private func note(_ question: RecordedRead.Question, failure error: any Error) {
+        if let code = (error as? HabitStoreError)?.code, code.isPartOfTheAnswer {
+            reads.append(RecordedRead(question: question, answer: .failure(code)))
+        } else {
+            shadow?.giveUp(1, .error)
+        }
+    }
+
+    private func noteFailure(_ error: any Error, entity: String, _ remake: @escaping RecordedRead.Remake) {
+        guard let shadow, let position = try? schema.position(ofEntity: entity),
+            samples(shadow, QueryShape(.preparation, entity: position))
+        else { return }
+        note(.preparation(remake, entity: entity), failure: error)
     }
 }

@@ -1,169 +1,160 @@
-import Dispatch
 import Foundation
 import HabitStore
+import Logging
 import Synchronization
 
 /// Puts the reads of a user to the other store too, off the caller's path, and compares.
 ///
-/// The caller's answer is never touched. Reads are compared at the same token or not at all.
+/// The caller's answer is never touched. What the caller got is compared with what the other store says at the same token.
+/// Where that store has gone past the token, the question is put to both again at a later one, which counts as another
+/// verdict: ``ShadowVerdict/rerun``.
 final class ShadowReader: Sendable {
     /// A read transaction's questions.
-    private struct Job: Sendable {
+    struct Job: Sendable {
         let token: HistoryToken
         let reads: [RecordedRead]
     }
 
-    /// How comparisons came out since they were noted last.
-    struct Counts: Sendable, Equatable {
-        var clean = 0
-        var different = 0
-        var skewed = 0
-        var failed = 0
-        var shed = 0
+    /// Gives a store. It is asked on the reader's own thread: a store that cannot be opened, or hangs while it is, must not
+    /// keep anybody from reading the user's own.
+    typealias StoreSource = @Sendable () throws -> any UserStoreBackend
 
-        var isEmpty: Bool { self == Counts() }
-        var total: Int { clean + different + skewed + failed + shed }
-    }
-
-    /// A difference that was found.
-    struct Difference: Sendable {
-        let token: HistoryToken
-        let message: String
-    }
-
-    private let store: @Sendable () throws -> any UserStoreBackend
-    private let engine: EngineName
-    private let options: ShadowReadOptions
-    private let metrics: RolloutMetrics
-    private let onDifference: @Sendable (Difference) -> Void
-    private let onCounts: @Sendable (Counts) -> Void
-    private let queue: DispatchQueue
+    /// Which questions are compared.
+    let sampler: ShapeSampler
+    let mine: StoreSource
+    let theirs: StoreSource
+    let engine: EngineName
+    let schema: Schema
+    let options: ShadowReadOptions
+    let metrics: RolloutMetrics
+    let queue: ShadowQueue<Job>
+    let onDifference: @Sendable (ShadowDifference) -> Void
+    private let onCounts: @Sendable (ShadowCounts) -> Void
+    private let logger: Logger
+    /// Questions that have a place and are not compared yet.
     private let waiting = Atomic<Int>(0)
-    private let sequence = Atomic<Int>(0)
-    private let counts = Mutex(Counts())
+    private let counts = Mutex(ShadowCounts())
+    /// All that came out since the user's store was opened, whatever reader compared it.
+    private let totals: ShadowTotals
+    /// Sees to the deadline.
+    let watch: ComparisonWatch
 
-    /// - Parameter store: gives the other store. It is asked on the reader's own thread: a store that cannot be opened, or
-    ///   hangs while it is, must not keep anybody from reading the user's own.
+    /// - Parameters:
+    ///   - mine: the store that the caller reads.
+    ///   - theirs: the other one, of this engine.
+    ///   - onDifference: is told of each difference, outside of the stores' transactions.
+    ///   - onCounts: is told how comparisons came out, now and then.
     init(
-        _ store: @escaping @Sendable () throws -> any UserStoreBackend,
+        mine: @escaping StoreSource,
+        theirs: @escaping StoreSource,
         engine: EngineName,
-        label: String,
-        options: ShadowReadOptions,
+        user: UserDirectory,
+        schema: Schema,
+        options: RolloutOptions,
         metrics: RolloutMetrics,
-        onDifference: @escaping @Sendable (Difference) -> Void,
-        onCounts: @escaping @Sendable (Counts) -> Void
+        totals: ShadowTotals,
+        onDifference: @escaping @Sendable (ShadowDifference) -> Void,
+        onCounts: @escaping @Sendable (ShadowCounts) -> Void
     ) {
-        self.store = store
+        self.mine = mine
+        self.theirs = theirs
         self.engine = engine
-        self.options = options
+        self.schema = schema
+        self.options = options.shadowReads
         self.metrics = metrics
+        self.totals = totals
         self.onDifference = onDifference
         self.onCounts = onCounts
-        queue = DispatchQueue(label: "HabitStore.shadow.\(label)", qos: .utility)
+        logger = options.logger
+        sampler = ShapeSampler(oneIn: self.options.oneIn, seed: self.options.seed, user: user.user)
+        queue = ShadowQueue(label: "HabitStore.shadow.\(user.path)")
+        let told = TimeoutCount()
+        watch = ComparisonWatch(limitSeconds: self.options.comparisonSeconds) { told.add($0) }
+        told.reader = self
     }
 
-    /// Whether the next read transaction is to be compared.
-    func samples() -> Bool {
-        options.oneIn == 1 || sequence.add(1, ordering: .relaxed).newValue % max(1, options.oneIn) == 0
+    // MARK: On the caller's path
+
+    /// Takes a place for a question, if there is one.
+    func reserve() -> Bool {
+        guard waiting.add(1, ordering: .relaxed).newValue > options.queueLimit else { return true }
+        giveUp(1, .shed)
+        return false
     }
 
-    /// Has a read transaction compared, when there is room.
+    /// Gives back the places of questions that nothing can be compared of.
+    func giveUp(_ count: Int, _ verdict: ShadowVerdict) {
+        waiting.subtract(count, ordering: .relaxed)
+        note(verdict, count)
+    }
+
+    /// Has a read transaction's questions compared; all of them have a place.
     func compare(_ reads: [RecordedRead], at token: HistoryToken) {
-        guard !reads.isEmpty else { return }
-        guard waiting.add(1, ordering: .relaxed).newValue <= options.queueLimit else {
-            waiting.subtract(1, ordering: .relaxed)
-            return note(.shed)
+        queue.append(Job(token: token, reads: reads)) { [self] in work() }
+    }
+
+    // MARK: Counting
+
+    /// Counts verdicts; they reach the evidence with the next ``flush()``.
+    func note(_ verdict: ShadowVerdict, _ count: Int = 1) {
+        metrics.shadowRead(verdict, count)
+        totals.add(verdict, count)
+        counts.withLock { $0[verdict] += count }
+    }
+
+    /// A store failed. The first time since the last record of the evidence says why.
+    func noteFailure(_ error: any Error, _ count: Int) {
+        metrics.shadowRead(.error, count)
+        totals.add(.error, count)
+        let isFirst = counts.withLock { counts in
+            defer { counts[.error] += count }
+            return counts[.error] == 0
         }
-        let job = Job(token: token, reads: reads)
-        queue.async { [self] in
-            run(job)
-            waiting.subtract(1, ordering: .relaxed)
-        }
+        if isFirst { logger.warning("a shadow read failed: \(error)") }
     }
 
     /// Hands what was counted to the evidence.
     func flush() {
         let taken = counts.withLock { counts in
-            defer { counts = Counts() }
+            defer { counts = ShadowCounts() }
             return counts
         }
-        if !taken.isEmpty { onCounts(taken) }
+        if taken.total > 0 { onCounts(taken) }
     }
 
     /// Waits until what was asked before is compared, `seconds` at most.
     func drain(seconds: Double) {
-        let done = DispatchSemaphore(value: 0)
-        queue.async { done.signal() }
-        _ = done.wait(timeout: .now() + seconds)
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while waiting.load(ordering: .acquiring) > 0, ContinuousClock.now < deadline { usleep(100) }
     }
 
-    private func note(_ verdict: ShadowVerdict) {
-        metrics.shadowRead(verdict)
-        let isDue = counts.withLock { counts in
-            switch verdict {
-            case .match: counts.clean += 1
-            case .mismatch: counts.different += 1
-            case .skewed: counts.skewed += 1
-            case .error: counts.failed += 1
-            case .shed: counts.shed += 1
+    // MARK: On the reader's own thread
+
+    /// Questions are compared, and give their places back.
+    func release(_ count: Int) { waiting.subtract(count, ordering: .releasing) }
+
+    private func work() {
+        while true {
+            var jobs = queue.take()
+            guard !jobs.isEmpty else { return }
+            while !jobs.isEmpty {
+                compareFirst(of: &jobs)
+                if counts.withLock({ $0.total >= options.recordEvery }) { flush() }
             }
-            return counts.total >= options.recordEvery
         }
-        if isDue { flush() }
+    }
+}
+
+/// Tells a reader of the questions that ran out of time; it breaks the circle between the reader and its watch.
+private final class TimeoutCount: Sendable {
+    private struct Weak { weak var reader: ShadowReader? }
+
+    private let held = Mutex(Weak())
+
+    var reader: ShadowReader? {
+        get { held.withLock { $0.reader } }
+        set { held.withLock { $0.reader = newValue } }
     }
 
-    private func run(_ job: Job) {
-        let start = ContinuousClock.now
-        let deadline = start + .seconds(options.tokenWaitSeconds)
-        do {
-            let store = try store()
-            var verdict: ShadowVerdict?
-            while verdict == nil {
-                verdict = try store.read { transaction -> ShadowVerdict? in
-                    let token = try transaction.currentToken()
-                    if token < job.token, ContinuousClock.now < deadline { return nil }
-                    guard token == job.token else { return .skewed }
-                    for read in job.reads where try answer(read, transaction) != read.answer {
-                        onDifference(
-                            Difference(
-                                token: token,
-                                message: "a shadow read differs: \(Self.kind(read)) of \(read.answer.rows) records"
-                            )
-                        )
-                        return .mismatch
-                    }
-                    return .match
-                }
-                if verdict == nil { Thread.sleep(forTimeInterval: 0.001) }
-            }
-            metrics.latency(engine, .shadow, since: start)
-            note(verdict ?? .skewed)
-        } catch {
-            note(.error)
-        }
-    }
-
-    private static func kind(_ read: RecordedRead) -> String {
-        switch read.question {
-        case .rows: "the rows of a fetch"
-        case .count: "the count of a fetch"
-        case .record: "the record of an identifier"
-        }
-    }
-
-    private func answer(_ read: RecordedRead, _ transaction: any ReadTransaction) throws -> ReadDigest {
-        var digest = ReadDigest()
-        switch read.question {
-        case .rows(let remake, let count, let isCut):
-            let fetch = try remake(transaction).wholeRecords
-            try transaction.enumerateRows(fetch) { row in
-                digest.add(try row.encoded())
-                return !isCut || digest.rows < count
-            }
-        case .count(let remake): digest.add(try transaction.count(try remake(transaction)))
-        case .record(let entity, let id):
-            _ = try transaction.withRow(entity: entity, id: id) { digest.add(try $0.encoded()) }
-        }
-        return digest
-    }
+    func add(_ count: Int) { reader?.note(.timedOut, count) }
 }

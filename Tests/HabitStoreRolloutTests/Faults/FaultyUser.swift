@@ -35,8 +35,9 @@ struct FaultyUser: Sendable {
             options.mirror.closingWaitSeconds = 0.2
             options.stepLimitSeconds = 1
             options.opener = { [plans] address, access, schema in
-                // The copies of a rehearsal are no stores of the user's.
-                guard let plan = plans[address.engine], !address.path.contains("rehearsal") else {
+                // The copies of a rehearsal or a self-comparison are no stores of the user's.
+                let isCopy = ["rehearsal-", "self-comparison-"].contains { address.path.contains($0) }
+                guard let plan = plans[address.engine], !isCopy else {
                     return try address.open(access, schema: schema)
                 }
                 return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }

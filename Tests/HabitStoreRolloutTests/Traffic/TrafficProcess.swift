@@ -10,7 +10,7 @@ final class TrafficProcess {
 
     init(_ kind: String, root: String, flags: String, log: String) throws {
         self.log = log
-        process.executableURL = try Self.binary()
+        process.executableURL = try Self.binary("HabitStoreTraffic")
         process.arguments = [kind, root, flags, log]
         process.standardInput = input
         try process.run()
@@ -34,16 +34,16 @@ final class TrafficProcess {
         }
     }
 
-    /// The executable lies beside the tests.
-    private static func binary() throws -> URL {
+    /// An executable that lies beside the tests.
+    static func binary(_ name: String) throws -> URL {
         let folders = [
             Bundle.main.executableURL?.deletingLastPathComponent(),
             Bundle(for: TrafficProcess.self).bundleURL.deletingLastPathComponent(),
             URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
         ]
-        let candidates = folders.compactMap { $0?.appendingPathComponent("HabitStoreTraffic") }
+        let candidates = folders.compactMap { $0?.appendingPathComponent(name) }
         guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
-            throw HabitStoreError(.notFound, "HabitStoreTraffic is not built: \(candidates)")
+            throw HabitStoreError(.notFound, "\(name) is not built: \(candidates)")
         }
         return found
     }

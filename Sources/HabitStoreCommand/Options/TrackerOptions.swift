@@ -1,0 +1,30 @@
+import ArgumentParser
+import HabitStoreRollout
+
+/// Options of the commands that use a user's store.
+struct TrackerOptions: ParsableArguments {
+    @OptionGroup var user: UserOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Add what the command asks of the store to this file of queries, each shape once.",
+            discussion:
+                "The values asked for are replaced by neutral ones; `habitstore verify --queries` reads the file.",
+            valueName: "file"
+        )
+    )
+    var recordQueries: String?
+
+    @Flag(help: "With --record-queries: keep the values asked for.")
+    var recordValues = false
+
+    func validate() throws {
+        guard recordQueries != "" else { throw ValidationError("--record-queries needs a file") }
+        guard recordQueries != nil || !recordValues else {
+            throw ValidationError("--record-values belongs to --record-queries; give both")
+        }
+    }
+
+    /// What gathers the queries; nil where nobody wants them.
+    var recorder: QueryRecorder? { recordQueries.map { QueryRecorder(path: $0, keepsValues: recordValues) } }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import HabitStore
+import ShadowVerifier
+
+/// A store compared with itself (A/A): what a comparison finds then is a fault of the comparison, and nothing that it says of
+/// two stores can be believed.
+///
+/// The store is copied, the copy is copied too, and the two are compared. Both are of one token whatever is written to the
+/// store meanwhile.
+struct SelfComparison {
+    private static let prefix = "self-comparison-"
+
+    private let folder: String
+
+    /// Takes the place of copies that a killed process has left. The caller holds the lock of the user's self-comparisons.
+    init(_ directory: UserDirectory) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        where name.hasPrefix(Self.prefix) {
+            try FileManager.default.removeItem(atPath: directory.path + "/" + name)
+        }
+        folder = directory.path + "/" + Self.prefix + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    /// Compares a store with itself.
+    ///
+    /// - Parameters:
+    ///   - open: opens a copy.
+    ///   - compare: compares two stores.
+    func run(
+        _ store: any UserStoreBackend,
+        _ engine: EngineName,
+        open: (StoreAddress) throws -> any UserStoreBackend,
+        compare: (any UserStoreBackend, any UserStoreBackend) throws -> VerificationReport
+    ) throws -> VerificationReport {
+        let addresses = [1, 2].map { StoreAddress(engine, path: "\(folder)/\(engine.rawValue)-\($0)") }
+        try store.backup(to: addresses[0].path)
+        CrashPoint.reach("selfComparison.copied")
+        let copy = try open(addresses[0])
+        defer { copy.close() }
+        try copy.backup(to: addresses[1].path)
+        let second = try open(addresses[1])
+        defer { second.close() }
+        return try compare(copy, second)
+    }
+
+    /// Removes the copies.
+    func remove() throws { try FileManager.default.removeItem(atPath: folder) }
+}

@@ -1,0 +1,14 @@
+import Synchronization
+
+/// How many shadow reads of a user came out how, since the store was opened.
+final class ShadowTotals: Sendable {
+    private let counts = Mutex(ShadowCounts())
+
+    func add(_ verdict: ShadowVerdict, _ count: Int) { counts.withLock { $0[verdict] += count } }
+
+    var all: [ShadowVerdict: Int] {
+        counts.withLock { counts in
+            Dictionary(uniqueKeysWithValues: ShadowVerdict.allCases.map { ($0, counts[$0]) })
+        }
+    }
+}

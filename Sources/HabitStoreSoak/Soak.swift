@@ -1,0 +1,128 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitStoreTesting
+import ShadowVerifier
+import Synchronization
+
+/// A run: the stage `shadow` first, then `live`, until enough reads have matched.
+struct Soak {
+    /// What came of it.
+    struct Outcome {
+        var lines: [String]
+        var isClean: Bool
+    }
+
+    /// How many questions a transaction asks: while it asks, the other store goes past its moment.
+    private static let questionsInTransaction = 4
+    /// How often the way to the next stage is tried: writers do not stop for it.
+    private static let tries = 100
+
+    private let command: SoakCommand
+    private let user: SoakUser
+
+    init(_ command: SoakCommand) {
+        self.command = command
+        let name = "habitstore-soak-\(UUID().uuidString)"
+        user = SoakUser(root: FileManager.default.temporaryDirectory.appendingPathComponent(name).path)
+    }
+
+    func run() throws -> Outcome {
+        try user.make()
+        defer { try? FileManager.default.removeItem(atPath: user.root) }
+        let store = try user.open()
+        defer { store.close() }
+        try SoakWriters.fill(store, seed: command.seed)
+        let questions = try questions()
+        try advance(store, to: .shadow)
+        let own = SoakWriters(store, count: max(1, command.writers / 2), seed: command.seed &* 31)
+        let other = try SoakProcess(root: user.root, writers: command.writers - command.writers / 2, seed: command.seed)
+        own.start()
+        var outcome = Outcome(lines: [header], isClean: true)
+        let deadline = ContinuousClock.now + .seconds(command.limitSeconds)
+        for (number, stage) in [Stage.shadow, .live].enumerated() {
+            if stage == .live { try advance(store, to: .live) }
+            let share = number == 0 ? command.reads - command.reads / 2 : command.reads / 2
+            try read(store, stage, questions, share, deadline, &outcome)
+        }
+        let writes = (own: try own.stop(), other: try other.finish())
+        outcome.lines.append("\(writes.own) transactions written here, \(writes.other) in the other process")
+        if min(writes.own, writes.other) == 0 { outcome.isClean = false }
+        let differences = try user.differences()
+        outcome.lines += differences.prefix(10).map { "DIFFERENCE at \($0)" }
+        if !differences.isEmpty { outcome.isClean = false }
+        outcome.lines.append(outcome.isClean ? "no false alarm" : "FAILED")
+        return outcome
+    }
+
+    private var header: String {
+        "soak of shadow reads, seed \(command.seed): \(command.reads) have to match, \(command.writers) writers in 2 "
+            + "processes, \(command.readers) readers"
+    }
+
+    /// Has threads read until enough reads have matched.
+    private func read(
+        _ store: UserStore,
+        _ stage: Stage,
+        _ questions: (Int) -> SoakQuestions,
+        _ wanted: Int,
+        _ deadline: ContinuousClock.Instant,
+        _ outcome: inout Outcome
+    ) throws {
+        let before = store.shadowReads
+        let start = ContinuousClock.now
+        let failure = Mutex<(any Error)?>(nil)
+        let askers = (0..<command.readers).map { questions($0 + stage.position * 100) }
+        DispatchQueue.concurrentPerform(iterations: command.readers) { number in
+            var questions = askers[number]
+            do {
+                while Self.count(.match, store, since: before) < wanted, ContinuousClock.now < deadline,
+                    Self.count(.mismatch, store, since: before) == 0, failure.withLock({ $0 == nil })
+                {
+                    try store.read { try questions.ask($0, count: Self.questionsInTransaction) }
+                    // Readers that run ahead are compared at tokens that have passed.
+                    store.drainShadowReads(seconds: 10)
+                }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+        }
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let counts = ShadowVerdict.allCases.map { ($0, Self.count($0, store, since: before)) }
+        let text = counts.map { "\($0.1) \($0.0.rawValue)" }.joined(separator: ", ")
+        outcome.lines.append("\(stage.rawValue): \(text), in \(Int(seconds)) s")
+        let found = Dictionary(uniqueKeysWithValues: counts)
+        if found[.match, default: 0] < wanted || found[.mismatch] != 0 || found[.error] != 0 { outcome.isClean = false }
+        if try store.stage() != stage { outcome.isClean = false }
+    }
+
+    private static func count(_ verdict: ShadowVerdict, _ store: UserStore, since before: [ShadowVerdict: Int]) -> Int {
+        store.shadowReads[verdict, default: 0] - before[verdict, default: 0]
+    }
+
+    private func questions() throws -> (Int) -> SoakQuestions {
+        let queries =
+            try command.queries.map { try QueryFile.load(path: $0).queries.map { try $0.recordQuery() } } ?? []
+        // What the questions are about: the store's file, as it was filled.
+        let file = try user.address().open(.readOnly)
+        defer { file.close() }
+        let data = try Self.data(of: file)
+        let seed = command.seed
+        return { number in SoakQuestions(about: data, queries: queries, seed: seed &+ UInt64(number) &* 104_729) }
+    }
+
+    private static func data(of store: some ReplicableStore) throws -> FuzzData {
+        try FuzzData(name: "soak", of: store)
+    }
+
+    private func advance(_ store: UserStore, to stage: Stage) throws {
+        var decision: GateDecision?
+        for _ in 0..<Self.tries {
+            if try store.stage() == stage { return }
+            decision = try store.advance(to: stage, waitSeconds: 10)
+        }
+        let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"
+        throw HabitStoreError(.busy, "the user did not come to \(stage.rawValue): \(reasons)")
+    }
+}

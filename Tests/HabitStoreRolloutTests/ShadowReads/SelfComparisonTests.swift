@@ -1,0 +1,107 @@
+import Foundation
+import HabitStore
+import Synchronization
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A store compared with itself comes out clean, or nothing is believed.
+struct SelfComparisonTests {
+    private func compared(_ store: UserStore) throws -> [StoreSide: Bool] {
+        var found: [StoreSide: Bool] = [:]
+        for record in try store.evidence.read().records {
+            if case .selfCompared(let side, _, let isClean) = record.event { found[side] = isClean }
+        }
+        return found
+    }
+
+    private func leftovers(_ user: StagedUser) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: try user.directory.path)
+            .filter { $0.hasPrefix("self-comparison-") }
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func aVerificationBeforeLiveComparesEachStoreWithItself(old: EngineName) throws {
+        let user = try StagedUser(old: old)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .shadow)
+        #expect(try compared(store) == [:])
+        try store.verify()
+        #expect(try compared(store) == [.old: true, .new: true])
+        #expect(try leftovers(user) == [])
+    }
+
+    @Test func itIsCleanWhileWritesGoOn() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .shadow)
+        let isOver = Atomic<Bool>(false)
+        let failure = Mutex<(any Error)?>(nil)
+        let writer = Thread {
+            do {
+                while !isOver.load(ordering: .acquiring) { try store.save(Habit(name: "Run")) }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+            isOver.store(false, ordering: .releasing)
+        }
+        writer.start()
+        for _ in 0..<3 {
+            _ = try store.verify()
+            #expect(try compared(store) == [.old: true, .new: true])
+        }
+        isOver.store(true, ordering: .releasing)
+        while isOver.load(ordering: .acquiring) { Thread.sleep(forTimeInterval: 0.001) }
+        #expect(failure.withLock { $0 } == nil)
+    }
+
+    /// A comparison that finds differences where there are none says nothing of two stores either.
+    @Test func aStoreThatDiffersFromItselfKeepsTheGateClosed() throws {
+        let user = try StagedUser()
+        let first = try user.stores().store(for: "alice")
+        try first.save(Habit(name: "Run"))
+        try user.bring(first, to: .shadow)
+        first.close()
+        try user.want("live")
+        let store = try user.stores { options in
+            options.opener = { address, access, schema in
+                let store = try address.open(access, schema: schema)
+                // The copy of LMDB's copy.
+                return address.path.hasSuffix("lmdb-2") ? LyingStore(store, .miscounted) : store
+            }
+        }.store(for: "alice")
+        defer { store.close() }
+        for _ in 0..<5 { _ = try store.all(Habit.self) }
+        let decision = try store.advance()
+        #expect(decision?.reasons == [.selfComparisonFailed(side: .new)])
+        #expect(try compared(store) == [.old: true, .new: false])
+        #expect(try store.stage() == .shadow)
+        #expect(try leftovers(user) == [])
+    }
+
+    @Test func whatAKilledComparisonLeftIsRemovedByTheNext() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .shadow)
+        let left = try user.directory.path + "/self-comparison-left"
+        try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+        try Data("a copy".utf8).write(to: URL(fileURLWithPath: left + "/sqlite-1"))
+        try store.verify()
+        #expect(try leftovers(user) == [])
+    }
+
+    @Test func thePolicyCanDoWithout() throws {
+        let user = try StagedUser()
+        let store = try user.stores { $0.gate.requiresSelfComparison = false }.store(for: "alice")
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .live)
+        #expect(try compared(store) == [:])
+    }
+}

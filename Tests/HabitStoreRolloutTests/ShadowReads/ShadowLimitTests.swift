@@ -1,0 +1,68 @@
+import Foundation
+import HabitStore
+import HabitStoreTesting
+import Testing
+
+@testable import HabitStoreRollout
+
+/// What is bounded: how long a comparison takes, and how many wait.
+@Suite(.timeLimit(.minutes(2)))
+struct ShadowLimitTests {
+    @Test func aComparisonInAStoreThatHangsTimesOutAndTheOthersAreShed() throws {
+        let user = try ShadowedUser { options in
+            options.shadowReads.comparisonSeconds = 0.1
+            options.shadowReads.queueLimit = 4
+        }
+        user.plan.inject(Fault(.hang, on: .reads))
+        // A moment from before that is still held answers for a while.
+        repeat { _ = try user.store.all(Habit.self) } while !user.plan.waitForStrikes(1, seconds: 0.1)
+        for _ in 0..<9 { _ = try user.store.all(Habit.self) }
+        // Four have a place, and one of them is being compared: the deadline is seen to although its thread hangs.
+        let counts = try user.counts(seconds: 0.5).filter { $0.key != .match }
+        #expect(counts == [.timedOut: 1, .shed: 6])
+        user.plan.heal()
+        // It goes on with those that waited, and counts the one that was late once.
+        #expect(try user.counts() == [.match: 3])
+        _ = try user.store.all(Habit.self)
+        #expect(try user.counts() == [.match: 1])
+    }
+
+    @Test func aComparisonThatIsSlowIsEnded() throws {
+        let user = try ShadowedUser { $0.shadowReads.comparisonSeconds = 0.03 }
+        user.lie(.slow)
+        _ = try user.store.all(Habit.self)
+        let start = ContinuousClock.now
+        #expect(try user.counts() == [.timedOut: 1])
+        // Five rows would take a tenth of a second.
+        #expect(ContinuousClock.now - start < .seconds(0.09))
+    }
+
+    @Test func nothingIsCountedTwiceUnderLoad() throws {
+        let user = try ShadowedUser { $0.shadowReads.queueLimit = 8 }
+        let store = user.store
+        let readers = 4
+        let reads = 500
+        DispatchQueue.concurrentPerform(iterations: readers) { number in
+            for read in 0..<reads {
+                let question = ShadowQuestion.allCases[(read + number) % ShadowQuestion.allCases.count]
+                do { _ = try store.read { question.ask($0) } } catch { Issue.record("\(error)") }
+            }
+        }
+        let counts = try user.counts()
+        #expect(counts.values.reduce(0, +) == readers * reads)
+        #expect(Set(counts.keys).isSubset(of: [.match, .shed]), "\(counts)")
+        #expect(counts[.match, default: 0] > 0)
+    }
+
+    @Test func nothingIsComparedWhereTheOptionsSaySo() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .shadow)
+        store.close()
+        let again = try user.stores { $0.shadowReads.oneIn = 0 }.store(for: "alice")
+        defer { again.close() }
+        #expect(try again.all(Habit.self).count == 1)
+        #expect(again.route.load()?.shadow == nil)
+    }
+}

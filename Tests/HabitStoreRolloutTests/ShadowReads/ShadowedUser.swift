@@ -1,0 +1,97 @@
+import Foundation
+import HabitStore
+import HabitStoreTesting
+import Synchronization
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A user at a stage with shadow reads, whose other store lies, fails or hangs when a test wants that.
+final class ShadowedUser: Sendable {
+    static let names = ["Ada", "Bob", "Cyd", "Dee", "Eve"]
+
+    let staged: StagedUser
+    let store: UserStore
+    /// What goes wrong in the other store.
+    let plan = FaultPlan()
+    private let other: Held
+
+    private final class Held: Sendable {
+        let store = Mutex<LyingStore?>(nil)
+    }
+
+    init(at stage: Stage = .shadow, old: EngineName = .sqlite, _ change: (inout RolloutOptions) -> Void = { _ in })
+        throws
+    {
+        staged = try StagedUser(old: old)
+        other = Held()
+        let first = try staged.stores().store(for: "alice")
+        try first.write(author: nil) { transaction in
+            for (number, name) in Self.names.enumerated() {
+                let date = SampleRecords.referenceDate.addingTimeInterval(Double(number))
+                try transaction.insert(
+                    Habit(id: SampleRecords.id(number + 1), name: name, createdAt: date, streak: number)
+                )
+            }
+        }
+        try staged.bring(first, to: stage)
+        first.close()
+        let shadow = stage.shadow == .old ? old : old.other
+        store = try staged.stores { [plan, other] options in
+            options.shadowReads.recordEvery = 1_000_000
+            options.logger.logLevel = .critical
+            options.shadowReads.tokenWaitSeconds = 2
+            options.opener = { address, access, schema in
+                let isCopy = ["rehearsal-", "self-comparison-"].contains { address.path.contains($0) }
+                guard address.engine == shadow, !isCopy else { return try address.open(access, schema: schema) }
+                let faulty = try FaultInjectingStore(plan, path: address.path) {
+                    try address.open(access, schema: schema)
+                }
+                let lying = LyingStore(faulty, .none)
+                other.store.withLock { $0 = lying }
+                return lying
+            }
+            change(&options)
+        }.store(for: "alice")
+        // The store is opened by the first comparison, and lies from then on.
+        _ = try store.all(Tag.self)
+        store.route.load()?.shadow?.drain(seconds: 10)
+        store.route.load()?.shadow?.flush()
+    }
+
+    deinit {
+        plan.heal()
+        store.close()
+    }
+
+    func lie(_ lie: LyingStore.Lie) { other.store.withLock { $0?.set(lie) } }
+
+    /// Waits until everything is compared, and gives what came of it since the last time.
+    func counts(seconds: Double = 10) throws -> [ShadowVerdict: Int] {
+        let before = try store.evidence.read().records.count
+        let shadow = try #require(store.route.load()?.shadow)
+        shadow.drain(seconds: seconds)
+        shadow.flush()
+        var counts: [ShadowVerdict: Int] = [:]
+        for record in try store.evidence.read().records[before...] {
+            guard
+                case .shadowReads(_, let clean, let different, let skewed, let failed, let shed, let rerun, let late) =
+                    record.event
+            else { continue }
+            let found: [(ShadowVerdict, Int)] = [
+                (.match, clean), (.mismatch, different), (.skewed, skewed), (.error, failed), (.shed, shed),
+                (.rerun, rerun), (.timedOut, late),
+            ]
+            for (verdict, count) in found where count > 0 { counts[verdict, default: 0] += count }
+        }
+        return counts
+    }
+
+    /// What differences were written down.
+    func differences() throws -> [String] {
+        try store.evidence.read().records.compactMap { record in
+            guard case .difference(_, _, let message) = record.event else { return nil }
+            return message
+        }
+    }
+}
