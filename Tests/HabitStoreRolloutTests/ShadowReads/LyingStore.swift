@@ -79,6 +79,10 @@ final class LyingStore: MaintainableStore, ReplicableStore {
 
     func check(progress: (Int) throws -> Void) throws -> [StoreFinding] { try base.check(progress: progress) }
 
+    func checkDigests() throws -> [StoreFinding] { try base.checkDigests() }
+
+    func rebuildDigests() throws { try base.rebuildDigests() }
+
     func backup(to path: String) throws { try base.backup(to: path) }
 
     func close() { base.close() }

@@ -24,6 +24,7 @@ struct RolloutRun {
     func measure() throws {
         try measureWrites()
         try measureReads()
+        try ShadowReadRun(directory.appendingPathComponent("shadow"), rounds: rounds).measure()
         try KillUsers(directory.appendingPathComponent("kill")).measure()
     }
 

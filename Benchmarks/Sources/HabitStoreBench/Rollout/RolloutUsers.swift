@@ -19,13 +19,17 @@ struct RolloutUsers {
         try Data(text.utf8).write(to: URL(fileURLWithPath: flags))
     }
 
-    func stores(followsFlags: Bool = false) throws -> UserStores {
+    func stores(
+        followsFlags: Bool = false,
+        _ change: (inout RolloutOptions) -> Void = { _ in }
+    ) throws -> UserStores {
         var options = RolloutOptions()
         options.followsFlags = followsFlags
         options.advancesByItself = false
         options.gate.cleanShadowReads = 0
         options.mirror.waitSeconds = 10
         options.logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
+        change(&options)
         return try UserStores(root: root, flags: flags, options: options)
     }
 
