@@ -45,6 +45,8 @@ struct StagedUser: Sendable {
         options.advancesByItself = false
         options.gate.cleanShadowReads = 3
         options.shadowReads.recordEvery = 1
+        // On a machine that runs all tests at once a comparison can wait for its turn longer than a reader should.
+        options.shadowReads.comparisonSeconds = 120
         options.mirror.waitSeconds = 10
         change(&options)
         return try UserStores(root: root, flags: flags, options: options)

@@ -81,6 +81,16 @@ public struct AttributeReader: RecordAccess {
         return try body(bytes)
     }
 
+    /// Lends the whole record, encoded, and a reader of these bytes: columns are read once for both.
+    package func withEncodedReader<R>(
+        _ body: (UnsafeRawBufferPointer, inout AttributeReader) throws -> R
+    ) throws -> R {
+        try withEncoded { bytes in
+            var reader = AttributeReader(bytes, layout: layout)
+            return try body(bytes, &reader)
+        }
+    }
+
     // MARK: In order
 
     /// Whether the next attribute, of this kind, is null; when it is, it is passed over.

@@ -89,6 +89,18 @@ public struct AttributeWriter: ~Copyable {
         }
     }
 
+    /// Writes the next attribute, a text, from its UTF-8.
+    ///
+    /// - Returns: false, and nothing is written, where the bytes may not be in NFC: when they are not all ASCII.
+    package mutating func append(ascii utf8: UnsafeRawBufferPointer) -> Bool {
+        guard utf8.isASCII else { return false }
+        appendVariable(.string, count: utf8.count) { $0.copyMemory(from: utf8) }
+        return true
+    }
+
+    /// Writes the next attribute, links that are in ascending order and without repeats.
+    package mutating func append(ascendingLinks ids: [UUID]) { appendLinks(ids) }
+
     /// Writes null for the next attribute.
     public mutating func appendNull() {
         guard field < layout.kinds.count else {

@@ -37,7 +37,8 @@ struct LMDBHistory {
             guard key.sequence == 0 else { throw damaged("has changes without their transaction") }
             let (timestamp, author, count) = try LMDBHistoryCoder.header(header.value, path: path)
             var changes: [HistoryChange] = []
-            changes.reserveCapacity(min(count, Self.pruningBatch))
+            // What the header says is believed as far as there are records.
+            changes.reserveCapacity(min(count, try transaction.count(database)))
             for sequence in 1..<(UInt64(count) + 1) {
                 guard let change = try cursor.next(),
                     try LMDBHistoryKey(change.key, path: path) == LMDBHistoryKey(token: key.token, sequence: sequence)

@@ -68,12 +68,7 @@ final class RecordingTransaction: ReadTransaction {
         var trace = RowTrace(nil)
         defer { note(.record(entity: entity, id: id), trace) }
         do {
-            return try base.withRow(entity: entity, id: id) { row in
-                trace.take(row)
-                trace.isCallersTurn = true
-                try body(&row)
-                trace.isCallersTurn = false
-            }
+            return try base.withRow(entity: entity, id: id) { try trace.take(&$0, body) }
         } catch {
             trace.fail(error)
             throw error
@@ -96,10 +91,7 @@ final class RecordingTransaction: ReadTransaction {
         defer { note(.rows(request, upTo: trace.isCut ? trace.digest.rows : nil), trace) }
         do {
             return try base.enumerateRows(fetch) { row in
-                trace.take(row)
-                trace.isCallersTurn = true
-                trace.isCut = try !body(&row)
-                trace.isCallersTurn = false
+                trace.isCut = try !trace.take(&row, body)
                 return !trace.isCut
             }
         } catch {

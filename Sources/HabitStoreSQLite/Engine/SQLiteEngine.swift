@@ -112,6 +112,7 @@ public final class SQLiteEngine: StorageEngine {
                 var check = SQLiteCheck(connection, tables)
                 try check.run(progress)
                 findings += check.findings
+                try connection.exec("PRAGMA shrink_memory")
             }
         } catch let error as HabitStoreError
             where error.code == .corrupt && findings.contains(where: { $0.severity == .damage })

@@ -134,7 +134,7 @@ final class SQLiteRow: AttributeColumns {
     }
 
     func encoded() throws -> EncodedRecord {
-        let encoder = self.encoder ?? SQLiteEncoder(table.description.layout)
+        let encoder = self.encoder ?? SQLiteEncoder(table.description)
         self.encoder = encoder
         return try encoder.encode(self)
     }
@@ -161,29 +161,47 @@ final class SQLiteRow: AttributeColumns {
 /// Encodes rows of one entity, in memory that is used again for each.
 private final class SQLiteEncoder {
     private var writer: AttributeWriter
+    private let kinds: [AttributeKind]
+    private let isOptional: [Bool]
 
-    init(_ layout: RecordLayout) { writer = AttributeWriter(layout: layout) }
+    init(_ entity: EntityDescription) {
+        writer = AttributeWriter(layout: entity.layout)
+        kinds = entity.layout.kinds
+        isOptional = entity.attributes.map(\.isOptional)
+    }
 
-    func encode(_ row: SQLiteRow) throws -> EncodedRecord {
+    func encode(_ row: SQLiteRow) throws -> EncodedRecord { try encode(row, &writer) }
+
+    /// The writer is passed on, so that it is asked for once and not for each attribute.
+    private func encode(_ row: SQLiteRow, _ writer: inout AttributeWriter) throws -> EncodedRecord {
         writer.begin()
-        for (field, attribute) in row.table.description.attributes.enumerated() {
-            if attribute.kind != .links, row.isNull(field) {
-                guard attribute.isOptional else { throw row.corrupt(field, "NULL") }
+        for field in 0..<kinds.count {
+            if kinds[field] != .links, row.isNull(field) {
+                guard isOptional[field] else { throw row.corrupt(field, "NULL") }
                 writer.appendNull()
-                continue
-            }
-            switch attribute.kind {
-            case .bool: writer.append(try row.bool(field))
-            case .int: writer.append(Int(try row.int(field)))
-            case .double: try writer.append(try row.double(field))
-            case .string: writer.append(try row.storedText(field))
-            case .date: try writer.append(Date(timeIntervalSinceReferenceDate: try row.double(field)))
-            case .uuid: writer.append(try row.uuid(field))
-            case .data: writer.append(try row.data(field))
-            case .strings: writer.append(try row.storedTexts(field))
-            case .links: try writer.append(value: .links(try row.links(field)))
+            } else {
+                try append(row, field, &writer)
             }
         }
         return try writer.finish { EncodedRecord(copying: $0) }
+    }
+
+    @inline(__always)
+    private func append(_ row: SQLiteRow, _ field: Int, _ writer: inout AttributeWriter) throws {
+        switch kinds[field] {
+        case .bool: writer.append(try row.bool(field))
+        case .int: writer.append(Int(try row.int(field)))
+        case .double: try writer.append(try row.double(field))
+        case .string:
+            let column = Int32(truncatingIfNeeded: field)
+            if row.statement.type(at: column) == .text, writer.append(ascii: row.statement.bytes(at: column)) { return }
+            writer.append(try row.storedText(field))
+        case .date: try writer.append(Date(timeIntervalSinceReferenceDate: try row.double(field)))
+        case .uuid: writer.append(try row.uuid(field))
+        case .data: writer.append(try row.data(field))
+        case .strings: writer.append(try row.storedTexts(field))
+        // The table's key has them in order, each once.
+        case .links: writer.append(ascendingLinks: try row.links(field))
+        }
     }
 }

@@ -16,6 +16,8 @@ extension SQLiteDatabase {
     func integrityCheck(quick: Bool) throws -> [String] {
         try withRead { connection in
             let lines = try connection.texts(quick ? "PRAGMA quick_check" : "PRAGMA integrity_check")
+            // The whole file has gone through this connection's page cache, and is of no use there.
+            try connection.exec("PRAGMA shrink_memory")
             return lines == ["ok"] ? [] : lines
         }
     }

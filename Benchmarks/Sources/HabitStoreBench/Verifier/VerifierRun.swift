@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
 import ShadowVerifier
+import Synchronization
 
 /// Two stores of 200 habits and 200,000 entries, on SQLite and on LMDB: what it takes to compare their contents in full,
 /// beside what SQLite's dbhash takes for two SQLite files of the same habits and entries; to tell them equal by their kept
@@ -164,26 +165,33 @@ struct VerifierRun {
         )
     }
 
-    /// The other process.
+    /// The other process: tells how much memory of its own it has had at most, beside what it maps from files and the
+    /// kernel can take back.
     static func runChild(_ arguments: [String]) {
         do {
             let (sqlite, lmdb) = try open(arguments[2], arguments[3])
-            let before = try peak()
-            _ = try verify(sqlite, lmdb, .full)
-            let (all, own) = (try peak(), try status("RssAnon"))
-            print(
-                "\(all) MB at its peak, the map of \(try mapped(arguments[3])) MB included; \(before) MB before, \(own) MB own."
-            )
+            let before = try status("RssAnon")
+            let peaks = Mutex<(level: String, levels: [String: Int])>(("", [:]))
+            let watch = Thread {
+                while true {
+                    let now = (try? status("RssAnon")) ?? 0
+                    peaks.withLock { $0.levels[$0.level] = max(now, $0.levels[$0.level] ?? 0) }
+                    usleep(1_000)
+                }
+            }
+            watch.start()
+            _ = try ShadowVerifier(.init(name: "A", store: sqlite), .init(name: "B", store: lmdb)).run { progress in
+                peaks.withLock { $0.level = progress.level }
+            }
+            let levels = peaks.withLock { $0.levels }
+            let own = levels.values.max() ?? 0
+            print(levels.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+            let isMet = own <= 64 ? "yes" : "no"
+            print("\(own) MB of its own at most, \(before) MB of them before; goal ≤ 64: \(isMet).")
         } catch {
             FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
             exit(1)
         }
-    }
-
-    private static func peak() throws -> Int { try status("VmHWM") }
-
-    private static func mapped(_ path: String) throws -> Int {
-        (try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0) / 1_000_000
     }
 
     /// A line of the kernel's account of the process, in megabytes.
