@@ -78,6 +78,36 @@ struct SQLiteDamageTests {
         #expect(try store.fetchCount(FetchDescriptor<Entry>()) == 0)
     }
 
+    /// The integrity check says which index does not fit its table, and no word of whose record it is: whoever had to repair
+    /// a store was left to search.
+    @Test func anIndexEntryThatDoesNotFitNamesItsRecord() throws {
+        let file = try filled()
+        func define(_ index: String, _ condition: String) throws {
+            let definition = "substr(sql, 1, instr(sql || ' WHERE', ' WHERE') - 1)"
+            try file.shell(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = \(definition) || '\(condition)' WHERE name = '\(index)'
+                """
+            )
+        }
+        // An index over some rows only is made anew, or not kept up; then it is called one over all rows again.
+        try define("Entry_by_date", " WHERE date IS NULL")
+        try file.shell("REINDEX Entry_by_date")
+        try define("Entry_by_date", "")
+        try define("Habit_tagIDs_by_target", " WHERE owner IS NULL")
+        try file.shell("DELETE FROM Habit_tagIDs WHERE owner IS NOT NULL")
+        try define("Habit_tagIDs_by_target", "")
+        let store = try file.open()
+        defer { file.close(store) }
+        let findings = try store.check { _ in }
+        #expect(findings.allSatisfy { $0.severity == .damage })
+        let named = findings.filter { $0.id != nil }
+        #expect(named.map(\.kind) == ["indexEntryExtra", "indexEntryMissing"])
+        #expect(named.map(\.id) == [testID(1), testID(2)])
+        #expect(named.map(\.entity) == ["Habit", "Entry"])
+    }
+
     @Test(arguments: [
         "UPDATE history_change SET kind = 'odd'", "UPDATE history_change SET kind = 'delete'",
         "UPDATE history_change SET kind = 'update', attributes = '7'",

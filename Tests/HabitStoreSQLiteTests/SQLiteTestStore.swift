@@ -1,3 +1,4 @@
+import CSQLite
 import Foundation
 import HabitStore
 
@@ -32,6 +33,14 @@ struct SQLiteTestStore {
         let connection = try SQLiteConnection(path: path, mode: .readWrite)
         try connection.exec(statements)
         connection.close()
+    }
+
+    /// Runs SQL on the file as the stock shell does, which lets the schema be written. Hazard: as of ``sql(_:)``.
+    func shell(_ statements: String) throws {
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        guard sqlite3_open(path, &handle) == SQLITE_OK, sqlite3_exec(handle, statements, nil, nil, nil) == SQLITE_OK
+        else { throw HabitStoreError(.inputOutput, "SQLite refuses: \(String(cString: sqlite3_errmsg(handle)))") }
     }
 
     /// Makes the text of the store be of unknown form, as in one that an older version has written.

@@ -24,7 +24,9 @@ struct SQLiteCheck {
         }
     }
 
-    mutating func run(_ progress: (Int) throws -> Void) throws {
+    /// - Parameter comparesIndexes: whether each index is compared with its table, which SQLite's own check has done before
+    ///   and which is only worth repeating to name the records.
+    mutating func run(comparesIndexes: Bool, _ progress: (Int) throws -> Void) throws {
         for table in tables {
             try reportingDamage(table) { check in
                 try check.checkRecords(table, progress)
@@ -32,9 +34,17 @@ struct SQLiteCheck {
             }
         }
         try reportingDamage(nil) { check in
-            try check.checkIndexes()
-            try check.checkHistory()
+            let present = try check.indexNames()
+            check.checkIndexes(present)
+            for table in check.tables where comparesIndexes && table.indexNames.isSubset(of: present) {
+                try check.reportingDamage(table) { check in
+                    var indexes = SQLiteIndexCheck(check.connection, table)
+                    try indexes.run()
+                    check.findings += indexes.findings
+                }
+            }
         }
+        try reportingDamage(nil) { try $0.checkHistory() }
         try progress(checked)
     }
 
@@ -128,12 +138,14 @@ struct SQLiteCheck {
 
     // MARK: Indexes and history
 
+    private func indexNames() throws -> Set<String> {
+        Set(try connection.texts("SELECT name FROM sqlite_schema WHERE type = 'index'"))
+    }
+
     /// Without an index every answer is right and slow; nothing else would tell.
-    private mutating func checkIndexes() throws {
-        let present = Set(try connection.texts("SELECT name FROM sqlite_schema WHERE type = 'index'"))
+    private mutating func checkIndexes(_ present: Set<String>) {
         for table in tables {
-            let wanted = table.indexes.keys.sorted() + table.links.compactMap { $0?.objectNames.last }
-            for name in wanted where !present.contains(name) {
+            for name in table.indexNames.sorted() where !present.contains(name) {
                 findings.append(
                     StoreFinding(
                         .anomaly,
@@ -162,5 +174,12 @@ struct SQLiteCheck {
         }
         // Whether each can be read; what they say is checked above.
         try SQLiteHistory(connection).walk(after: Int64.min) { _ in true }
+    }
+}
+
+extension SQLiteTable {
+    /// The indexes of the table and of its links, unquoted.
+    fileprivate var indexNames: Set<String> {
+        Set(indexes.keys).union(links.compactMap { $0?.objectNames.last })
     }
 }

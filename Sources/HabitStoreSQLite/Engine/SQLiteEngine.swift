@@ -110,7 +110,7 @@ public final class SQLiteEngine: StorageEngine {
         do {
             try database.withRead { connection in
                 var check = SQLiteCheck(connection, tables)
-                try check.run(progress)
+                try check.run(comparesIndexes: !findings.isEmpty, progress)
                 findings += check.findings
                 try connection.exec("PRAGMA shrink_memory")
             }

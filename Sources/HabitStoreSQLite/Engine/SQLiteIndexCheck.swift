@@ -1,0 +1,71 @@
+import Foundation
+import HabitStore
+
+/// Names the records whose index entries do not fit. SQLite's own integrity check says that there are some, and not whose.
+struct SQLiteIndexCheck {
+    /// More findings than this about one index help nobody.
+    private static let mostFindings = 100
+
+    private let connection: SQLiteConnection
+    private let table: SQLiteTable
+    private(set) var findings: [StoreFinding] = []
+
+    init(_ connection: SQLiteConnection, _ table: SQLiteTable) {
+        self.connection = connection
+        self.table = table
+    }
+
+    mutating func run() throws {
+        for index in table.indexKeys {
+            guard let name = index.name else { continue }
+            // The identifier is the last key of every index.
+            var columns = index.positions.map { table.columns[$0] }
+            if !index.positions.contains(0) { columns.append(table.columns[0]) }
+            let title = table.indexes.first { SQLiteFormat.quoted($0.key) == name }?.value ?? name
+            try compare(table.description.name, name, columns, id: table.columns[0], title, attribute: nil)
+        }
+        for position in table.linkPositions {
+            guard let links = table.links[position] else { continue }
+            let attribute = table.description.attributes[position].name
+            let index = SQLiteFormat.quoted(links.objectNames[1])
+            let title = "\(table.description.name)(\(attribute))"
+            try compare(links.objectNames[0], index, ["target", "owner"], id: "owner", title, attribute: attribute)
+        }
+    }
+
+    private mutating func compare(
+        _ plainName: String,
+        _ index: String,
+        _ columns: [String],
+        id: String,
+        _ title: String,
+        attribute: String?
+    ) throws {
+        let rows = "SELECT \(columns.joined(separator: ", ")) FROM \(SQLiteFormat.quoted(plainName)) INDEXED BY"
+        // The index of the primary key is the table itself, and has this name. With `NOT INDEXED`, SQLite reads a table
+        // without row numbers from whichever index holds all of the columns.
+        let stored = "\(rows) \(SQLiteFormat.quoted("sqlite_autoindex_\(plainName)_1"))"
+        let indexed = "\(rows) \(index)"
+        for (kind, sql, message) in [
+            ("indexEntryMissing", "\(stored) EXCEPT \(indexed)", "lacks an entry for a record"),
+            ("indexEntryExtra", "\(indexed) EXCEPT \(stored)", "has an entry that no record calls for"),
+        ] {
+            let limited = "SELECT DISTINCT \(id) FROM (\(sql)) LIMIT \(Self.mostFindings)"
+            try connection.withStatement(limited) { statement in
+                while try statement.step() {
+                    let isIdentified = statement.type(at: 0) == .blob && statement.bytes(at: 0).count == 16
+                    findings.append(
+                        StoreFinding(
+                            .damage,
+                            kind,
+                            "\(title) \(message)",
+                            entity: table.description.name,
+                            id: isIdentified ? try statement.uuid(at: 0) : nil,
+                            attribute: attribute
+                        )
+                    )
+                }
+            }
+        }
+    }
+}
