@@ -17,8 +17,8 @@ READS ?= 1000000
 DATA ?= both
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures fuzz fuzz-flags crash-sweep power-cut several-processes \
-	soak-shadow bench docs clean
+.PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults crash-sweep power-cut \
+	several-processes soak-shadow bench docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,13 @@ fuzz-flags: setup ## Feed damaged flag files and rules to the module that reads 
 	$(SWIFT) build -c release --product habitstore-flag-fuzz $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-flag-fuzz" \
 		--seconds $(SECONDS) --seed $(SEED)
+
+planted-faults: setup ## Plant faults in stores, and print what catches each, in how many shadow reads: SEED
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	HABITSTORE_PLANTED_FAULTS=.build/planted-faults.md HABITSTORE_PLANTED_FAULTS_SEED=$(SEED) \
+		$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter theTableOfAllFaults \
+		> .build/planted-faults.log 2>&1 || { tail -40 .build/planted-faults.log; exit 1; }
+	@cat .build/planted-faults.md
 
 crash-sweep: setup ## Kill processes in the middle of writes and moves, and check what is left: KILLS, SEED
 	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)

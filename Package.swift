@@ -159,7 +159,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreRolloutTests",
-            dependencies: ["HabitStoreRollout", "HabitStoreSoak", "HabitStoreTesting", "HabitStoreTraffic"],
+            dependencies: [
+                "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreSoak",
+                "HabitStoreTesting", "HabitStoreTraffic", "ShadowVerifier",
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),

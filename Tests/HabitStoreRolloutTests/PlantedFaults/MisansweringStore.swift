@@ -1,0 +1,60 @@
+import Foundation
+import HabitStoreRollout
+
+@testable import HabitStore
+
+/// A store that answers as the one below does, but for what a ``Misanswer`` says.
+final class MisansweringStore: MaintainableStore, ReplicableStore {
+    private let base: any UserStoreBackend
+    private let misanswer: Misanswer
+
+    init(_ base: any UserStoreBackend, _ misanswer: Misanswer) {
+        self.base = base
+        self.misanswer = misanswer
+    }
+
+    var schema: Schema { base.schema }
+    var dispatcher: StoreDispatcher { base.dispatcher }
+    var path: String? { base.path }
+
+    func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        try base.read { try body(MisansweringTransaction($0, misanswer)) }
+    }
+
+    func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
+        try base.read(while: condition) { try body(MisansweringTransaction($0, misanswer)) }
+    }
+
+    func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        try base.write(author: author, body)
+    }
+
+    func write<R>(author: String?, under terms: WriteTerms, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        try base.write(author: author, under: terms, body)
+    }
+
+    func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
+        try await dispatcher.run(writes: false) { try self.read(body) }
+    }
+
+    func write<R: Sendable>(
+        author: String?,
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> R
+    ) async throws -> R {
+        try await dispatcher.run(writes: true) { try self.write(author: author, body) }
+    }
+
+    func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R { try base.replicaRead(body) }
+
+    func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R { try base.replicate(body) }
+
+    func checkDigests() throws -> [StoreFinding] { try base.checkDigests() }
+
+    func rebuildDigests() throws { try base.rebuildDigests() }
+
+    func check(progress: (Int) throws -> Void) throws -> [StoreFinding] { try base.check(progress: progress) }
+
+    func backup(to path: String) throws { try base.backup(to: path) }
+
+    func close() { base.close() }
+}

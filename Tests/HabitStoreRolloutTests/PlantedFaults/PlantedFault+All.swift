@@ -1,0 +1,30 @@
+import HabitStore
+import HabitStoreRollout
+
+extension PlantedFault {
+    /// Every fault of the catalogue.
+    static let all: [PlantedFault] = {
+        let contents = PlantedUser.contents
+        return flippedBits(contents) + numbers(contents) + texts(contents) + lists(contents) + records(contents)
+            + links(contents) + indexes(contents) + digests(contents) + histories(contents) + misanswers
+    }()
+
+    /// An engine that answers wrongly over a file that is right.
+    private static var misanswers: [PlantedFault] {
+        let names: [(Misanswer, String)] = [
+            (.opposedOrder, "a fetch in the opposite order"),
+            (.swappedNeighbours, "two neighbours of a fetch in each other's place"),
+            (.shiftedPage, "a page that begins one too late"),
+            (.lostNil, "an order that drops nil"),
+            (.lostLast, "a fetch without its last record"),
+            (.repeatedFirst, "a fetch with its first record twice"),
+            (.miscount, "a count other than the rows"),
+            (.failure, "a fetch that fails on one side"),
+        ]
+        return names.flatMap { misanswer, name in
+            EngineName.allCases.map {
+                PlantedFault(name: name, engine: $0, deed: .answers(misanswer), traces: [Trace(level: "queries")])
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+@testable import HabitStore
+
+extension PlantedFault {
+    /// Index entries that do not fit the records, which are all as they should be.
+    static func indexes(_ contents: PlantedContents) -> [PlantedFault] {
+        let (entry, habit) = (contents.entries[60], contents.habits[3])
+        let (first, second) = (contents.entries[61], contents.entries[161])
+        func damage(_ entity: String, _ id: UUID) -> Trace { .init(level: "store checks", entity: entity, id: id) }
+        let unknown = SampleRecords.id(9_003)
+        return inBoth("a dropped entry of the index by date", [damage("Entry", entry.id)]) { planter, _ in
+            try planter.dropIndexEntries("Entry", ["date"], of: entry.id)
+        }
+            + inBoth("a dropped entry of the index by reference", [damage("Entry", entry.id)]) { planter, _ in
+                try planter.dropIndexEntries("Entry", ["habitID", "date"], of: entry.id)
+            }
+            + inBoth("a dropped entry of the index by name", [damage("Habit", habit.id)]) { planter, _ in
+                try planter.dropIndexEntries("Habit", ["name"], of: habit.id)
+            }
+            + inBoth("links that are there in one direction only", [damage("Habit", habit.id)]) { planter, _ in
+                try planter.dropIndexEntries("Habit", ["tagIDs"], of: habit.id)
+            }
+            + inBoth("a link that is added in one direction only", [damage("Habit", habit.id)]) { planter, contents in
+                var linked = habit
+                linked.tagIDs = [contents.tags[3].id]
+                try planter.addIndexEntries("Habit", ["tagIDs"], of: try linked.values)
+            }
+            + inBoth("an extra index entry", [damage("Entry", unknown)]) { planter, _ in
+                try planter.addIndexEntries("Entry", ["date"], of: [.uuid(unknown)] + entry.values.dropFirst())
+            }
+            + inBoth(
+                "index entries that lead to the wrong record",
+                [damage("Entry", first.id), damage("Entry", second.id)]
+            ) { planter, _ in
+                try planter.swapIndexEntries("Entry", "date", of: try first.values, and: try second.values)
+            }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Shadow reads show what an app reads, sooner or later; the full verification shows all at once.
+struct PlantedFaultTableTests {
+    /// Where `make planted-faults` wants the table.
+    private static let wanted = ProcessInfo.processInfo.environment["HABITSTORE_PLANTED_FAULTS"]
+    private static let seed =
+        ProcessInfo.processInfo.environment["HABITSTORE_PLANTED_FAULTS_SEED"].flatMap(UInt64.init) ?? 1
+
+    @Test(arguments: [
+        "a lost habit", "a double off by one ulp", "a link to the wrong record", "a count other than the rows",
+    ])
+    func shadowReadsShowWhatAnAppReads(name: String) throws {
+        let count = ShadowReadCount(queries: try ReadMix.queries())
+        let faults = PlantedFault.all.filter { $0.name == name }
+        try #require(faults.count == 2)
+        for fault in faults {
+            let reads = try count.reads(until: fault, seed: Self.seed)
+            #expect(reads != nil, "\(fault.testDescription), seed \(Self.seed)")
+        }
+    }
+
+    @Test func shadowReadsOfSoundStoresShowNothing() throws {
+        let count = ShadowReadCount(queries: try ReadMix.queries())
+        let none = PlantedFault(name: "none", engine: .lmdb, deed: .file { _, _ in }, traces: [])
+        let reads = try count.reads(until: none, seed: Self.seed)
+        #expect(reads == nil, "seed \(Self.seed)")
+    }
+
+    @Test(.enabled(if: wanted != nil))
+    func theTableOfAllFaults() throws {
+        let path = try #require(Self.wanted)
+        let queries = try ReadMix.queries()
+        let count = ShadowReadCount(queries: queries)
+        let rows = try PlantedFault.all.map { fault in
+            let user = try PlantedUser()
+            try user.plant(fault)
+            let caught = CaughtFault(report: try user.verify(fault, queries: queries))
+            #expect(caught.report.verdict != .match, "\(fault.testDescription)")
+            return PlantedFaultTable.Row(
+                fault: fault,
+                levels: fault.isSkew ? ["tokens"] : caught.levels.map(\.name),
+                reads: try count.median(fault, seeds: Self.seed...Self.seed + 2)
+            )
+        }
+        try PlantedFaultTable(rows: rows).markdown.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+}
