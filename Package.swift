@@ -168,7 +168,10 @@ let package = Package(
         .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),
         .testTarget(
             name: "HabitStoreCommandTests",
-            dependencies: ["HabitStore", "HabitStoreCommand", "HabitStoreRollout", "ShadowVerifier"],
+            dependencies: [
+                "HabitStore", "HabitStoreCommand", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
+                "HabitStoreTesting", "ShadowVerifier",
+            ],
             swiftSettings: settings
         ),
     ],

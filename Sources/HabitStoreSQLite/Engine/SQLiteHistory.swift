@@ -14,6 +14,9 @@ struct SQLiteHistory {
         "INSERT INTO history_change (token, sequence, entity, id, kind, attributes, tombstone) "
         + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
 
+    /// The changes from which on a transaction is worth to be counted before it is read on.
+    private static let largeCount = 4_096
+
     private let connection: SQLiteConnection
 
     init(_ connection: SQLiteConnection) { self.connection = connection }
@@ -46,8 +49,17 @@ struct SQLiteHistory {
                     current = (token, Date(timeIntervalSinceReferenceDate: timestamp), author?.normalizedToNFC())
                 }
                 if !statement.isNull(at: 3) { changes.append(try change(statement, token)) }
+                // An array that grows by doubling has three times the memory of its elements on the way.
+                if changes.count == Self.largeCount { changes.reserveCapacity(try changeCount(token)) }
             }
             if let current { _ = try body(Self.transaction(current, changes)) }
+        }
+    }
+
+    private func changeCount(_ token: Int64) throws -> Int {
+        try connection.withStatement("SELECT count(*) FROM history_change WHERE token = ?1") { statement in
+            try statement.bind(token, at: 1)
+            return try statement.step() ? Int(statement.int64(at: 0)) : 0
         }
     }
 

@@ -1,0 +1,54 @@
+import Foundation
+import HabitStore
+import HabitStoreTraffic
+import ShadowVerifier
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A verification beside writers of other processes compares what is of one token, or says that it could not.
+struct VerificationBesideWritersTests {
+    @Test(.timeLimit(.minutes(5)))
+    func writersOfOtherProcessesAreNoDifference() throws {
+        let user = try StagedUser()
+        try user.want("shadow")
+        let first = try user.stores().store(for: "alice")
+        try SampleRecords.fill(first)
+        try user.bring(first, to: .shadow)
+        first.close()
+        let processes = try (0..<3).map { number in
+            try TrafficProcess("write", root: user.root, flags: user.flags, log: user.folder.path("log-\(number)"))
+        }
+        let (old, new) = (
+            try user.address(.old).open(.readOnly, schema: HabitSchema.current),
+            try user.address(.new).open(.readOnly, schema: HabitSchema.current)
+        )
+        defer {
+            old.close()
+            new.close()
+        }
+        let before = try old.currentToken()
+        while try old.currentToken() == before { usleep(10_000) }
+        var verdicts: [VerificationReport.Verdict: Int] = [:]
+        var tokens: Set<HistoryToken> = []
+        for depth in [VerificationDepth.full, .keptDigests, .full, .paranoid, .keptDigests, .full] {
+            var options = VerificationOptions()
+            options.depth = depth
+            let report = try ShadowVerifier(
+                .init(name: "old", store: old),
+                .init(name: "new", store: new),
+                options: options
+            )
+            .run()
+            #expect(report.differences == [])
+            #expect(report.a.information.token == report.b.information.token || report.verdict == .skewed)
+            verdicts[report.verdict, default: 0] += 1
+            tokens.insert(report.a.information.token)
+        }
+        for process in processes { _ = try process.finish() }
+        // The writers were at work, and equal tokens were found among their writes.
+        #expect(tokens.count > 1)
+        #expect((verdicts[.match] ?? 0) > 0)
+        #expect(Set(verdicts.keys).isSubset(of: [.match, .skewed]))
+    }
+}
