@@ -7,6 +7,8 @@ struct CheckpointFile {
     private static let settlingSeconds = 0.05
     /// How often that is waited for.
     private static let looks = 5
+    /// What the file begins with: whatever does not is somebody else's, and is not written over.
+    private static let heading = Data("HabitStore verification checkpoint\n".utf8)
 
     private let path: String
     private let stores: [String]
@@ -57,7 +59,15 @@ struct CheckpointFile {
                 underlying: error
             )
         }
-        guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: data) else {
+        guard data.isEmpty || data.starts(with: Self.heading) else {
+            throw HabitStoreError(
+                .unsupported,
+                "there is a file that is no checkpoint; choose another place for the checkpoint",
+                at: .init(path: path)
+            )
+        }
+        let json = data.dropFirst(Self.heading.count)
+        guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: json) else {
             return (nil, "the checkpoint was damaged")
         }
         guard checkpoint.formatVersion == Checkpoint.currentFormat else {
@@ -76,7 +86,7 @@ struct CheckpointFile {
     func save(_ checkpoint: Checkpoint) throws {
         let draft = path + ".partial"
         do {
-            let data = try JSONEncoder().encode(checkpoint)
+            let data = Self.heading + (try JSONEncoder().encode(checkpoint))
             try? FileManager.default.removeItem(atPath: draft)
             guard FileManager.default.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600])
             else { throw CocoaError(.fileWriteUnknown) }

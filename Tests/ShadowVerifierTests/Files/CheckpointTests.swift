@@ -97,12 +97,24 @@ struct CheckpointTests {
 
     @Test func aDamagedCheckpointIsNotTakenUp() throws {
         let pair = try FilePair(drafts: 10)
-        for text in ["", "{", "\0\0\0"] {
+        let heading = "HabitStore verification checkpoint\n"
+        for text in ["", heading, heading + "{", heading + "\0\0\0"] {
             try text.write(toFile: pair.checkpoint, atomically: true, encoding: .utf8)
             let report = try resume(pair)
             #expect(report.verdict == .match)
             #expect(report.notes.contains { $0.contains("damaged") })
         }
+    }
+
+    @Test func aFileThatIsNoCheckpointIsLeftAlone() throws {
+        let pair = try FilePair(drafts: 10)
+        let file = pair.folder.appendingPathComponent("a.sqlite")
+        let before = try Data(contentsOf: file)
+        let error = #expect(throws: HabitStoreError.self) {
+            try pair.verify { $0.checkpointPath = file.path }
+        }
+        #expect(error?.message.contains("no checkpoint") == true)
+        #expect(try Data(contentsOf: file) == before)
     }
 
     @Test func nobodyElseCanReadACheckpoint() throws {
