@@ -57,6 +57,11 @@ import Testing
         #expect(refused > 400 && loaded > 150, "refused \(refused), loaded \(loaded), FLAGS_TEST_SEED=\(seed)")
     }
 
+    /// Whether an exponent of three digits stands somewhere: a digit that is put in makes one of a harmless number.
+    private static func hasLargeNumber(_ text: String) -> Bool {
+        text.range(of: "[eE][+]?[0-9]{3}", options: .regularExpression) != nil
+    }
+
     /// Foundation reads the same standard. What the one takes the other must take too, with the same meaning. Left out
     /// is what the standard leaves to a parser (duplicate keys, lone surrogates, large numbers, byte order marks), and
     /// the comma before a closing bracket, which Foundation takes and the standard does not.
@@ -78,7 +83,7 @@ import Testing
                 if error.message.contains("a comma stands before the closing bracket") { continue }
                 own = nil
             }
-            guard warnings.warnings.isEmpty, !text.contains("\u{FEFF}"), !text.contains("e400") else { continue }
+            guard warnings.warnings.isEmpty, !text.contains("\u{FEFF}"), !Self.hasLargeNumber(text) else { continue }
             switch (own, foundation) {
             case (let own?, let foundation?):
                 #expect(own.means(foundation), "FLAGS_TEST_SEED=\(seed) \(text)")

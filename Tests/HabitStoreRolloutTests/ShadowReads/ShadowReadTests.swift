@@ -103,9 +103,12 @@ struct ShadowReadTests {
             try replica.put(entity: entity, id: habit.id, try writer.finish { EncodedRecord(copying: $0) })
         }
         other.close()
+        // A moment of the same token, from before the change, that the comparer has kept for a millisecond.
+        usleep(50_000)
         _ = try user.store.all(Habit.self)
         _ = try user.store.model(Habit.self, id: SampleRecords.id(3))
-        #expect(try user.counts() == [.mismatch: 2])
+        let counts = try user.counts()
+        #expect(counts == [.mismatch: 2])
         let messages = try user.differences()
         #expect(messages.count == 2)
         for message in messages {
