@@ -171,7 +171,7 @@ struct VerifierRun {
         do {
             let (sqlite, lmdb) = try open(arguments[2], arguments[3])
             let before = try status("RssAnon")
-            let peaks = Mutex<(level: String, levels: [String: Int])>(("", [:]))
+            let peaks = Mutex<(level: String, levels: [String: Int])>(("before", [:]))
             let watch = Thread {
                 while true {
                     let now = (try? status("RssAnon")) ?? 0
