@@ -84,8 +84,15 @@ soak-shadow: setup ## Compare reads of two engines while eight writers are at wo
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
-bench: setup ## Measure against the same work in C and through GRDB, and flags; see Benchmarks/README.md
-	$(SWIFT) run --package-path Benchmarks -c release habitstore-bench
+bench: setup ## Measure against the same work in C and through GRDB, flags, rollout, verifier: SUITE, ROUNDS
+	$(SWIFT) build --package-path Benchmarks -c release
+	@mkdir -p .build
+	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure $(SUITE) \
+		--rounds $(ROUNDS) --json .build/bench.json --plot .build/bench.svg
+
+bench-check: setup ## Fail when work takes more allocations, records or instructions than before; needs valgrind
+	$(SWIFT) build --package-path Benchmarks -c release
+	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" check
 
 docs: setup ## Make the documentation in .build/docs
 	@sh scripts/docs.sh "$(SWIFT)"

@@ -42,17 +42,24 @@ extension StoreContract {
     /// As many reads as no cooperative pool has threads wait for a signal that only another task gives.
     private static func slowReadsLeaveThePoolFree(_ bench: ContractBench) async throws {
         let store = try bench.habits()
-        let gate = DispatchSemaphore(value: 0)
+        let (gate, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        // Long, since the pool is also everybody else's: other tests may hold its threads for a while.
+        let deadline = DispatchTime.now() + 120
         let wereSignalled = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<64 {
-                group.addTask { try await store.read { _ in gate.wait(timeout: .now() + 20) == .success } }
+                group.addTask {
+                    try await store.read { _ in
+                        hasBegun.signal()
+                        return gate.wait(timeout: deadline) == .success
+                    }
+                }
             }
             group.addTask {
                 // This task gets a thread only if the waiting reads hold none of the pool's.
-                for _ in 0..<64 {
-                    await Task.yield()
-                    gate.signal()
+                try await onThread {
+                    for _ in 0..<StoreDispatcher.concurrentReads { _ = hasBegun.wait(timeout: deadline) }
                 }
+                for _ in 0..<64 { gate.signal() }
                 return true
             }
             return try await group.allSatisfy { $0 }

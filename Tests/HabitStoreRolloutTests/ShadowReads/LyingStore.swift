@@ -26,6 +26,7 @@ final class LyingStore: MaintainableStore, ReplicableStore {
 
     private let base: any UserStoreBackend
     private let lie: Mutex<Lie>
+    private let slow = Atomic<Int>(0)
 
     init(_ base: any UserStoreBackend, _ lie: Lie) {
         self.base = base
@@ -36,11 +37,19 @@ final class LyingStore: MaintainableStore, ReplicableStore {
     var dispatcher: StoreDispatcher { base.dispatcher }
     var path: String? { base.path }
 
+    /// How many rows were handed out after a rest.
+    var slowRows: Int { slow.load(ordering: .relaxed) }
+
     func set(_ lie: Lie) { self.lie.withLock { $0 = lie } }
+
+    private func rest() {
+        slow.add(1, ordering: .relaxed)
+        Thread.sleep(forTimeInterval: 0.02)
+    }
 
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         // Each question is lied to as is wanted then: moments are kept for those who come later.
-        try base.read { try body(LyingTransaction($0) { self.lie.withLock { $0 } }) }
+        try base.read { try body(LyingTransaction($0, rest: rest) { self.lie.withLock { $0 } }) }
     }
 
     func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
@@ -91,11 +100,13 @@ final class LyingStore: MaintainableStore, ReplicableStore {
 /// A moment of a ``LyingStore``.
 private final class LyingTransaction: ReadTransaction {
     private let base: any ReadTransaction
+    private let rest: () -> Void
     private let present: () -> LyingStore.Lie
     private var lie: LyingStore.Lie { present() }
 
-    init(_ base: any ReadTransaction, _ present: @escaping () -> LyingStore.Lie) {
+    init(_ base: any ReadTransaction, rest: @escaping () -> Void, _ present: @escaping () -> LyingStore.Lie) {
         self.base = base
+        self.rest = rest
         self.present = present
     }
 
@@ -124,7 +135,7 @@ private final class LyingTransaction: ReadTransaction {
         try begin()
         guard lie == .missing || lie == .reversed else {
             return try base.enumerateRows(fetch) { row in
-                if lie == .slow { Thread.sleep(forTimeInterval: 0.02) }
+                if lie == .slow { rest() }
                 return try body(&row)
             }
         }

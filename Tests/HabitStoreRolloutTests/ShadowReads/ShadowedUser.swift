@@ -64,6 +64,9 @@ final class ShadowedUser: Sendable {
         store.close()
     }
 
+    /// How many rows the other store gave that was told to be slow.
+    var slowRows: Int { other.store.withLock { $0?.slowRows ?? 0 } }
+
     func lie(_ lie: LyingStore.Lie) { other.store.withLock { $0?.set(lie) } }
 
     /// Waits until everything is compared, and gives what came of it since the last time.
