@@ -15,10 +15,13 @@ CUTS ?= 200
 # `make soak-shadow READS=20000 SEED=7`
 READS ?= 1000000
 DATA ?= both
+# `make bench SUITE=table ROUNDS=3`
+SUITE ?= all
+ROUNDS ?= 7
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults crash-sweep power-cut \
-	several-processes soak-shadow bench docs clean
+	several-processes soak-shadow bench bench-check docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +38,7 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
-	$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
+	@sh scripts/test.sh $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 

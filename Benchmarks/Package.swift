@@ -7,6 +7,7 @@ let package = Package(
     products: [.executable(name: "habitstore-bench", targets: ["HabitStoreBench"])],
     dependencies: [
         .package(name: "HabitStore", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
@@ -20,6 +21,7 @@ let package = Package(
             name: "HabitStoreBench",
             dependencies: [
                 "CYardstick",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "FeatureFlags", package: "HabitStore"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HabitStore", package: "HabitStore"),

@@ -1,3 +1,5 @@
+// For memmem.
+#define _GNU_SOURCE
 #include <lmdb.h>
 #include <stdlib.h>
 
@@ -5,15 +7,19 @@
 #include "list.h"
 
 // Record: date 8, value 8, flags 1 (1 value, 2 habit, 4 note), habit 16, then the note.
-// Indexes: habit 16 | date 8 (order-preserving) | id 16, and date 8 | id 16, both with empty values.
+// By identifier: id -> record, and an index habit 16 | date 8 (order-preserving) | id 16 with empty values.
+// Clustered: habit 16 | date 8 | id 16 -> record, and id -> habit 16 | date 8.
+// Both: an index date 8 | id 16 with empty values.
+
+enum { recordHeader = 33, noteCapacity = 4096 };
 
 struct cy_lmdb {
     MDB_env *environment;
-    MDB_dbi habits, entries, byHabit, byDate;
-    char note[65536];
+    MDB_dbi habits, entries, byHabit, byDate, history, digests;
+    cy_layout layout;
+    uint8_t record[recordHeader + noteCapacity];
+    char note[noteCapacity];
 };
-
-enum { recordHeader = 33 };
 
 static void order_bytes(double number, uint8_t *bytes) {
     uint64_t bits = cy_bits(number);
@@ -21,18 +27,25 @@ static void order_bytes(double number, uint8_t *bytes) {
     for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(bits >> (56 - 8 * i));
 }
 
-int cy_lmdb_open(const char *path, cy_lmdb **store) {
+int cy_lmdb_open(const char *path, cy_layout layout, cy_lmdb **store) {
     cy_lmdb *made = calloc(1, sizeof *made);
     MDB_txn *transaction = NULL;
+    made->layout = layout;
     int result = mdb_env_create(&made->environment);
     if (!result) result = mdb_env_set_mapsize(made->environment, (size_t)4 << 30);
     if (!result) result = mdb_env_set_maxdbs(made->environment, 8);
     if (!result) result = mdb_env_open(made->environment, path, MDB_NOSUBDIR | MDB_NOTLS, 0600);
-    if (!result) result = mdb_txn_begin(made->environment, NULL, 0, &transaction);
-    if (!result) result = mdb_dbi_open(transaction, "Habit", MDB_CREATE, &made->habits);
-    if (!result) result = mdb_dbi_open(transaction, "Entry", MDB_CREATE, &made->entries);
-    if (!result) result = mdb_dbi_open(transaction, "Entry.habitID+date", MDB_CREATE, &made->byHabit);
-    if (!result) result = mdb_dbi_open(transaction, "Entry.date", MDB_CREATE, &made->byDate);
+    // Only a new file takes a transaction that writes.
+    MDB_stat status;
+    if (!result) result = mdb_env_stat(made->environment, &status);
+    unsigned int flags = !result && status.ms_entries == 0 ? 0 : MDB_RDONLY, create = flags ? 0 : MDB_CREATE;
+    if (!result) result = mdb_txn_begin(made->environment, NULL, flags, &transaction);
+    if (!result) result = mdb_dbi_open(transaction, "Habit", create, &made->habits);
+    if (!result) result = mdb_dbi_open(transaction, "Entry", create, &made->entries);
+    if (!result) result = mdb_dbi_open(transaction, "Entry.habitID+date", create, &made->byHabit);
+    if (!result) result = mdb_dbi_open(transaction, "Entry.date", create, &made->byDate);
+    if (!result) result = mdb_dbi_open(transaction, "history", create, &made->history);
+    if (!result) result = mdb_dbi_open(transaction, "digests", create, &made->digests);
     if (!result) result = mdb_txn_commit(transaction);
     if (result) {
         cy_lmdb_close(made);
@@ -47,50 +60,94 @@ void cy_lmdb_close(cy_lmdb *store) {
     free(store);
 }
 
-int cy_lmdb_load(const char *path, const cy_entry *entries, size_t count, const uint8_t *habits, size_t habitCount) {
+static MDB_val encode(cy_lmdb *store, const cy_entry *entry) {
+    uint8_t *record = store->record;
+    memcpy(record, &entry->date, 8);
+    memcpy(record + 8, &entry->value, 8);
+    record[16] = (uint8_t)(entry->hasValue | entry->hasHabit << 1 | (entry->noteLength >= 0) << 2);
+    memcpy(record + 17, entry->habit, 16);
+    size_t length = entry->noteLength > 0 ? (size_t)entry->noteLength : 0;
+    if (length > 0) memcpy(record + recordHeader, entry->note, length);
+    return (MDB_val){recordHeader + length, record};
+}
+
+static int insert(cy_lmdb *store, MDB_txn *transaction, const cy_entry *entry) {
+    if (entry->noteLength > noteCapacity) return MDB_BAD_VALSIZE;
+    if (entry->hasHabit) {
+        MDB_val habit = {16, (void *)entry->habit}, found;
+        int result = mdb_get(transaction, store->habits, &habit, &found);
+        if (result) return result;
+    }
+    uint8_t index[40];
+    if (entry->hasHabit) memcpy(index, entry->habit, 16);
+    else memset(index, 0, 16);
+    order_bytes(entry->date, index + 16);
+    memcpy(index + 24, entry->id, 16);
+    MDB_val empty = {0, ""}, id = {16, (void *)entry->id}, byHabit = {40, index}, byDate = {24, index + 16};
+    MDB_val place = {24, index}, record = encode(store, entry);
+    int isClustered = store->layout == cy_clustered;
+    int result = mdb_put(transaction, store->entries, &id, isClustered ? &place : &record, MDB_NOOVERWRITE);
+    if (!result) result = mdb_put(transaction, store->byHabit, &byHabit, isClustered ? &record : &empty, 0);
+    if (!result) result = mdb_put(transaction, store->byDate, &byDate, &empty, 0);
+    return result;
+}
+
+int cy_lmdb_load(
+    const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
+    size_t habitCount) {
     cy_lmdb *store;
     MDB_txn *transaction;
-    uint8_t *record = malloc(recordHeader + 65536);
-    int result = cy_lmdb_open(path, &store);
+    int result = cy_lmdb_open(path, layout, &store);
     if (result) return result;
     result = mdb_txn_begin(store->environment, NULL, 0, &transaction);
-    MDB_val empty = {0, ""};
-    for (size_t i = 0; !result && i < habitCount; i++) {
-        MDB_val key = {16, (void *)(habits + 16 * i)};
-        result = mdb_put(transaction, store->habits, &key, &empty, MDB_NOOVERWRITE);
-    }
-    for (size_t i = 0; !result && i < count; i++) {
-        const cy_entry *entry = entries + i;
-        MDB_val key = {16, (void *)entry->id}, found;
-        size_t size = recordHeader;
-        if (entry->hasHabit) {
-            MDB_val habit = {16, (void *)entry->habit};
-            result = mdb_get(transaction, store->habits, &habit, &found);
-            if (result) break;
+    if (!result) {
+        MDB_val empty = {0, ""};
+        for (size_t i = 0; !result && i < habitCount; i++) {
+            MDB_val key = {16, (void *)(habits + 16 * i)};
+            result = mdb_put(transaction, store->habits, &key, &empty, MDB_NOOVERWRITE);
         }
-        memcpy(record, &entry->date, 8);
-        memcpy(record + 8, &entry->value, 8);
-        record[16] = (uint8_t)(entry->hasValue | entry->hasHabit << 1 | (entry->noteLength >= 0) << 2);
-        memcpy(record + 17, entry->habit, 16);
-        if (entry->noteLength > 0) {
-            memcpy(record + recordHeader, entry->note, (size_t)entry->noteLength);
-            size += (size_t)entry->noteLength;
-        }
-        MDB_val value = {size, record};
-        result = mdb_put(transaction, store->entries, &key, &value, MDB_NOOVERWRITE);
-        uint8_t index[40];
-        if (entry->hasHabit) memcpy(index, entry->habit, 16);
-        else memset(index, 0, 16);
-        order_bytes(entry->date, index + 16);
-        memcpy(index + 24, entry->id, 16);
-        MDB_val habitKey = {40, index}, dateKey = {24, index + 16};
-        if (!result) result = mdb_put(transaction, store->byHabit, &habitKey, &empty, 0);
-        if (!result) result = mdb_put(transaction, store->byDate, &dateKey, &empty, 0);
+        for (size_t i = 0; !result && i < count; i++) result = insert(store, transaction, entries + i);
+        if (result) mdb_txn_abort(transaction);
+        else result = mdb_txn_commit(transaction);
     }
-    if (result) mdb_txn_abort(transaction);
-    else result = mdb_txn_commit(transaction);
-    free(record);
     cy_lmdb_close(store);
+    return result;
+}
+
+// A line of a change log behind the last one, and two sums for a part of the identifiers.
+static int keep_history(cy_lmdb *store, MDB_txn *transaction, const cy_entry *entry) {
+    uint8_t token[8] = {0}, change[49] = {1};
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    int result = mdb_cursor_open(transaction, store->history, &cursor);
+    if (result) return result;
+    if (!mdb_cursor_get(cursor, &key, &value, MDB_LAST)) memcpy(token, key.mv_data, 8);
+    for (int i = 7; i >= 0 && ++token[i] == 0;) i--;
+    memcpy(change + 1, &entry->date, 8);
+    memcpy(change + 17, entry->id, 16);
+    memcpy(change + 33, entry->habit, 16);
+    key = (MDB_val){8, token};
+    value = (MDB_val){sizeof change, change};
+    result = mdb_cursor_put(cursor, &key, &value, MDB_APPEND);
+    mdb_cursor_close(cursor);
+    uint64_t sums[3] = {0};
+    key = (MDB_val){1, (void *)entry->id};
+    if (!result && !mdb_get(transaction, store->digests, &key, &value)) memcpy(sums, value.mv_data, sizeof sums);
+    sums[0] += 1;
+    sums[1] += cy_checksum(entry);
+    sums[2] += entry->id[1];
+    value = (MDB_val){sizeof sums, sums};
+    return result ? result : mdb_put(transaction, store->digests, &key, &value, 0);
+}
+
+int cy_lmdb_commit(cy_lmdb *store, cy_commit_kind kind, const cy_entry *entry) {
+    MDB_txn *transaction;
+    int result = mdb_txn_begin(store->environment, NULL, 0, &transaction);
+    if (result) return result;
+    result = insert(store, transaction, entry);
+    if (!result && kind == cy_with_history) result = keep_history(store, transaction, entry);
+    if (!result) return mdb_txn_commit(transaction);
+    mdb_txn_abort(transaction);
     return result;
 }
 
@@ -118,16 +175,47 @@ static uint64_t read_one(cy_lmdb *store, const void *id, MDB_val value) {
     return cy_checksum(&entry);
 }
 
+static int find(cy_lmdb *store, MDB_txn *transaction, const uint8_t *id, MDB_val *record) {
+    MDB_val key = {16, (void *)id};
+    int result = mdb_get(transaction, store->entries, &key, record);
+    if (result || store->layout == cy_by_identifier) return result;
+    uint8_t place[40];
+    memcpy(place, record->mv_data, 24);
+    memcpy(place + 24, id, 16);
+    key = (MDB_val){40, place};
+    return mdb_get(transaction, store->byHabit, &key, record);
+}
+
 int cy_lmdb_read_ids(cy_lmdb *store, const uint8_t *ids, size_t count, uint64_t *checksum) {
     MDB_txn *transaction;
     int result = mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &transaction);
     if (result) return result;
     *checksum = 0;
     for (size_t i = 0; i < count; i++) {
-        MDB_val key = {16, (void *)(ids + 16 * i)}, value;
-        if (!mdb_get(transaction, store->entries, &key, &value)) *checksum += read_one(store, key.mv_data, value);
+        MDB_val record;
+        if (!find(store, transaction, ids + 16 * i, &record)) *checksum += read_one(store, ids + 16 * i, record);
     }
     mdb_txn_abort(transaction);
+    return 0;
+}
+
+static int range(cy_lmdb *store, MDB_txn *transaction, MDB_cursor *cursor, const cy_range *range, cy_list *list) {
+    uint8_t from[24], to[24];
+    memcpy(from, range->habit, 16);
+    order_bytes(range->from, from + 16);
+    memcpy(to, range->habit, 16);
+    order_bytes(range->to, to + 16);
+    MDB_val key = {24, from}, record;
+    int step = mdb_cursor_get(cursor, &key, &record, MDB_SET_RANGE);
+    while (!step && memcmp(key.mv_data, to, 24) < 0) {
+        const uint8_t *id = (const uint8_t *)key.mv_data + 24;
+        int result = store->layout == cy_clustered ? 0 : find(store, transaction, id, &record);
+        if (result) return result;
+        cy_entry entry = decode(id, record);
+        cy_list_append(list, &entry, entry.note);
+        step = mdb_cursor_get(cursor, &key, &record, MDB_NEXT);
+    }
+    cy_list_finish(list);
     return 0;
 }
 
@@ -137,49 +225,84 @@ int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_
     int result = mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &transaction);
     if (result) return result;
     result = mdb_cursor_open(transaction, store->byHabit, &cursor);
-    cy_list list = {0};
-    *checksum = 0;
-    for (size_t i = 0; !result && i < count; i++) {
-        uint8_t from[24], to[24];
-        cy_list_clear(&list);
-        memcpy(from, ranges[i].habit, 16);
-        order_bytes(ranges[i].from, from + 16);
-        memcpy(to, ranges[i].habit, 16);
-        order_bytes(ranges[i].to, to + 16);
-        MDB_val key = {24, from}, value;
-        int step = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-        while (!step && memcmp(key.mv_data, to, 24) < 0) {
-            MDB_val id = {16, (uint8_t *)key.mv_data + 24}, record;
-            result = mdb_get(transaction, store->entries, &id, &record);
-            if (result) break;
-            cy_entry entry = decode(id.mv_data, record);
-            cy_list_append(&list, &entry, entry.note);
-            step = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    if (!result) {
+        cy_list list = {0};
+        *checksum = 0;
+        for (size_t i = 0; !result && i < count; i++) {
+            cy_list_clear(&list);
+            result = range(store, transaction, cursor, ranges + i, &list);
+            *checksum += cy_list_checksum(&list);
         }
-        cy_list_finish(&list);
-        *checksum += cy_list_checksum(&list);
+        cy_list_free(&list);
+        mdb_cursor_close(cursor);
     }
-    cy_list_free(&list);
-    mdb_cursor_close(cursor);
     mdb_txn_abort(transaction);
     return result;
 }
 
-int cy_lmdb_scan(cy_lmdb *store, cy_list *list) {
+// Walks all records by identifier.
+typedef void visit(const cy_entry *entry, void *context);
+
+static int walk(cy_lmdb *store, visit *visit, void *context) {
     MDB_txn *transaction;
     MDB_cursor *cursor;
     MDB_val key, value;
     int result = mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &transaction);
     if (result) return result;
     result = mdb_cursor_open(transaction, store->entries, &cursor);
-    int step = result ? result : mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    while (!step) {
-        cy_entry entry = decode(key.mv_data, value);
-        cy_list_append(list, &entry, entry.note);
-        step = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    if (!result) {
+        int step = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+        while (!step) {
+            cy_entry entry = decode(key.mv_data, value);
+            visit(&entry, context);
+            step = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        }
+        mdb_cursor_close(cursor);
     }
-    cy_list_finish(list);
-    mdb_cursor_close(cursor);
     mdb_txn_abort(transaction);
+    return result;
+}
+
+static void append(const cy_entry *entry, void *context) { cy_list_append(context, entry, entry->note); }
+
+int cy_lmdb_scan(cy_lmdb *store, cy_list *list) {
+    int result = walk(store, append, list);
+    cy_list_finish(list);
+    return result;
+}
+
+typedef struct {
+    const char *text;
+    size_t length;
+    cy_list *list;
+} search;
+
+static void append_match(const cy_entry *entry, void *context) {
+    const search *wanted = context;
+    if (entry->noteLength <= 0 || !memmem(entry->note, (size_t)entry->noteLength, wanted->text, wanted->length)) return;
+    cy_list_append(wanted->list, entry, entry->note);
+}
+
+int cy_lmdb_contains(cy_lmdb *store, const char *text, cy_list *list) {
+    search wanted = {text, strlen(text), list};
+    int result = walk(store, append_match, &wanted);
+    cy_list_finish(list);
+    return result;
+}
+
+typedef struct {
+    double above;
+    uint64_t count;
+} tally;
+
+static void count_match(const cy_entry *entry, void *context) {
+    tally *found = context;
+    if (entry->hasValue && entry->value > found->above) found->count += 1;
+}
+
+int cy_lmdb_count(cy_lmdb *store, double above, uint64_t *count) {
+    tally found = {above, 0};
+    int result = walk(store, count_match, &found);
+    *count = found.count;
     return result;
 }

@@ -3,18 +3,23 @@ import Foundation
 import HabitStore
 import HabitStoreSQLite
 
-/// The heavy fixture in the forms that both sides need, and the questions that both are asked.
+/// Habits and entries, and the questions that all sides are asked.
 final class BenchData {
     let habits: [Habit]
     let tags: [Tag]
     let entries: [Entry]
-    /// Identifiers in random order, each once.
+    /// Entries that are not among the others, for commits.
+    let spare: [Entry]
+    /// Identifiers in random order, each once, 100,000 at most.
     let shuffled: [UUID]
     let ranges: [(habit: UUID, from: Date, to: Date)]
     /// The date of the first entry.
     let firstDate: Date
 
-    private let notes: [[CChar]]
+    /// What every fiftieth note or so holds.
+    static let needle = "rain"
+    /// Some of the values are above this.
+    static let countedAbove = 100.0
 
     convenience init(fixture path: String) throws {
         let aside = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-bench-\(UUID())")
@@ -31,8 +36,8 @@ final class BenchData {
         )
     }
 
-    /// Habits with as many entries each as there are days, of which every third has a note.
-    convenience init(habits: Int, entriesEach days: Int) {
+    /// Habits with as many entries each as there are days: at random hours, three in ten with a note of some 20 bytes.
+    convenience init(habits: Int, entriesEach days: Int, spare: Int = 0) {
         var random = BenchRandom(state: 7)
         func identifier() -> UUID {
             var id = UUID().uuid
@@ -41,60 +46,41 @@ final class BenchData {
             }
             return UUID(uuid: id)
         }
-        let made = (0..<habits).map { Habit(id: identifier(), name: "Habit \($0)", streak: $0) }
-        let entries = (0..<days).flatMap { day in
-            made.map { habit in
-                Entry(
-                    id: identifier(),
-                    date: Date(timeIntervalSinceReferenceDate: Double(day) * 86_400 + Double(random.next() % 86_400)),
-                    note: day.isMultiple(of: 3) ? "day \(day) of \(habit.name), as it went" : nil,
-                    value: Double(random.next() % 1_000) / 8,
-                    habitID: habit.id
-                )
-            }
+        func note(_ day: Int) -> String? {
+            let drawn = random.next() % 1_000
+            return drawn < 300 ? "day \(day), \(drawn < 6 ? Self.needle : "fine") all along" : nil
         }
-        self.init(habits: made, tags: [], entries: entries.sorted { $0.date < $1.date })
+        let made = (0..<habits).map { Habit(id: identifier(), name: "Habit \($0)", streak: $0) }
+        func entry(_ day: Int, _ habit: Habit) -> Entry {
+            Entry(
+                id: identifier(),
+                date: Date(timeIntervalSinceReferenceDate: Double(day) * 86_400 + Double(random.next() % 86_400)),
+                note: note(day),
+                value: Double(random.next() % 1_000) / 8,
+                habitID: habit.id
+            )
+        }
+        let entries = (0..<days).flatMap { day in made.map { entry(day, $0) } }
+        self.init(
+            habits: made,
+            tags: [],
+            entries: entries.sorted { $0.date < $1.date },
+            spare: (0..<spare).map { entry(days + $0 / habits, made[$0 % habits]) },
+            rangeDays: 30
+        )
     }
 
-    private init(habits: [Habit], tags: [Tag], entries: [Entry]) {
-        (self.habits, self.tags, self.entries) = (habits, tags, entries)
+    private init(habits: [Habit], tags: [Tag], entries: [Entry], spare: [Entry] = [], rangeDays: Double = 330) {
+        (self.habits, self.tags, self.entries, self.spare) = (habits, tags, entries, spare)
         var random = BenchRandom(state: 42)
-        shuffled = entries.map(\.id).shuffled(using: &random)
-        notes = entries.map { ($0.note ?? "").utf8.map { CChar(bitPattern: $0) } }
+        shuffled = Array(entries.map(\.id).shuffled(using: &random).prefix(100_000))
         let dates = (entries.first?.date ?? Date(), entries.last?.date ?? Date())
         firstDate = dates.0
         let span = dates.1.timeIntervalSince(dates.0)
         let identifiers = habits.map(\.id)
         ranges = (0..<2_000).map { index in
             let from = dates.0.addingTimeInterval(Double(random.next() % 10_000) / 10_000 * span)
-            return (identifiers[index % identifiers.count], from, from.addingTimeInterval(330 * 86_400))
-        }
-    }
-
-    /// Lends the entries as C structs.
-    func withCEntries<R>(_ body: (UnsafePointer<cy_entry>, Int) throws -> R) rethrows -> R {
-        var structs: [cy_entry] = []
-        structs.reserveCapacity(entries.count)
-        for (index, entry) in entries.enumerated() {
-            var made = cy_entry()
-            withUnsafeMutableBytes(of: &made.id) { $0.storeBytes(of: entry.id.uuid, as: uuid_t.self) }
-            made.date = entry.date.timeIntervalSinceReferenceDate
-            made.value = entry.value ?? 0
-            made.hasValue = entry.value == nil ? 0 : 1
-            made.noteLength = entry.note == nil ? -1 : Int32(notes[index].count)
-            made.note = notes[index].withUnsafeBufferPointer { $0.baseAddress }
-            if let habit = entry.habitID {
-                made.hasHabit = 1
-                withUnsafeMutableBytes(of: &made.habit) { $0.storeBytes(of: habit.uuid, as: uuid_t.self) }
-            }
-            structs.append(made)
-        }
-        // The notes' arrays live as long as `self`, and so do the pointers into them.
-        return try withExtendedLifetime(self) {
-            try structs.withUnsafeBufferPointer { buffer in
-                guard let base = buffer.baseAddress else { throw BenchError("the fixture has no entries") }
-                return try body(base, buffer.count)
-            }
+            return (identifiers[index % identifiers.count], from, from.addingTimeInterval(rangeDays * 86_400))
         }
     }
 

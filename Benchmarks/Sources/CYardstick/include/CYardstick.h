@@ -46,20 +46,40 @@ typedef struct cy_lmdb cy_lmdb;
 /// The SHA-1 over all rows of a database, computed as SQLite's program dbhash does.
 int cy_dbhash(const char *path, uint8_t digest[20]);
 
-int cy_sqlite_load(const char *path, const cy_entry *entries, size_t count, const uint8_t *habits, size_t habitCount);
-int cy_sqlite_open(const char *path, cy_sqlite **store);
+/// How entries lie in a file: by identifier with an index on habit and date, or in the order of habit and date with an
+/// index on the identifier.
+typedef enum { cy_by_identifier, cy_clustered } cy_layout;
+
+/// What a commit keeps besides the entry: nothing, or a line of history and the sums of a digest.
+typedef enum { cy_entry_alone, cy_with_history } cy_commit_kind;
+
+int cy_sqlite_load(
+    const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
+    size_t habitCount);
+int cy_sqlite_open(const char *path, cy_layout layout, cy_sqlite **store);
 int cy_sqlite_read_ids(cy_sqlite *store, const uint8_t *ids, size_t count, uint64_t *checksum);
 int cy_sqlite_ranges(cy_sqlite *store, const cy_range *ranges, size_t count, uint64_t *checksum);
 int cy_sqlite_scan(cy_sqlite *store, cy_list *list);
+int cy_sqlite_contains(cy_sqlite *store, const char *text, cy_list *list);
+/// How many entries have a value above a number.
+int cy_sqlite_count(cy_sqlite *store, double above, uint64_t *count);
+/// Inserts one entry, of a habit that must exist, in a durable transaction of its own.
+int cy_sqlite_commit(cy_sqlite *store, cy_commit_kind kind, const cy_entry *entry);
 void cy_sqlite_close(cy_sqlite *store);
 
-int cy_lmdb_load(const char *path, const cy_entry *entries, size_t count, const uint8_t *habits, size_t habitCount);
-int cy_lmdb_open(const char *path, cy_lmdb **store);
+int cy_lmdb_load(
+    const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
+    size_t habitCount);
+int cy_lmdb_open(const char *path, cy_layout layout, cy_lmdb **store);
 int cy_lmdb_read_ids(cy_lmdb *store, const uint8_t *ids, size_t count, uint64_t *checksum);
 int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_t *checksum);
 int cy_lmdb_scan(cy_lmdb *store, cy_list *list);
+int cy_lmdb_contains(cy_lmdb *store, const char *text, cy_list *list);
+int cy_lmdb_count(cy_lmdb *store, double above, uint64_t *count);
+int cy_lmdb_commit(cy_lmdb *store, cy_commit_kind kind, const cy_entry *entry);
 void cy_lmdb_close(cy_lmdb *store);
 
+#include "measured.h"
 #include "allocations.h"
 #include "plans.h"
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HabitStore
 
 /// An entry as users of GRDB write it.
 protocol GRDBEntry: FetchableRecord, TableRecord {
@@ -42,8 +43,11 @@ struct GRDBPlainEntry: GRDBEntry {
 }
 
 /// Decoded by Codable: GRDB's shortest way.
-struct GRDBCodableEntry: GRDBEntry, Codable {
+struct GRDBCodableEntry: GRDBEntry, PersistableRecord, Codable {
     static let databaseTableName = "Entry"
+    static func databaseDateEncodingStrategy(for column: String) -> DatabaseDateEncodingStrategy {
+        .timeIntervalSinceReferenceDate
+    }
     static func databaseDateDecodingStrategy(for column: String) -> DatabaseDateDecodingStrategy {
         .timeIntervalSinceReferenceDate
     }
@@ -53,6 +57,11 @@ struct GRDBCodableEntry: GRDBEntry, Codable {
     var note: String?
     var value: Double?
     var habitID: UUID?
+
+    init(_ entry: Entry) {
+        (id, date, note) = (entry.id, entry.date, entry.note)
+        (value, habitID) = (entry.value, entry.habitID)
+    }
 }
 
 /// A habit with its tags' identifiers, which GRDB prefetches by a second request.

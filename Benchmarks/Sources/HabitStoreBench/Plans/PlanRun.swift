@@ -17,13 +17,14 @@ struct PlanRun {
         self.data = data
         self.rounds = rounds
         func path(_ name: String) -> String { directory.appendingPathComponent("plans-\(name)").path }
-        for engine in [SQLiteBench(), LMDBBench()] as [any BenchEngine] {
-            let store = try engine.openStore(path(engine.name))
-            try StoreOperations.load(store, data)
-            store.close()
+        for engine in [TableEngine.sqlite, .lmdb] {
+            try AppContestant(engine, .byIdentifier, data).load(path(engine.rawValue))
             // Copies of the bytes, made while nobody has the file open: nobody shares a lock or a cache.
             for other in ["hand", "plain", "codable"] {
-                try FileManager.default.copyItem(atPath: path(engine.name), toPath: path("\(engine.name)-\(other)"))
+                try FileManager.default.copyItem(
+                    atPath: path(engine.rawValue),
+                    toPath: path("\(engine.rawValue)-\(other)")
+                )
             }
         }
         sqlite = EngineContestants(

@@ -54,7 +54,7 @@ struct VerifierRun {
     private func makeStores() throws {
         let data = BenchData(habits: 200, entriesEach: 1_000)
         let store = try SQLiteHabitStore(path: path("verified.sqlite"))
-        try StoreOperations.load(store, data)
+        try store.load(data)
         let mirror = try LMDBHabitStore(path: path("verified.lmdb"))
         try store.replicaRead { moment in
             try mirror.replicate { transaction in
@@ -74,7 +74,7 @@ struct VerifierRun {
         store.close()
         mirror.close()
         for name in ["hashed-1.sqlite", "hashed-2.sqlite"] {
-            try SQLiteBench().loadByHand(path(name), data)
+            try YardstickContestant(.sqlite, .byIdentifier, data).load(path(name))
         }
     }
 

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+
+/// Compares what the work costs in steady figures with what it is allowed to.
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Fails when work takes more allocations, records or instructions than it is allowed to.",
+        discussion: "Instructions are counted by valgrind, which has to be installed. Times play no part."
+    )
+
+    @Option(help: "The file with what is allowed.")
+    var thresholds = "Benchmarks/thresholds.json"
+
+    @Flag(help: "Write down what was counted as what is allowed from now on.")
+    var update = false
+
+    func run() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-check-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let measured = try CheckRun(directory).measure()
+        let file = URL(fileURLWithPath: thresholds)
+        if update {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            let limits = Dictionary(uniqueKeysWithValues: measured.map { ($0.name, $0.counts) })
+            try (encoder.encode(limits) + Data("\n".utf8)).write(to: file)
+        }
+        let limits = try JSONDecoder().decode([String: SteadyCounts].self, from: Data(contentsOf: file))
+        let excesses = show(measured, limits)
+        guard excesses == 0 else {
+            throw BenchError("\(excesses) of \(measured.count) take more than \(thresholds) allows")
+        }
+    }
+
+    private func show(_ measured: [(name: String, counts: SteadyCounts)], _ limits: [String: SteadyCounts]) -> Int {
+        print("| work | allocations | records | instructions | too many |")
+        print("|---|---:|---:|---:|---|")
+        var excesses = 0
+        for (name, counts) in measured {
+            let found = limits[name].map(counts.excesses) ?? ["not in the file; write it by --update"]
+            if !found.isEmpty { excesses += 1 }
+            let cells = [
+                name, "\(counts.allocations)", counts.examined.map(String.init) ?? "–",
+                counts.instructions.map(\.grouped) ?? "–", found.isEmpty ? "–" : found.joined(separator: "; "),
+            ]
+            print("| \(cells.joined(separator: " | ")) |")
+        }
+        return excesses
+    }
+}

@@ -1,0 +1,131 @@
+import CYardstick
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+
+/// Work whose allocations, records and instructions are the same in each run.
+struct CheckedWork {
+    let name: String
+    /// What the counts are divided by.
+    let operations: Int
+    /// Before each time, and not counted.
+    var prepare: () throws -> Void = {}
+    let body: () throws -> Void
+    /// How many records the store looks at, for work that asks a query.
+    var examined: (() throws -> Int)?
+
+    /// All of it on both engines, in stores of a few thousand entries.
+    static func all(_ directory: URL) throws -> [CheckedWork] {
+        let data = BenchData(habits: 20, entriesEach: 100, spare: 64)
+        return try [TableEngine.sqlite, .lmdb].flatMap { engine in
+            let stores = try CheckedStores(engine, data, directory)
+            return [
+                stores.readsByIdentifier, stores.ranges, stores.scan, stores.filter, stores.count, stores.commits,
+                stores.bulkLoad,
+            ]
+        }
+    }
+}
+
+/// The stores of one engine on which it is done.
+private final class CheckedStores {
+    private let engine: TableEngine
+    private let data: BenchData
+    private let store: any EngineBackedStore
+    private let directory: URL
+    private var empty: (any EngineBackedStore)?
+    private var commitsDone = 0
+
+    init(_ engine: TableEngine, _ data: BenchData, _ directory: URL) throws {
+        (self.engine, self.data, self.directory) = (engine, data, directory)
+        store = try Self.open(engine, directory.appendingPathComponent("checked-\(engine.rawValue)").path)
+        try store.load(data)
+    }
+
+    private static func open(_ engine: TableEngine, _ path: String) throws -> any EngineBackedStore {
+        engine == .sqlite ? try SQLiteHabitStore(path: path) : try LMDBHabitStore(path: path)
+    }
+
+    private func work(
+        _ name: String,
+        _ operations: Int,
+        examining descriptor: FetchDescriptor<Entry>? = nil,
+        _ body: @escaping () throws -> Void
+    ) -> CheckedWork {
+        let store = store
+        var work = CheckedWork(name: "\(engine.rawValue): \(name)", operations: operations, body: body)
+        if let descriptor {
+            work.examined = { try store.read { try $0.analyze(descriptor).statistics.examined } }
+        }
+        return work
+    }
+
+    var readsByIdentifier: CheckedWork {
+        let (ids, store) = (data.shuffled.prefix(500), store)
+        return work("read by id", ids.count) {
+            try store.read { transaction in
+                for id in ids { _ = try transaction.model(Entry.self, id: id) }
+            }
+        }
+    }
+
+    var ranges: CheckedWork {
+        let (ranges, store) = (data.ranges.prefix(100), store)
+        func descriptor(_ range: (habit: UUID, from: Date, to: Date)) -> FetchDescriptor<Entry> {
+            let (habit, from, to) = range
+            return FetchDescriptor(
+                predicate: #Predicate { $0.habitID == habit && $0.date >= from && $0.date < to },
+                sortBy: [SortDescriptor(\.date)]
+            )
+        }
+        return work("date range of one habit", ranges.count, examining: ranges.first.map(descriptor)) {
+            try store.read { transaction in
+                for range in ranges { _ = try transaction.fetch(descriptor(range)) }
+            }
+        }
+    }
+
+    var scan: CheckedWork {
+        let store = store
+        return work("full scan, an entry", data.entries.count, examining: FetchDescriptor()) {
+            _ = try store.all(Entry.self)
+        }
+    }
+
+    var filter: CheckedWork {
+        let (wanted, store) = (BenchData.needle, store)
+        let descriptor = FetchDescriptor<Entry>(
+            predicate: #Predicate { $0.note.flatMap { $0.contains(wanted) } == true }
+        )
+        return work("note contains, an entry", data.entries.count, examining: descriptor) {
+            _ = try store.fetch(descriptor)
+        }
+    }
+
+    var count: CheckedWork {
+        let (limit, store) = (BenchData.countedAbove, store)
+        let descriptor = FetchDescriptor<Entry>(predicate: #Predicate { ($0.value ?? 0) > limit })
+        return work("count of values above, an entry", data.entries.count, examining: descriptor) {
+            _ = try store.fetchCount(descriptor)
+        }
+    }
+
+    var commits: CheckedWork {
+        let (data, store, each) = (data, store, 10)
+        return work("commit of one entry", each) { [self] in
+            for entry in data.spare[commitsDone..<commitsDone + each] {
+                try store.write(author: "bench") { try $0.insert(entry) }
+            }
+            commitsDone += each
+        }
+    }
+
+    var bulkLoad: CheckedWork {
+        var made = work("bulk load, an entry", data.entries.count) { [self] in try empty?.load(data) }
+        made.prepare = { [self] in
+            empty = try Self.open(engine, directory.appendingPathComponent("loaded-\(UUID())").path)
+        }
+        return made
+    }
+}

@@ -1,0 +1,27 @@
+/// What one operation costs in figures that do not depend on the machine's mood.
+struct SteadyCounts: Codable {
+    /// Calls of malloc and its kin, a hundredth at the finest.
+    var allocations: Double
+    /// Records that the store looked at, for queries.
+    var examined: Int?
+    /// Instructions of the processor.
+    var instructions: Int?
+
+    /// What of it is more than it was allowed to be, as words for a table.
+    func excesses(over limit: SteadyCounts) -> [String] {
+        var found: [String] = []
+        if allocations > limit.allocations + 0.02 { found.append("allocations, \(limit.allocations) allowed") }
+        if let examined, let allowed = limit.examined, examined > allowed {
+            found.append("records, \(allowed) allowed")
+        }
+        if let instructions, let allowed = limit.instructions,
+            Double(instructions) > Double(allowed) * (1 + Self.tolerance)
+        {
+            found.append("instructions, \(allowed) allowed")
+        }
+        return found
+    }
+
+    /// Where the memory lies that an allocation gets decides over some instructions.
+    static let tolerance = 0.03
+}

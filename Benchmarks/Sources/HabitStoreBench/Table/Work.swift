@@ -1,0 +1,74 @@
+/// One kind of work, which every side does with the same data and to the same answer.
+enum Work: String, CaseIterable, Codable {
+    case bulkLoad, readsByIdentifier, ranges, scan, filter, count, commits, commitsWithHistory, openReadClose
+
+    /// How often it is done in a round and timed on its own.
+    var repetitions: Int {
+        switch self {
+        case .commits, .commitsWithHistory, .openReadClose: 200
+        default: 1
+        }
+    }
+
+    /// Whether it leaves the store as it was.
+    var isReading: Bool {
+        switch self {
+        case .bulkLoad, .commits, .commitsWithHistory: false
+        default: true
+        }
+    }
+
+    func title(_ data: BenchData) -> String {
+        switch self {
+        case .bulkLoad: "bulk load, one transaction"
+        case .readsByIdentifier: "\(data.shuffled.count.grouped) reads by id, one transaction"
+        case .ranges: "\(data.ranges.count.grouped) date ranges of one habit"
+        case .scan: "full scan, decoded"
+        case .filter: "filter: note contains"
+        case .count: "count: value above"
+        case .commits: "durable commit of one entry, C without history"
+        case .commitsWithHistory: "durable commit of one entry, C with history"
+        case .openReadClose: "open, one read, close"
+        }
+    }
+
+    /// At most how many times the C program's time it may take.
+    func goal(_ engine: TableEngine) -> Double? {
+        guard engine != .memory else { return nil }
+        switch self {
+        case .commits: return 1.35
+        case .commitsWithHistory: return 1.1
+        case .openReadClose: return 1.5
+        default: return engine == .sqlite ? 1.25 : 1.4
+        }
+    }
+
+    /// At least how many times faster than GRDB's Codable records it has to be.
+    var lead: Double? {
+        switch self {
+        case .bulkLoad: 2
+        case .readsByIdentifier, .ranges, .scan, .filter, .count: 3
+        default: nil
+        }
+    }
+}
+
+/// What a row of the table is about.
+enum TableEngine: String, Codable {
+    case sqlite = "SQLite"
+    case lmdb = "LMDB"
+    case memory = "memory"
+}
+
+extension Int {
+    /// With a comma before each three digits.
+    var grouped: String {
+        var digits = String(self)
+        var place = digits.count - 3
+        while place > 0 {
+            digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+            place -= 3
+        }
+        return digits
+    }
+}
