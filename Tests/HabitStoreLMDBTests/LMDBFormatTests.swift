@@ -73,8 +73,8 @@ struct LMDBFormatTests {
         #expect(metadata["format"] == "HabitStore 1")
         #expect(
             metadata["indexes"]?.split(separator: "\n").sorted() == [
-                "Draft.creationDate", "Entry.date", "Entry.habitID+date", "Habit.category", "Habit.createdAt",
-                "Habit.name", "Habit.tagIDs", "Tag.name",
+                "Draft.creationDate", "Entry.date", "Entry.habitID+date (clustering)", "Habit.category",
+                "Habit.createdAt", "Habit.name", "Habit.tagIDs", "Tag.name",
             ]
         )
         #expect(contents[1].map(\.key) == [bytes(habit.id)])

@@ -8,6 +8,7 @@ import Testing
 @Suite("LMDB indexes that a schema adds and drops")
 struct LMDBIndexUpkeepTests {
     private typealias Ranked = LMDBItem<LMDBItemRanks>
+    private typealias Clustered = LMDBItem<LMDBItemClusteredRanks>
     private typealias Titled = LMDBItem<LMDBItemTitles>
     private let folder: LMDBWrapperTestFolder
 
@@ -60,6 +61,33 @@ struct LMDBIndexUpkeepTests {
         #expect(try reading.check { _ in }.isEmpty)
         reading.close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == before, "the file was changed")
+    }
+
+    /// Two versions of a program that differ in this only run at the same time: whoever opened last decides, and both keep
+    /// what the file says.
+    @Test func aWriterThatDeclaresNoCopiesKeepsThemEvenSo() throws {
+        let plain = try open(Ranked.schema)
+        try plain.insert((0..<30).map { Ranked(title: "a", rank: $0) })
+        let clustered = try open(Clustered.schema)
+        let top = FetchDescriptor<Ranked>(filter: try filter("rank >= 20"))
+        #expect(try plain.explain(top).accessPath == "clustering index Item(rank)")
+        var changed = try #require(try plain.fetch(top).first { $0.rank < 29 })
+        changed.title = "b"
+        try plain.save(changed)
+        try plain.save(Ranked(title: "c", rank: 40))
+        try plain.delete(Ranked.self, where: #Predicate { $0.rank == 29 })
+        #expect(try clustered.check { _ in }.isEmpty)
+        let titles = try clustered.fetch(FetchDescriptor<Clustered>(filter: try filter("rank >= 20"))).map(\.title)
+        #expect(titles.sorted() == Array(repeating: "a", count: 8) + ["b", "c"])
+        // And the other way round.
+        let plainAgain = try open(Ranked.schema)
+        #expect(
+            try clustered.explain(FetchDescriptor<Clustered>(filter: try filter("rank >= 20"))).accessPath
+                == "index Item(rank)"
+        )
+        try clustered.save(Clustered(title: "d", rank: 41))
+        #expect(try plainAgain.fetchCount(top) == 11)
+        #expect(try plain.check { _ in }.isEmpty)
     }
 
     @Test func aWriterThatWouldPassAnIndexByIsRefused() throws {

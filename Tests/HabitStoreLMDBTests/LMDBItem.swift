@@ -13,6 +13,9 @@ extension LMDBItemChoice {
 }
 
 enum LMDBItemRanks: LMDBItemChoice { static var indexes: [IndexDescription] { [IndexDescription("rank")] } }
+enum LMDBItemClusteredRanks: LMDBItemChoice {
+    static var indexes: [IndexDescription] { [IndexDescription("rank").clustering()] }
+}
 enum LMDBItemTitles: LMDBItemChoice { static var indexes: [IndexDescription] { [IndexDescription("title")] } }
 enum LMDBItemNamedHistory: LMDBItemChoice { static var name: String { "history" } }
 enum LMDBItemNamedMetadata: LMDBItemChoice { static var name: String { "metadata" } }

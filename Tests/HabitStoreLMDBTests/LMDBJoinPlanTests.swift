@@ -75,7 +75,7 @@ struct LMDBJoinPlanTests {
 
     private static func day(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(number) * 86_400) }
 
-    private static let byHabit = "index Entry(habitID, date)"
+    private static let byHabit = "clustering index Entry(habitID, date)"
 
     static let queries: [Expectation] = [
         .init(

@@ -190,7 +190,7 @@ struct LMDBPlanTests {
             let query = RecordQuery(entity: entity, filter: try FilterExpression(text: filter))
             return try store.read { try $0.explain(query) }.accessPath
         }
-        #expect(try path("Entry", "habit.id == \"\(Self.id)\"") == "index Entry(habitID, date)")
+        #expect(try path("Entry", "habit.id == \"\(Self.id)\"") == "clustering index Entry(habitID, date)")
         #expect(try path("Habit", "ANY tags { id == \"\(Self.id)\" }") == "index Habit(tagIDs)")
         #expect(try path("Habit", "ANY tags { name == \"a\" }") == "scan Habit")
     }

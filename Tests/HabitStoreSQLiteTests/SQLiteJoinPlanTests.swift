@@ -59,19 +59,19 @@ struct SQLiteJoinPlanTests {
     }
 
     @Test(arguments: [
-        ("Entry", #"habit.name == "habit 7""#, "index Entry(habitID, date) by index Habit(name)", 50),
-        ("Entry", #"habit.category == "rare""#, "index Entry(habitID, date) by index Habit(category)", 101),
+        ("Entry", #"habit.name == "habit 7""#, "clustering index Entry(habitID, date) by index Habit(name)", 50),
+        ("Entry", #"habit.category == "rare""#, "clustering index Entry(habitID, date) by index Habit(category)", 101),
         (
             "Entry", #"habit.category == "rare" AND date >= "2001-02-19""#,
-            "index Entry(habitID, date) by index Habit(category)", 3
+            "clustering index Entry(habitID, date) by index Habit(category)", 3
         ),
         (
             "Entry", #"habit.category == "rare" AND habit.streak == 2"#,
-            "index Entry(habitID, date) by index Habit(category)", 50
+            "clustering index Entry(habitID, date) by index Habit(category)", 50
         ),
         (
             "Entry", #"ANY habit.tags { name == "tag 3" }"#,
-            "index Entry(habitID, date) by primary key Habit by index Tag(name)", 50
+            "clustering index Entry(habitID, date) by primary key Habit by index Tag(name)", 50
         ),
         ("Habit", #"ANY entries { date >= "2001-04-01" }"#, "primary key Habit by index Entry(date)", 1),
         ("Habit", #"COUNT entries { date >= "2001-04-01" } > 0"#, "primary key Habit by index Entry(date)", 1),
@@ -84,7 +84,7 @@ struct SQLiteJoinPlanTests {
         ("Entry", #"NOT (habit.name == "habit 7")"#, "scan Entry", 2_952),
         (
             "Entry", #"habit.name == "habit 7" OR date == "2001-04-11""#,
-            "index Entry(habitID, date) by index Habit(name) or index Entry(date)", 51
+            "clustering index Entry(habitID, date) by index Habit(name) or index Entry(date)", 51
         ),
     ])
     func aPathIsFollowedFromItsSmallSide(_ entity: String, _ filter: String, _ path: String, _ count: Int) throws {
@@ -103,7 +103,11 @@ struct SQLiteJoinPlanTests {
             let filter = #"habitID == "00000000-0000-0000-0000-000000000005" AND date >= "2001-01-06""#
             let range = try query("Entry", filter, sort: [.init("date")], limit: 20, offset: 5)
             let analysis = try store.read { try $0.analyze(range) }
-            #expect(analysis.explanation.description.hasPrefix("native: index Entry(habitID, date), about 25 rows"))
+            #expect(
+                analysis.explanation.description.hasPrefix(
+                    "native: clustering index Entry(habitID, date), about 25 rows"
+                )
+            )
             #expect(analysis.statistics == FetchStatistics(examined: 25, followed: 0, returned: 20))
             var descriptor = FetchDescriptor<Entry>(sortBy: [SortDescriptor(\.date)], fetchLimit: 40)
             descriptor.cursor = PageCursor(keys: [.date(date(30)), .uuid(testID(0))])

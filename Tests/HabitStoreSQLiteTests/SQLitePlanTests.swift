@@ -48,10 +48,12 @@ struct SQLitePlanTests {
         try withStore { store in
             try store.core.engine.read { snapshot in
                 let plan = try snapshot.plan(try range())
-                #expect(plan.accessPath == "index Entry(habitID, date)")
+                #expect(plan.accessPath == "clustering index Entry(habitID, date)")
                 #expect(plan.filterIsExact && plan.orderIsExact && plan.windowIsApplied)
                 let lines = try explanation(plan.sql, snapshot)
-                #expect(lines == ["SEARCH t0 USING INDEX Entry_by_habitID_date (habitID=? AND date>? AND date<?)"])
+                #expect(
+                    lines == ["SEARCH t0 USING COVERING INDEX Entry_by_habitID_date (habitID=? AND date>? AND date<?)"]
+                )
                 var dates: [Value] = []
                 try snapshot.walk(plan) { row in
                     dates.append(try row.value(at: 1))
@@ -76,7 +78,7 @@ struct SQLitePlanTests {
         ("Entry", "value > 3", "scan Entry"),
         ("Entry", #"id == "00000000-0000-0000-0000-000000000001""#, "primary key Entry"),
         ("Entry", #"date == "2001-02-01""#, "index Entry(date)"),
-        ("Entry", "habitID == nil", "index Entry(habitID, date)"),
+        ("Entry", "habitID == nil", "clustering index Entry(habitID, date)"),
         ("Habit", #"category == "c""#, "index Habit(category)"),
         ("Habit", #"name BEGINSWITH "ha""#, "index Habit(name)"),
         ("Habit", #"name == "a" OR category == "c""#, "index Habit(name) or index Habit(category)"),

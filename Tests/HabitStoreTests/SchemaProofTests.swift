@@ -35,7 +35,7 @@ struct SchemaProofTests {
     }
 
     @Test func indexesAreDeclaredByAttributesOnly() {
-        let indexes = [IndexDescription("habitID", "date"), IndexDescription("date")]
+        let indexes = [IndexDescription("habitID", "date").clustering(), IndexDescription("date")]
         #expect(Entry.entity.indexes == indexes)
         expectRefusal(Schema([IndexedByLength.self]), naming: "an index of IndexedByLength")
     }

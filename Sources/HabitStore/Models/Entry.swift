@@ -38,7 +38,7 @@ public struct Entry: PersistentModel {
         relationships: [
             .toOne("habit", \Entry.habit, through: "habitID", destination: "Habit", inverse: "entries")
         ],
-        indexes: [.index(\Entry.habitID, \Entry.date), .index(\Entry.date)]
+        indexes: [.index(\Entry.habitID, \Entry.date).clustering(), .index(\Entry.date)]
     )
 
     /// Reads the attributes in their declared order.

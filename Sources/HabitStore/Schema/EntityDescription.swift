@@ -8,7 +8,7 @@ public struct EntityDescription: Sendable {
     public let attributes: [AttributeDescription]
     /// The relationships that this side declares.
     public let relationships: [RelationshipDescription]
-    /// The indexes, declared ones and those that unique attributes and references need.
+    /// The indexes, declared ones and those that unique attributes and references need, each once.
     public let indexes: [IndexDescription]
     /// Where each attribute lies in an encoded record.
     public let layout: RecordLayout
@@ -27,7 +27,7 @@ public struct EntityDescription: Sendable {
         self.attributes = attributes
         self.relationships = relationships
         layout = RecordLayout(kinds: attributes.map(\.kind))
-        var indexes = indexes.map { $0.named(by: attributes) }
+        var indexes = indexes.map { $0.named(by: attributes) }.merged()
         var needed = attributes.dropFirst().filter { $0.isUnique || $0.kind == .links }.map(\.name)
         for relationship in relationships {
             if case .toOne(let attribute) = relationship.kind { needed.append(attribute) }

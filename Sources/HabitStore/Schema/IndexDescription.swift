@@ -2,6 +2,8 @@
 public struct IndexDescription: Sendable, Hashable {
     /// The attributes' names, first key first.
     public internal(set) var attributes: [String]
+    /// Whether the index holds a copy of each record; see ``clustering()``.
+    public internal(set) var isClustering = false
     /// The attributes' key paths, until the entity gives them their names.
     private var keyPaths: [any AnyKeyPath & Sendable] = []
 
@@ -19,20 +21,58 @@ public struct IndexDescription: Sendable, Hashable {
         return index
     }
 
+    /// The same index, holding a copy of each whole record beside its key:
+    /// `indexes: [.index(\Entry.habitID, \Entry.date).clustering()]`.
+    ///
+    /// What it leads to is read from it, record after record as they lie in the file, and not looked up one by one by
+    /// identifier. Declare it for the order in which an app reads most: ranges become several times faster, on both engines.
+    /// Reads by identifier cost what they did; writes keep the copy, and the file grows by about the size of the records.
+    ///
+    /// An entity has one such index at most, and it cannot be over links. LMDB keeps no copy of a record that is longer
+    /// than 1,024 bytes: it is looked up. Stores made before an index was declared so, or while it was, are changed when
+    /// they are next opened for writing; until then they are read as they are.
+    public func clustering() -> IndexDescription {
+        var index = self
+        index.isClustering = true
+        return index
+    }
+
     /// The index with its attributes' names. A key path that leads to none of them keeps its own description, which no
     /// attribute has, so that the schema is refused.
     func named(by attributes: [AttributeDescription]) -> IndexDescription {
         guard !keyPaths.isEmpty else { return self }
-        return IndexDescription(
+        var index = IndexDescription(
             attributes: keyPaths.map { keyPath in
                 attributes.first { $0.keyPath as AnyKeyPath == keyPath as AnyKeyPath }?.name ?? "\(keyPath)"
             }
         )
+        index.isClustering = isClustering
+        return index
     }
 
-    /// Whether both have the same attributes.
-    public static func == (left: Self, right: Self) -> Bool { left.attributes == right.attributes }
+    /// Whether both have the same attributes and hold the same.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.attributes == right.attributes && left.isClustering == right.isClustering
+    }
 
-    /// Hashes the attributes.
-    public func hash(into hasher: inout Hasher) { hasher.combine(attributes) }
+    /// Hashes the attributes, and whether there are copies.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(attributes)
+        hasher.combine(isClustering)
+    }
+}
+
+extension [IndexDescription] {
+    /// Each index once; what is declared twice holds copies if one of its declarations says so.
+    func merged() -> [IndexDescription] {
+        var merged: [IndexDescription] = []
+        for index in self {
+            guard let place = merged.firstIndex(where: { $0.attributes == index.attributes }) else {
+                merged.append(index)
+                continue
+            }
+            if index.isClustering { merged[place].isClustering = true }
+        }
+        return merged
+    }
 }

@@ -138,6 +138,7 @@ extension Schema {
         var result: [[Relationship]] = []
         for entity in entities {
             try requireIndexedAttributes(of: entity)
+            try requireOneClusteringIndex(of: entity)
             var resolved: [Relationship] = []
             for relationship in entity.relationships {
                 resolved.append(try resolve(relationship, of: entity, entities, positions))
@@ -156,6 +157,21 @@ extension Schema {
                     at: .init(entity: entity.name, attribute: name)
                 )
             }
+        }
+    }
+
+    private static func requireOneClusteringIndex(of entity: EntityDescription) throws(HabitStoreError) {
+        let clustering = entity.indexes.filter(\.isClustering)
+        func contradiction(_ message: String) -> HabitStoreError {
+            HabitStoreError(.schemaMismatch, "\(entity.name) \(message)", at: .init(entity: entity.name))
+        }
+        guard let index = clustering.first else { return }
+        guard clustering.count == 1 else {
+            throw contradiction("has \(clustering.count) clustering indexes, and can have one")
+        }
+        // Each link has a key of its own, and with it the record would have a copy for each.
+        for name in index.attributes where entity.attributes.contains(where: { $0.name == name && $0.kind == .links }) {
+            throw contradiction("has a clustering index over \(name), which are links")
         }
     }
 

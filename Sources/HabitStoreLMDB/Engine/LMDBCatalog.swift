@@ -20,6 +20,9 @@ final class LMDBCatalog: Sendable {
         let title: String
         /// The database's name.
         let name: String
+        /// Whether it is declared to hold copies of records. What it holds is for the file to say: see
+        /// ``LMDBSnapshot/holdsCopies(_:)``.
+        let isClustering: Bool
         /// Nil only in a store opened read-only that has no such index.
         let database: LMDBDatabase?
     }
@@ -33,6 +36,8 @@ final class LMDBCatalog: Sendable {
     let digests: LMDBDatabase?
     /// What ``LMDBFormat/indexesKey`` says when all indexes of the schema are complete, and no others.
     let indexList: [UInt8]
+    /// The databases of the schema's indexes.
+    let indexNames: Set<String>
 
     init(
         schema: Schema,
@@ -51,32 +56,30 @@ final class LMDBCatalog: Sendable {
                 name: entity.name,
                 layout: entity.layout,
                 records: databases[entity.name],
-                indexes: Self.indexes(of: entity).enumerated().map { place, index in
+                indexes: entity.indexes.enumerated().map { place, index in
                     let name = LMDBFormat.indexName(entity.name, index)
                     return Index(
                         place: place,
                         layout: layouts[position][place],
                         title: "\(entity.name)(\(index.attributes.joined(separator: ", ")))",
                         name: name,
+                        isClustering: index.isClustering,
                         database: databases[name]
                     )
                 }
             )
         }
-        indexList = Array(tables.flatMap { $0.indexes.map(\.name) }.joined(separator: "\n").utf8)
-    }
-
-    /// An entity's indexes, each once.
-    static func indexes(of entity: EntityDescription) -> [IndexDescription] {
-        var indexes: [IndexDescription] = []
-        for index in entity.indexes where !indexes.contains(index) { indexes.append(index) }
-        return indexes
+        let indexes = tables.flatMap(\.indexes)
+        indexNames = Set(indexes.map(\.name))
+        indexList = Array(
+            indexes.map { LMDBFormat.listedName($0.name, isClustering: $0.isClustering) }.joined(separator: "\n").utf8
+        )
     }
 
     /// The layouts of all indexes' keys, which is where a schema that cannot be kept is found.
     static func layouts(_ schema: Schema) throws -> [[LMDBIndexKeyLayout]] {
         try schema.entities.map { entity in
-            try indexes(of: entity).map { try LMDBIndexKeyLayout($0, of: entity) }
+            try entity.indexes.map { try LMDBIndexKeyLayout($0, of: entity) }
         }
     }
 
@@ -87,7 +90,7 @@ final class LMDBCatalog: Sendable {
         var names = [LMDBFormat.history, LMDBFormat.digests]
         for entity in schema.entities {
             names.append(entity.name)
-            names += indexes(of: entity).map { LMDBFormat.indexName(entity.name, $0) }
+            names += entity.indexes.map { LMDBFormat.indexName(entity.name, $0) }
         }
         guard Set(names + [LMDBFormat.metadata]).count == names.count + 1 else {
             throw HabitStoreError(

@@ -120,10 +120,32 @@ struct LMDBCheck {
             case nil: report("indexEntryMissing", "\(index.title) lacks an entry for a record", table, id)
             case let value?:
                 present += 1
-                if !value.isEmpty { report("indexEntryDamaged", "\(index.title) has an entry with a value", table, id) }
+                checkCopy(index, table, row, id, value)
             }
         }
         return present
+    }
+
+    /// What an entry holds beside its key: in a clustering index a copy of the record, and otherwise nothing.
+    private mutating func checkCopy(
+        _ index: LMDBCatalog.Index,
+        _ table: LMDBCatalog.Table,
+        _ row: RecordView,
+        _ id: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer
+    ) {
+        guard snapshot.holdsCopies(index) else {
+            if !value.isEmpty { report("indexEntryDamaged", "\(index.title) has an entry with a value", table, id) }
+            return
+        }
+        guard !value.elementsEqual(LMDBFormat.copy(of: row)) else { return }
+        if value.isEmpty {
+            report("indexCopyMissing", "\(index.title) lacks its copy of a record", table, id)
+        } else if (try? snapshot.view(table, id, value)) == nil {
+            report("indexCopyDamaged", "\(index.title) has a copy of a record that is damaged", table, id)
+        } else {
+            report("indexCopyStale", "\(index.title) has a copy that differs from its record", table, id)
+        }
     }
 
     /// The keys that a record calls for.

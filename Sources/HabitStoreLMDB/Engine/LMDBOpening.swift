@@ -121,31 +121,44 @@ struct LMDBOpening {
 
     // MARK: Indexes
 
-    /// Builds the indexes that an older schema did not declare, and empties those that this one no longer does: kept
-    /// indexes are exactly the complete ones.
+    /// Builds the indexes that an older schema did not declare, or declared to hold something else, and empties those that
+    /// this one no longer does: kept indexes are exactly the complete ones.
     private func completeIndexes(_ catalog: LMDBCatalog) throws {
         let listed = try environment.withRead { transaction in
             try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0).map(Array.init) }
         }
         guard listed != catalog.indexList else { return }
-        let declared = Set(catalog.tables.flatMap { $0.indexes.map(\.name) })
-        let names = listed.map { $0.withUnsafeBytes(LMDBFormat.indexNames) } ?? []
-        let abandoned = try names.subtracting(declared).sorted().compactMap { try openExisting($0) }
-        try environment.withWrite { transaction in
-            let writer = try LMDBWriter(transaction, catalog)
-            for database in abandoned { try transaction.removeAll(database) }
-            for table in catalog.tables {
-                for index in table.indexes where !writer.isComplete(index) { try build(index, table, writer) }
+        let names = listed.map { Set($0.withUnsafeBytes(LMDBFormat.indexNames).keys) } ?? []
+        let abandoned = try names.subtracting(catalog.indexNames).sorted().compactMap { try openExisting($0) }
+        do {
+            try environment.withWrite { transaction in
+                let writer = try LMDBWriter(transaction, catalog)
+                for database in abandoned { try transaction.removeAll(database) }
+                for table in catalog.tables {
+                    for index in table.indexes
+                    where !writer.isComplete(index) || writer.holdsCopies(index) != index.isClustering {
+                        try build(index, table, writer)
+                    }
+                }
+                try transaction.put(catalog.metadata, Array(LMDBFormat.indexesKey.utf8), catalog.indexList)
             }
-            try transaction.put(catalog.metadata, Array(LMDBFormat.indexesKey.utf8), catalog.indexList)
+        } catch let error as HabitStoreError where names == catalog.indexNames && Self.leavesIndexes(error) {
+            // All indexes are there, with copies or without, and are kept so: nobody is shut out for want of speed.
+            return
         }
+    }
+
+    /// Whether an index that is there can be used and kept as it is, after it could not be made anew.
+    private static func leavesIndexes(_ error: HabitStoreError) -> Bool {
+        [.corrupt, .full, .limitExceeded, .inputOutput, .busy, .outcomeUnknown].contains(error.code)
     }
 
     private func build(_ index: LMDBCatalog.Index, _ table: LMDBCatalog.Table, _ writer: LMDBWriter) throws {
         let transaction = writer.transaction
         try transaction.removeAll(try writer.catalog.database(index))
         try transaction.forEach(try writer.catalog.records(table)) { record in
-            try writer.addKeys(index, try writer.view(table, record.key, record.value), record.key)
+            let row = try writer.view(table, record.key, record.value)
+            try writer.addKeys(index, row, record.key, copies: index.isClustering)
             return true
         }
     }

@@ -16,6 +16,8 @@ struct LMDBPlanCandidate {
     var givesOrder = false
     var repair: LMDBPlan.OrderRepair?
     var partCount = 0
+    /// Whether the index has the records beside its keys, so that none has to be looked up.
+    var holdsCopies = false
 
     var isNarrowed: Bool { equalities + rangeConditions > 0 }
 
@@ -25,7 +27,7 @@ struct LMDBPlanCandidate {
     func rank(_ conditions: Int) -> (Int, Int, Int, Int, Int, Int) {
         (
             isUnique ? 1 : 0, equalities, rangeConditions, givesOrder ? 1 : 0,
-            consumed.count == conditions ? 1 : 0, -partCount
+            consumed.count == conditions ? 1 : 0, holdsCopies ? 1 : -partCount
         )
     }
 }

@@ -34,6 +34,7 @@ extension LMDBPlanner {
             return nil
         }
         var candidate = LMDBPlanCandidate(access: .index(index.place), ranges: [], partCount: layout.parts.count)
+        candidate.holdsCopies = snapshot.holdsCopies(index)
         var prefix: [UInt8] = []
         var bound = 0
         while bound < layout.parts.count {

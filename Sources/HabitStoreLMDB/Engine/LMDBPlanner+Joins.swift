@@ -8,8 +8,6 @@ extension LMDBPlanner {
     static let mostJoined = 10_000
     /// A plan's plans have no plans but of this depth.
     private static let mostDepth = 3
-    /// A record that is looked up costs as much as so many that lie side by side.
-    private static let lookupCost = 2
 
     /// The plan with conditions replaced by the identifiers that they lead to; nil when that gains nothing.
     func joined(insteadOf best: LMDBPlanCandidate) throws -> LMDBPlan? {
@@ -75,7 +73,8 @@ extension LMDBPlanner {
         let count = try self.rows(candidate, upTo: rows)
         // What comes in order ends at the limit, which is met the sooner the more of the records fulfil the filter.
         guard let limit = query.limit, other.givesOrder, !candidate.givesOrder, !query.mayFail else {
-            return count * (other.isNarrowed ? 1 : Self.lookupCost) <= rows
+            let leavesSideBySide = !other.isNarrowed || (other.holdsCopies && !candidate.holdsCopies)
+            return count * (leavesSideBySide ? Self.lookupCost : 1) <= rows
         }
         let total = try snapshot.countKeys(other.access, other.ranges, query.entity, upTo: Int.max)
         let wanted = min(max(limit, 0), total) + min(query.offset, total)

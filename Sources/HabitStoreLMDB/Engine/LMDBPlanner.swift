@@ -21,6 +21,8 @@ struct LMDBPlanner {
 
     /// With fewer keys than this on both sides it is not counted which of two indexes has more.
     private static let mostCompared = 256
+    /// A record that is looked up costs as much as so many that lie side by side.
+    static let lookupCost = 2
 
     /// - Parameters:
     ///   - indexes: those of the entity that are complete.
@@ -98,10 +100,11 @@ struct LMDBPlanner {
         return conditions.allSatisfy { !$0.mayConcern(first) || $0.isBound }
     }
 
-    /// An index that narrows nothing costs a lookup for each record; that pays only for its order.
+    /// An index that narrows nothing costs a lookup for each record, unless it holds copies; that pays only for its order.
     private func isWorthwhile(_ candidate: LMDBPlanCandidate) -> Bool {
         candidate.isNarrowed
-            || (candidate.givesOrder && !query.mayFail && (query.limit != nil || query.filter.isAlwaysTrue))
+            || (candidate.givesOrder && !query.mayFail
+                && (query.limit != nil || query.filter.isAlwaysTrue || candidate.holdsCopies))
     }
 
     private func isBetter(_ candidate: LMDBPlanCandidate, than best: LMDBPlanCandidate) throws -> Bool {
@@ -110,8 +113,8 @@ struct LMDBPlanner {
         return best.rank(conditions.count) < candidate.rank(conditions.count)
     }
 
-    /// Whether one of two ways, neither of which does all that the other does, leads to fewer keys; nil where their ranks
-    /// tell.
+    /// Whether one of two ways, neither of which does all that the other does, leads to fewer keys, or to records that lie
+    /// side by side; nil where their ranks tell.
     private func narrowsMore(_ candidate: LMDBPlanCandidate, than other: LMDBPlanCandidate) throws -> Bool? {
         guard candidate.isNarrowed, other.isNarrowed, !candidate.isUnique, !other.isUnique,
             candidate.consumed.count < conditions.count, other.consumed.count < conditions.count,
@@ -120,7 +123,9 @@ struct LMDBPlanner {
         else { return nil }
         let few = try snapshot.countKeys(candidate.access, candidate.ranges, query.entity, upTo: Self.mostCompared)
         guard few < Self.mostCompared else { return nil }
-        return try few < snapshot.countKeys(other.access, other.ranges, query.entity, upTo: few + 1)
+        // What the other has to have more of, so that it costs more.
+        let most = few * (candidate.holdsCopies ? 1 : Self.lookupCost) / (other.holdsCopies ? 1 : Self.lookupCost)
+        return try most < snapshot.countKeys(other.access, other.ranges, query.entity, upTo: most + 1)
     }
 
     // MARK: Plans
@@ -180,7 +185,7 @@ struct LMDBPlanner {
         switch candidate.access {
         case .nothing, .records: path = "\(candidate.isNarrowed ? "primary key" : "scan") \(table.name)"
         case .index(let place):
-            let title = "index \(table.indexes[place].title)"
+            let title = snapshot.path(table.indexes[place])
             // In its order, and only as far as the limit: the others are not looked at.
             path = candidate.isNarrowed || (isExact && query.limit != nil) ? title : "scan \(table.name) by \(title)"
         }

@@ -125,11 +125,11 @@ struct LMDBSemiJoin {
                 return Found(condition: .text(.contains, links, .literal(.uuid(linked[0]))), source: source)
             }
             guard let index = snapshot.index(entity, beginningWith: attribute) else { return nil }
-            source = "index \(index.title) by \(source)"
+            source = "\(snapshot.path(index)) by \(source)"
             ids = try snapshot.identifiers(linkingTo: linked, by: index, atMost: most)
         case .referring(let attribute), .linking(let attribute):
             if inner.isAlwaysTrue, let index = snapshot.index(collection.destination, beginningWith: attribute) {
-                source = "index \(index.title)"
+                source = snapshot.path(index)
                 ids = try snapshot.firstIdentifiers(in: index, atMost: most)
             } else {
                 guard let plan = try plan(collection.destination, inner, &examined) else { return nil }

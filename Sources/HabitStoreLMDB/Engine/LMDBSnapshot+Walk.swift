@@ -28,10 +28,12 @@ extension LMDBSnapshot {
             } else if plan.lendsIdentifiersOnly {
                 try lendIdentifiers(plan, table, walk, &window, body)
             } else {
+                let copies = holdsCopies(index)
                 try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
                     guard record.key.count > LMDBFormat.identifierLength else { throw malformedKey(index) }
                     if window.passesOver() { return true }
-                    return try emit(identifier(record.key), table, index, body) && window.goesOn()
+                    let copy = copies ? record.value : LMDBSnapshot.noCopy
+                    return try emit(identifier(record.key), copy, table, index, body) && window.goesOn()
                 }
             }
         }
@@ -59,13 +61,21 @@ extension LMDBSnapshot {
         UnsafeRawBufferPointer(rebasing: key[(key.count - LMDBFormat.identifierLength)...])
     }
 
+    private static var noCopy: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+
+    /// Hands the record of an index entry to `body`: the copy that the index holds, or where it has none the record itself.
     @inline(__always)
     private func emit(
         _ id: UnsafeRawBufferPointer,
+        _ copy: UnsafeRawBufferPointer,
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> Bool {
+        guard copy.isEmpty else {
+            var row = try view(table, id, copy, of: index).reader
+            return try body(&row)
+        }
         guard var row = try row(table, id)?.reader else {
             throw HabitStoreError(
                 .corrupt,
@@ -90,53 +100,56 @@ extension LMDBSnapshot {
         var run = LMDBKeyRun()
         var goesOn = true
         let lent = LMDBIdentifierRow()
-        func hand(_ id: UUID) throws -> Bool {
+        // What a write transaction reads lies where it does only until it writes.
+        let copies = !plan.lendsIdentifiersOnly && !transaction.isWritable && holdsCopies(index)
+        func hand(_ member: LMDBKeyRun.Member) throws -> Bool {
             guard plan.lendsIdentifiersOnly else {
-                return try withUnsafeBytes(of: id.uuid) { try emit($0, table, index, body) }
+                return try withUnsafeBytes(of: member.id.uuid) { try emit($0, member.copy, table, index, body) }
             }
-            lent.id = id
+            lent.id = member.id
             return try AttributeReader.withReader(of: lent, layout: table.layout, body)
         }
         func finish() throws {
-            for id in try ordered(run, plan, repair, table, index) where goesOn {
+            for member in try ordered(run, plan, repair, table, index) where goesOn {
                 if window.passesOver() { continue }
-                goesOn = try hand(id) && window.goesOn()
+                goesOn = try hand(member) && window.goesOn()
             }
         }
         try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
             guard let id = UUID(keyEnd: record.key) else { throw malformedKey(index) }
+            let member = LMDBKeyRun.Member(id: id, copy: copies ? record.value : LMDBSnapshot.noCopy)
             let cut =
                 repair.sortsCutTexts
                 ? try index.layout.endOfFirstCut(record.key, from: repair.firstPart, at: repair.start) : nil
             let length = cut ?? record.key.count - LMDBFormat.identifierLength
             let shared = UnsafeRawBufferPointer(rebasing: record.key[..<length])
             if run.continues(with: shared, isCut: cut != nil) {
-                run.identifiers.append(id)
+                run.members.append(member)
                 return true
             }
             try finish()
             guard goesOn else { return false }
-            run.begin(shared, isCut: cut != nil, id)
+            run.begin(shared, isCut: cut != nil, member)
             return true
         }
         if goesOn { try finish() }
     }
 
-    /// The identifiers of a run in the query's order.
+    /// The members of a run in the query's order.
     private func ordered(
         _ run: LMDBKeyRun,
         _ plan: LMDBPlan,
         _ repair: LMDBPlan.OrderRepair,
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index
-    ) throws -> [UUID] {
-        guard run.isCut else { return repair.reversesEqualKeys ? run.identifiers.reversed() : run.identifiers }
-        guard run.identifiers.count > 1 else { return run.identifiers }
-        var keyed: [(values: [Value], id: UUID)] = []
-        for id in run.identifiers {
-            try withUnsafeBytes(of: id.uuid) { bytes in
-                _ = try emit(bytes, table, index) { row in
-                    keyed.append((try plan.order.map { try row.value(at: $0.position) }, id))
+    ) throws -> [LMDBKeyRun.Member] {
+        guard run.isCut else { return repair.reversesEqualKeys ? run.members.reversed() : run.members }
+        guard run.members.count > 1 else { return run.members }
+        var keyed: [(values: [Value], member: LMDBKeyRun.Member)] = []
+        for member in run.members {
+            try withUnsafeBytes(of: member.id.uuid) { bytes in
+                _ = try emit(bytes, member.copy, table, index) { row in
+                    keyed.append((try plan.order.map { try row.value(at: $0.position) }, member))
                     return true
                 }
             }
@@ -148,7 +161,7 @@ extension LMDBSnapshot {
             }
             return false
         }
-        return keyed.map(\.id)
+        return keyed.map(\.member)
     }
 }
 
@@ -182,19 +195,25 @@ private struct LMDBWindow {
 
 /// Keys that come one after the other and are equal but for their identifiers, or up to a cut text.
 struct LMDBKeyRun {
-    var identifiers: [UUID] = []
+    /// An entry: what it leads to, and the copy of it that the index holds, empty for none.
+    struct Member {
+        let id: UUID
+        let copy: UnsafeRawBufferPointer
+    }
+
+    var members: [Member] = []
     private(set) var isCut = false
     private var shared: [UInt8] = []
 
     func continues(with key: UnsafeRawBufferPointer, isCut: Bool) -> Bool {
-        !identifiers.isEmpty && self.isCut == isCut && shared.elementsEqual(key)
+        !members.isEmpty && self.isCut == isCut && shared.elementsEqual(key)
     }
 
-    mutating func begin(_ key: UnsafeRawBufferPointer, isCut: Bool, _ id: UUID) {
+    mutating func begin(_ key: UnsafeRawBufferPointer, isCut: Bool, _ member: Member) {
         shared.removeAll(keepingCapacity: true)
         shared.append(contentsOf: key)
         self.isCut = isCut
-        identifiers.removeAll(keepingCapacity: true)
-        identifiers.append(id)
+        members.removeAll(keepingCapacity: true)
+        members.append(member)
     }
 }

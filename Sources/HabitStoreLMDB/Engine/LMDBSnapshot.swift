@@ -8,8 +8,9 @@ public class LMDBSnapshot: EngineSnapshot {
     let transaction: LMDBTransaction
     let catalog: LMDBCatalog
     let buffer = LMDBIndexKeyBuffer()
-    /// The names of the complete indexes; nil when all are.
-    private let completeIndexes: Set<String>?
+    /// The names of the complete indexes, each with whether it holds copies of records; nil when all are complete and hold
+    /// what they are declared to hold.
+    private let completeIndexes: [String: Bool]?
     #if PLANNER_MUTANTS
     /// The bug that is planted; only tests plant any.
     var mutant: LMDBPlannerMutant?
@@ -25,17 +26,30 @@ public class LMDBSnapshot: EngineSnapshot {
     private static func completeIndexes(
         _ transaction: LMDBTransaction,
         _ catalog: LMDBCatalog
-    ) throws -> Set<String>? {
+    ) throws -> [String: Bool]? {
         let stored = try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0) }
-        guard let stored else { return [] }
+        guard let stored else { return [:] }
         return stored.elementsEqual(catalog.indexList) ? nil : LMDBFormat.indexNames(stored)
     }
 
     /// Whether every index of the schema is complete, and the file has no others that would have to be kept.
-    var hasAllIndexes: Bool { completeIndexes == nil }
+    var hasAllIndexes: Bool { completeIndexes.map { Set($0.keys) == catalog.indexNames } ?? true }
 
     func isComplete(_ index: LMDBCatalog.Index) -> Bool {
-        index.database != nil && completeIndexes?.contains(index.name) ?? true
+        index.database != nil && completeIndexes.map { $0[index.name] != nil } ?? true
+    }
+
+    /// Whether an index holds copies of records, which is so when the file says so: a program with another schema, or one
+    /// that could not bring the index into its declared form, keeps it as it is.
+    @inline(__always)
+    func holdsCopies(_ index: LMDBCatalog.Index) -> Bool {
+        guard let completeIndexes else { return index.isClustering }
+        return completeIndexes[index.name] ?? false
+    }
+
+    /// An index for people, as plans tell of it.
+    func path(_ index: LMDBCatalog.Index) -> String {
+        holdsCopies(index) ? "clustering index \(index.title)" : "index \(index.title)"
     }
 
     // MARK: Bookkeeping
@@ -85,6 +99,21 @@ public class LMDBSnapshot: EngineSnapshot {
                 == value.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
         else { throw damaged(.corrupt, "a record is stored under another identifier than its own", table, key) }
         return view
+    }
+
+    /// A copy of a record in an index, once its checksum and its identifier were found to be right.
+    @inline(__always)
+    func view(
+        _ table: LMDBCatalog.Table,
+        _ id: UnsafeRawBufferPointer,
+        _ copy: UnsafeRawBufferPointer,
+        of index: LMDBCatalog.Index
+    ) throws -> RecordView {
+        do {
+            return try view(table, id, copy)
+        } catch let error as HabitStoreError {
+            throw damaged(error.code, "the copy in the index \(index.title): \(error.message)", table, id)
+        }
     }
 
     private func damaged(

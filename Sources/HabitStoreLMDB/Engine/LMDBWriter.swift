@@ -19,7 +19,7 @@ public final class LMDBWriter: LMDBSnapshot, EngineWriter {
             guard try transaction.put(catalog.records(table), id, record.bytes, mode: .noOverwrite) else {
                 return false
             }
-            for index in table.indexes { try addKeys(index, record, id) }
+            for index in table.indexes { try addKeys(index, record, id, copies: holdsCopies(index)) }
             return true
         }
     }
@@ -56,11 +56,17 @@ public final class LMDBWriter: LMDBSnapshot, EngineWriter {
 
     // MARK: Index keys
 
-    func addKeys(_ index: LMDBCatalog.Index, _ record: RecordView, _ id: UnsafeRawBufferPointer) throws {
+    /// - Parameter copies: whether the index holds copies of records.
+    func addKeys(
+        _ index: LMDBCatalog.Index,
+        _ record: RecordView,
+        _ id: UnsafeRawBufferPointer,
+        copies: Bool
+    ) throws {
         let database = try catalog.database(index)
         guard let links = try LMDBLinks(index, record) else {
             try buffer.make(index.layout, record, id: id)
-            try transaction.put(database, buffer.key, nothing)
+            try transaction.put(database, buffer.key, copies ? LMDBFormat.copy(of: record) : nothing)
             return
         }
         for place in 0..<links.count {
@@ -82,7 +88,7 @@ public final class LMDBWriter: LMDBSnapshot, EngineWriter {
         }
     }
 
-    /// Only the keys that differ are touched.
+    /// Only the keys that differ are touched, and in an index with copies the copy.
     private func replaceKeys(
         _ index: LMDBCatalog.Index,
         _ record: RecordView,
@@ -93,15 +99,17 @@ public final class LMDBWriter: LMDBSnapshot, EngineWriter {
             try record.isNull(at: part.position) == old.isNull(at: part.position)
                 && record.rawBytes(at: part.position).elementsEqual(old.rawBytes(at: part.position))
         }
-        if isUnchanged { return }
+        let copies = holdsCopies(index)
+        if isUnchanged, !copies { return }
         let database = try catalog.database(index)
         guard let links = try LMDBLinks(index, record), let oldLinks = try LMDBLinks(index, old) else {
             try buffer.make(index.layout, record, id: id)
             try oldKey.make(index.layout, old, id: id)
             // Texts that differ behind the cut have the same key.
-            guard !buffer.key.elementsEqual(oldKey.key) else { return }
-            try transaction.delete(database, oldKey.key)
-            try transaction.put(database, buffer.key, nothing)
+            let isMoved = !buffer.key.elementsEqual(oldKey.key)
+            guard isMoved || copies else { return }
+            if isMoved { try transaction.delete(database, oldKey.key) }
+            try transaction.put(database, buffer.key, copies ? LMDBFormat.copy(of: record) : nothing)
             return
         }
         var kept: Set<[UInt8]> = []

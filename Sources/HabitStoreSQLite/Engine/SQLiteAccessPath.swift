@@ -22,7 +22,7 @@ struct SQLiteAccessPath {
         let tests = plan.tests + plan.branches.flatMap(\.self)
         var paths: [String] = []
         for step in steps {
-            let path = step.path(plan.table, tests, lines)
+            let path = try step.path(plan.table, tests, lines, plan.connection)
             if !paths.contains(path) { paths.append(path) }
         }
         description = paths.isEmpty ? "scan \(plan.table.description.name)" : paths.joined(separator: " or ")
@@ -51,17 +51,34 @@ struct SQLiteAccessPath {
         }
 
         /// In words, with the index by which the list was found that the search goes by.
-        func path(_ table: SQLiteTable, _ tests: [SQLiteColumnTest], _ lines: [String]) -> String {
+        func path(
+            _ table: SQLiteTable,
+            _ tests: [SQLiteColumnTest],
+            _ lines: [String],
+            _ connection: SQLiteConnection
+        ) throws -> String {
             let name = table.description.name
-            let title = index.map { table.indexes[$0] ?? $0 }
-            guard !isScan else { return title.map { "scan \(name) by index \($0)" } ?? "scan \(name)" }
-            var path = title.map { "index \($0)" } ?? "primary key \(name)"
+            let title = try index.map { index in
+                let title = "index \(table.indexes[index] ?? index)"
+                return try holdsCopies(index, table, connection) ? "clustering \(title)" : title
+            }
+            guard !isScan else { return title.map { "scan \(name) by \($0)" } ?? "scan \(name)" }
+            var path = title ?? "primary key \(name)"
             for test in tests where columns.contains(table.description.attributes[test.position].name) {
                 guard let source = test.source else { continue }
                 guard let step = lines.lazy.compactMap({ Step($0, of: source.alias) }).first else { continue }
-                path += " by " + step.path(source.table, test.sourceTests.filter { $0.alias == source.alias }, lines)
+                let sourceTests = test.sourceTests.filter { $0.alias == source.alias }
+                path += try " by " + step.path(source.table, sourceTests, lines, connection)
             }
             return path
+        }
+
+        /// Whether the file's index has all columns; one that a store of an earlier schema has does not.
+        private func holdsCopies(_ index: String, _ table: SQLiteTable, _ connection: SQLiteConnection) throws -> Bool {
+            guard let declared = table.columnIndexes.first(where: { $0.name == index }), declared.isClustering else {
+                return false
+            }
+            return try SQLiteIndexUpkeep.columns(of: index, connection) == declared.columns
         }
     }
 }

@@ -32,6 +32,7 @@ public final class SQLiteEngine: StorageEngine {
         settings.busyLimitSeconds = options.busyLimitSeconds
         let mode: SQLiteOpenMode = options.isReadOnly ? .readOnly : (options.createsFile ? .create : .readWrite)
         var isStore = false
+        var listedIndexes: String?
         database = try SQLiteDatabase(path: path, mode: mode, options: settings) { connection in
             isStore = try SQLiteFormat.isStore(connection)
             if !isStore, mode != .create {
@@ -41,8 +42,31 @@ public final class SQLiteEngine: StorageEngine {
                     at: .init(path: connection.path)
                 )
             }
+            // A file whose bookkeeping is missing says so to whoever reads from it first.
+            if isStore, mode != .readOnly { listedIndexes = try? SQLiteIndexUpkeep.listed(connection) }
         }
-        if !isStore { try create() }
+        if !isStore {
+            try create()
+        } else if mode != .readOnly, listedIndexes != SQLiteIndexUpkeep(tables).list {
+            try completeIndexes(schema)
+        }
+    }
+
+    /// Where that is not possible now, the file is read and written with the indexes that it has.
+    private func completeIndexes(_ schema: Schema) throws {
+        do {
+            try write { writer in
+                // Before anything is built for a schema that the store does not have.
+                try writer.requireSchema(schema, path: path)
+                try SQLiteIndexUpkeep(tables).complete(writer)
+            }
+        } catch let error as HabitStoreError where Self.leavesIndexes(error) {
+            return
+        }
+    }
+
+    private static func leavesIndexes(_ error: HabitStoreError) -> Bool {
+        [.corrupt, .full, .limitExceeded, .inputOutput, .busy, .outcomeUnknown, .permissionDenied].contains(error.code)
     }
 
     /// Another process may be about to do the same: who comes second finds a store.

@@ -17,6 +17,12 @@ enum SQLiteFormat {
     /// The bookkeeping key that says in which form text is kept, and its value for NFC.
     static let textFormKey = "textForm"
     static let textFormNFC = "nfc"
+    /// The bookkeeping key of the list of the indexes over columns, one a line, and what stands there behind the name of one
+    /// that holds all columns.
+    static let indexesKey = "indexes"
+    static let clusteringMark = " (clustering)"
+    /// The value of a key of the bookkeeping.
+    static let selectMetadata = "SELECT value FROM habitstore_metadata WHERE key = ?1"
 
     /// A name as SQL writes it, whatever is in it.
     static func quoted(_ name: String) -> String {
@@ -107,6 +113,11 @@ enum SQLiteFormat {
         try connection.exec("PRAGMA application_id = \(applicationID)")
         try connection.exec("PRAGMA user_version = \(version)")
         for statement in commonTables + tables.flatMap(\.definitions) { try connection.exec(statement) }
+        try connection.withStatement("INSERT INTO habitstore_metadata (key, value) VALUES (?1, ?2)") { statement in
+            try statement.bind(indexesKey, at: 1)
+            try statement.bind(SQLiteIndexUpkeep(tables).list, at: 2)
+            try statement.run()
+        }
     }
 
     /// Refuses a schema whose names SQLite would take for one another, before there is a file.

@@ -23,6 +23,7 @@ struct SQLiteIndexCheck {
             if !index.positions.contains(0) { columns.append(table.columns[0]) }
             let title = table.indexes.first { SQLiteFormat.quoted($0.key) == name }?.value ?? name
             try compare(table.description.name, name, columns, id: table.columns[0], title, attribute: nil)
+            if index.isClustering { try compareCopies(name, title) }
         }
         for position in table.linkPositions {
             guard let links = table.links[position] else { continue }
@@ -31,6 +32,38 @@ struct SQLiteIndexCheck {
             let title = "\(table.description.name)(\(attribute))"
             try compare(links.objectNames[0], index, ["target", "owner"], id: "owner", title, attribute: attribute)
         }
+    }
+
+    /// Names the records whose entry is there and has other values in the columns behind its keys.
+    private mutating func compareCopies(_ index: String, _ title: String) throws {
+        let columns = table.columnPositions.map { table.columns[$0] }.joined(separator: ", ")
+        let name = table.description.name
+        let named = Set(findings.compactMap(\.id))
+        let sql =
+            "SELECT DISTINCT \(table.columns[0]) FROM (SELECT \(columns) FROM \(table.name) INDEXED BY \(index) EXCEPT "
+            + "SELECT \(columns) FROM \(table.name) INDEXED BY \(Self.primaryKey(name))) LIMIT \(Self.mostFindings)"
+        try connection.withStatement(sql) { statement in
+            while try statement.step() {
+                guard statement.type(at: 0) == .blob, statement.bytes(at: 0).count == 16 else { continue }
+                let id = try statement.uuid(at: 0)
+                guard !named.contains(id) else { continue }
+                findings.append(
+                    StoreFinding(
+                        .damage,
+                        "indexCopyStale",
+                        "\(title) has a copy that differs from its record",
+                        entity: name,
+                        id: id
+                    )
+                )
+            }
+        }
+    }
+
+    /// The index of the primary key is the table itself, and has this name. With `NOT INDEXED`, SQLite reads a table without
+    /// row numbers from whichever index holds all of the columns.
+    private static func primaryKey(_ table: String) -> String {
+        SQLiteFormat.quoted("sqlite_autoindex_\(table)_1")
     }
 
     private mutating func compare(
@@ -42,9 +75,7 @@ struct SQLiteIndexCheck {
         attribute: String?
     ) throws {
         let rows = "SELECT \(columns.joined(separator: ", ")) FROM \(SQLiteFormat.quoted(plainName)) INDEXED BY"
-        // The index of the primary key is the table itself, and has this name. With `NOT INDEXED`, SQLite reads a table
-        // without row numbers from whichever index holds all of the columns.
-        let stored = "\(rows) \(SQLiteFormat.quoted("sqlite_autoindex_\(plainName)_1"))"
+        let stored = "\(rows) \(Self.primaryKey(plainName))"
         let indexed = "\(rows) \(index)"
         for (kind, sql, message) in [
             ("indexEntryMissing", "\(stored) EXCEPT \(indexed)", "lacks an entry for a record"),

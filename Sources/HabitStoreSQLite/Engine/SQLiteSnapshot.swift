@@ -30,7 +30,7 @@ public class SQLiteSnapshot: EngineSnapshot {
 
     /// A value of the store's own bookkeeping, or nil.
     public func metadata(_ key: String) throws -> String? {
-        try connection.withStatement("SELECT value FROM habitstore_metadata WHERE key = ?1") { statement in
+        try connection.withStatement(SQLiteFormat.selectMetadata) { statement in
             try statement.bind(key, at: 1)
             return try statement.step() ? try statement.text(at: 0) : nil
         }

@@ -22,6 +22,8 @@ final class SQLiteTable: Sendable {
     let objectNames: [String]
     /// For each index, by its name, what people are told of it: `Entry(habitID, date)`.
     let indexes: [String: String]
+    /// The indexes over columns, as the file has to have them.
+    let columnIndexes: [SQLiteColumnIndex]
 
     /// The indexes that can answer a condition: the primary key and those over columns.
     let indexKeys: [IndexKeys]
@@ -32,6 +34,8 @@ final class SQLiteTable: Sendable {
         var name: String?
         /// The positions of its attributes.
         var positions: [Int]
+        /// Whether it is declared to hold all columns.
+        var isClustering = false
     }
 
     /// `SELECT` and `FROM` of rows, the table being called `t0`.
@@ -53,20 +57,23 @@ final class SQLiteTable: Sendable {
         let columns = attributes.map { SQLiteFormat.quoted($0.name) }
         let links = attributes.map { $0.kind == .links ? SQLiteLinkTable(description.name, $0.name) : nil }
         let columnPositions = attributes.indices.filter { links[$0] == nil }
-        let indexes = SQLiteIndexes(description)
+        let columnIndexes = SQLiteColumnIndex.indexes(of: description)
         self.name = name
         self.columns = columns
         self.links = links
         self.columnPositions = columnPositions
-        self.indexes = indexes.descriptions
+        self.columnIndexes = columnIndexes
+        // A different index of the same name is a contradiction, which is found by its name among all.
+        indexes = Dictionary(columnIndexes.map { ($0.name, $0.title) }, uniquingKeysWith: { first, _ in first })
         indexKeys =
             [IndexKeys(name: nil, positions: [0])]
-            + indexes.keyed.map { index in
+            + columnIndexes.map { index in
                 let positions = index.keys.compactMap { name in attributes.firstIndex { $0.name == name } }
-                return IndexKeys(name: SQLiteFormat.quoted(index.name), positions: positions)
+                let name = SQLiteFormat.quoted(index.name)
+                return IndexKeys(name: name, positions: positions, isClustering: index.isClustering)
             }
         linkPositions = attributes.indices.filter { links[$0] != nil }
-        objectNames = [description.name] + indexes.names + links.compactMap(\.self).flatMap(\.objectNames)
+        objectNames = [description.name] + columnIndexes.map(\.name) + links.compactMap(\.self).flatMap(\.objectNames)
         let places = attributes.indices.map { links[$0] == nil ? "t0.\(columns[$0])" : "NULL" }
         selection = "SELECT \(places.joined(separator: ", ")) FROM \(name) AS t0"
         selectAll = selection + " ORDER BY t0.\"id\""
@@ -104,39 +111,7 @@ final class SQLiteTable: Sendable {
             return "  \(columns[position]) \(attribute.kind.columnType)\(rule)"
         }
         let table = "CREATE TABLE \(name) (\n\(parts.joined(separator: ",\n"))\n) STRICT, WITHOUT ROWID"
-        return [table] + SQLiteIndexes(description).definitions + links.compactMap(\.self).flatMap(\.definitions)
-    }
-}
-
-/// The indexes over an entity's columns. Those of links attributes belong to the link tables.
-private struct SQLiteIndexes {
-    private let entity: String
-    private(set) var names: [String] = []
-    private var keys: [[String]] = []
-    private(set) var descriptions: [String: String] = [:]
-
-    init(_ entity: EntityDescription) {
-        self.entity = entity.name
-        let links = Set(entity.attributes.filter { $0.kind == .links }.map(\.name))
-        for index in entity.indexes where links.isDisjoint(with: index.attributes) {
-            let name = "\(entity.name)_by_\(index.attributes.joined(separator: "_"))"
-            let text = "\(entity.name)(\(index.attributes.joined(separator: ", ")))"
-            // Declared twice; a different index of the same name is a contradiction, which is found by its name.
-            if descriptions[name] == text { continue }
-            names.append(name)
-            keys.append(index.attributes + (index.attributes.contains("id") ? [] : ["id"]))
-            descriptions[name] = text
-        }
-    }
-
-    /// The names, unquoted, and the columns.
-    var keyed: [(name: String, keys: [String])] { zip(names, keys).map { ($0, $1) } }
-
-    var definitions: [String] {
-        zip(names, keys).map { name, keys in
-            "CREATE INDEX \(SQLiteFormat.quoted(name)) ON \(SQLiteFormat.quoted(entity)) "
-                + "(\(keys.map(SQLiteFormat.quoted).joined(separator: ", ")))"
-        }
+        return [table] + columnIndexes.map(\.definition) + links.compactMap(\.self).flatMap(\.definitions)
     }
 }
 

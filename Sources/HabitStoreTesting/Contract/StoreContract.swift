@@ -54,6 +54,6 @@ public enum StoreContract {
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, filterTextClauses, historyClauses,
         netChangeClauses, asyncClauses, durabilityClauses, roleClauses, replicationClauses, digestClauses,
-        checkingClauses,
+        checkingClauses, clusteringClauses,
     ].flatMap { $0 }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A random generator whose numbers follow from a seed: SplitMix64, by Sebastiano Vigna
 /// (https://prng.di.unimi.it/splitmix64.c).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
@@ -25,6 +27,12 @@ extension SeededGenerator {
 
     /// One of some elements, of which there must be one.
     mutating func pick<T>(_ elements: [T]) -> T { elements[int(0...elements.count - 1)] }
+
+    /// An identifier.
+    mutating func identifier() -> UUID {
+        let (high, low) = (next(), next())
+        return withUnsafeBytes(of: (high, low)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
 
     /// One of some elements, or nil where there is none.
     mutating func pickAny<C: Collection>(_ elements: C) -> C.Element? { elements.randomElement(using: &self) }

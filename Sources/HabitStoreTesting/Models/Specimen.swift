@@ -63,7 +63,8 @@ struct Specimen: PersistentModel {
             .attribute("serial", \Specimen.serial, .unique),
         ],
         indexes: [
-            IndexDescription("text"), IndexDescription("optionalText"), IndexDescription("count", "optionalMoment"),
+            IndexDescription("text"), IndexDescription("optionalText"),
+            IndexDescription("count", "optionalMoment").clustering(),
             IndexDescription("optionalRatio"), IndexDescription("level"),
         ]
     )

@@ -26,6 +26,10 @@ protocol FaultPlanter {
     /// Has the index over a date lead to the one of two records where the other one is.
     func swapIndexEntries(_ entity: String, _ attribute: String, of first: [Value], and second: [Value]) throws
 
+    /// Gives an attribute of a record another value in the copy that the clustering index has of it, whose keys do not change.
+    /// The record stays as it is.
+    func changeCopy(_ entity: String, _ values: [Value], _ attribute: String, _ value: Value) throws
+
     /// Puts a history transaction in the place of another one; nil for nothing.
     func replaceHistory(_ token: HistoryToken, with transaction: HistoryTransaction?) throws
 

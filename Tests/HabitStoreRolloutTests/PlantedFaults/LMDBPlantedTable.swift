@@ -9,6 +9,7 @@ struct LMDBPlantedTable {
         let attributes: [String]
         let database: LMDBDatabase
         let layout: LMDBIndexKeyLayout
+        let isClustering: Bool
     }
 
     let transaction: LMDBTransaction
@@ -33,7 +34,7 @@ struct LMDBPlantedTable {
     func put(_ record: [UInt8], _ id: UUID) throws {
         try overwrite(record, id)
         for index in indexes {
-            for key in try keys(index, record, id) { try put(key, into: index) }
+            for key in try keys(index, record, id) { try put(key, of: record, into: index) }
         }
     }
 
@@ -53,7 +54,9 @@ struct LMDBPlantedTable {
         }
     }
 
-    func put(_ key: [UInt8], into index: Index) throws { try transaction.put(index.database, key, []) }
+    func put(_ key: [UInt8], of record: [UInt8], into index: Index) throws {
+        try transaction.put(index.database, key, index.isClustering ? record : [])
+    }
 
     func remove(_ key: [UInt8], from index: Index) throws {
         guard try transaction.delete(index.database, key) else {

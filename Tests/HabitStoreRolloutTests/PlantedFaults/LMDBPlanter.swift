@@ -66,8 +66,38 @@ struct LMDBPlanter: FaultPlanter {
         guard case .uuid(let id)? = values.first else { return }
         try write(description) { file in
             let index = try file.index(attributes)
-            for key in try file.keys(index, RawRecord.encode(values, description.layout), id) {
-                try file.put(key, into: index)
+            let record = RawRecord.encode(values, description.layout)
+            for key in try file.keys(index, record, id) { try file.put(key, of: record, into: index) }
+        }
+    }
+
+    func changeCopy(_ entity: String, _ values: [Value], _ attribute: String, _ value: Value) throws {
+        let position = try schema.position(ofAttribute: attribute, in: entity)
+        try changeCopy(entity, values) { layout, _ in
+            var changed = values
+            changed[position] = value
+            return RawRecord.encode(changed, layout)
+        }
+    }
+
+    func dropCopy(_ entity: String, _ values: [Value]) throws { try changeCopy(entity, values) { _, _ in [] } }
+
+    func damageCopy(_ entity: String, _ values: [Value]) throws {
+        try changeCopy(entity, values) { _, copy in Array(copy.dropLast()) + [copy[copy.count - 1] ^ 1] }
+    }
+
+    private func changeCopy(
+        _ entity: String,
+        _ values: [Value],
+        _ change: (RecordLayout, [UInt8]) -> [UInt8]
+    ) throws {
+        let description = try schema.entity(entity)
+        guard case .uuid(let id)? = values.first else { return }
+        try write(description) { file in
+            guard let index = file.indexes.first(where: \.isClustering) else { throw missing }
+            let record = RawRecord.encode(values, description.layout)
+            for key in try file.keys(index, record, id) {
+                try file.put(key, of: change(description.layout, record), into: index)
             }
         }
     }
@@ -82,7 +112,7 @@ struct LMDBPlanter: FaultPlanter {
                 for key in try file.keys(index, record, id) { try file.remove(key, from: index) }
             }
             for (id, record) in zip([other, one], records) {
-                for key in try file.keys(index, record, id) { try file.put(key, into: index) }
+                for key in try file.keys(index, record, id) { try file.put(key, of: record, into: index) }
             }
         }
     }
@@ -150,7 +180,7 @@ struct LMDBPlanter: FaultPlanter {
     private func write(_ entity: EntityDescription, _ body: (LMDBPlantedTable) throws -> Void) throws {
         let environment = try LMDBEnvironment.open(path: path)
         defer { environment.close() }
-        let indexes = LMDBCatalog.indexes(of: entity)
+        let indexes = entity.indexes
         let names = [entity.name] + indexes.map { LMDBFormat.indexName(entity.name, $0) }
         let databases = try environment.openDatabases(names: names, create: false)
         try environment.withWrite { transaction in
@@ -162,7 +192,8 @@ struct LMDBPlanter: FaultPlanter {
                         .init(
                             attributes: index.attributes,
                             database: database,
-                            layout: try LMDBIndexKeyLayout(index, of: entity)
+                            layout: try LMDBIndexKeyLayout(index, of: entity),
+                            isClustering: index.isClustering
                         )
                     },
                     layout: entity.layout

@@ -35,5 +35,19 @@ extension PlantedFault {
             ) { planter, _ in
                 try planter.swapIndexEntries("Entry", "date", of: try first.values, and: try second.values)
             }
+            + copies(entry, damage("Entry", entry.id))
+    }
+
+    /// Copies in the clustering index that are not those of the records.
+    private static func copies(_ entry: Entry, _ damage: Trace) -> [PlantedFault] {
+        inBoth("a stale copy in the clustering index", [damage]) { planter, _ in
+            try planter.changeCopy("Entry", try entry.values, "note", .string("as it was before"))
+        }
+            + only(.lmdb, "a missing copy in the clustering index", [damage]) { planter, _ in
+                try (planter as? LMDBPlanter)?.dropCopy("Entry", try entry.values)
+            }
+            + only(.lmdb, "a damaged copy in the clustering index", [damage]) { planter, _ in
+                try (planter as? LMDBPlanter)?.damageCopy("Entry", try entry.values)
+            }
     }
 }

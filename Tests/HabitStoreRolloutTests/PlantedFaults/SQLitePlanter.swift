@@ -114,6 +114,18 @@ struct SQLitePlanter: FaultPlanter {
         }
     }
 
+    func changeCopy(_ entity: String, _ values: [Value], _ attribute: String, _ value: Value) throws {
+        let position = try schema.position(ofAttribute: attribute, in: entity)
+        guard case .uuid(let id)? = values.first,
+            let index = try schema.entity(entity).indexes.first(where: \.isClustering)
+        else { return }
+        let update = "UPDATE \"\(entity)\" SET \"\(attribute)\" = ?1 WHERE id = ?2"
+        try SQLiteShell(path).run(update, [value, .uuid(id)])
+        try withoutUpkeep(of: name(entity, index.attributes), where: "id <> \(literal(id))") { shell in
+            try shell.run(update, [values[position], .uuid(id)])
+        }
+    }
+
     func swapIndexEntries(_ entity: String, _ attribute: String, of first: [Value], and second: [Value]) throws {
         let position = try schema.position(ofAttribute: attribute, in: entity)
         guard case (.uuid(let one), .uuid(let other)) = (first[0], second[0]) else { return }

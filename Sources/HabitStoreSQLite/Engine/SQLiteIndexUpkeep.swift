@@ -1,0 +1,59 @@
+import HabitStore
+
+/// Brings the indexes of a file into the form that the schema declares.
+///
+/// SQLite keeps up whatever indexes a file has and answers from them what it can, so that nothing here decides what an
+/// answer is, only how fast it comes.
+struct SQLiteIndexUpkeep {
+    private let indexes: [SQLiteColumnIndex]
+    /// What ``SQLiteFormat/indexesKey`` says when the file has all of them.
+    let list: String
+
+    init(_ tables: [SQLiteTable]) {
+        indexes = tables.flatMap(\.columnIndexes)
+        list = indexes.map(\.listedName).joined(separator: "\n")
+    }
+
+    /// What the file says that it has; nil in stores of the first versions.
+    static func listed(_ connection: SQLiteConnection) throws -> String? {
+        try connection.withStatement(SQLiteFormat.selectMetadata) { statement in
+            try statement.bind(SQLiteFormat.indexesKey, at: 1)
+            return try statement.step() ? try statement.text(at: 0) : nil
+        }
+    }
+
+    /// Makes the indexes that are missing or hold other columns, and drops those that a schema before this one declared. In a
+    /// write transaction: a process that dies leaves the file as it was.
+    func complete(_ writer: SQLiteWriter) throws {
+        let connection = writer.connection
+        let listed = try Self.listed(connection)
+        guard listed != list else { return }
+        let names = Set(indexes.map(\.name))
+        for line in (listed ?? "").split(separator: "\n") {
+            let name =
+                line.hasSuffix(SQLiteFormat.clusteringMark) ? line.dropLast(SQLiteFormat.clusteringMark.count) : line
+            if !names.contains(String(name)) { try drop(String(name), connection) }
+        }
+        for index in indexes {
+            let columns = try Self.columns(of: index.name, connection)
+            guard columns != index.columns else { continue }
+            try drop(index.name, connection)
+            try connection.exec(index.definition)
+        }
+        try writer.setMetadata(SQLiteFormat.indexesKey, list)
+    }
+
+    private func drop(_ name: String, _ connection: SQLiteConnection) throws {
+        try connection.exec("DROP INDEX IF EXISTS \(SQLiteFormat.quoted(name))")
+    }
+
+    /// The columns of an index that is in the file; none without it.
+    static func columns(of index: String, _ connection: SQLiteConnection) throws -> [String] {
+        try connection.withStatement("SELECT name FROM pragma_index_info(?1) ORDER BY seqno") { statement in
+            try statement.bind(index, at: 1)
+            var names: [String] = []
+            while try statement.step() { names.append(try statement.text(at: 0)) }
+            return names
+        }
+    }
+}
