@@ -1,0 +1,101 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreLMDB
+@testable import HabitStoreSQLite
+
+/// A store of an earlier version gets its copies in one transaction: whoever is killed in it leaves the store as it was.
+struct KilledUpkeepTests {
+    private static let entries = 3_000
+
+    /// What an earlier version would have written: the index over habit and date holds its keys only.
+    private func makeOlder(_ path: String) throws {
+        guard path.hasSuffix(".lmdb") else {
+            let connection = try SQLiteConnection(path: path, mode: .readWrite)
+            defer { connection.close() }
+            try connection.exec("DROP INDEX IF EXISTS Entry_by_habitID_date")
+            try connection.exec("CREATE INDEX Entry_by_habitID_date ON Entry (habitID, date, id)")
+            return try connection.exec("DELETE FROM habitstore_metadata WHERE key = 'indexes'")
+        }
+        let environment = try LMDBEnvironment.open(path: path)
+        defer { environment.close() }
+        let names = ["metadata", "Entry.habitID+date"]
+        let databases = try environment.openDatabases(names: names, create: false)
+        try environment.withWrite { transaction in
+            var keys: [[UInt8]] = []
+            try transaction.forEach(databases[1]) { record in
+                keys.append(Array(record.key))
+                return true
+            }
+            for key in keys { try transaction.put(databases[1], key, []) }
+            let list = try #require(try transaction.get(databases[0], Array("indexes".utf8)))
+            let older = String(decoding: list, as: UTF8.self).replacingOccurrences(of: " (clustering)", with: "")
+            try transaction.put(databases[0], Array("indexes".utf8), Array(older.utf8))
+        }
+    }
+
+    private func open(_ path: String) throws -> any EngineBackedStore {
+        path.hasSuffix(".lmdb")
+            ? try LMDBHabitStore(path: path, options: .init(isReadOnly: true))
+            : try SQLiteHabitStore(path: path, options: .init(isReadOnly: true))
+    }
+
+    /// - Returns: whether the store has its copies.
+    private func requireSound(_ path: String, _ habit: UUID?) throws -> Bool {
+        let store = try open(path)
+        defer { store.close() }
+        #expect(try store.check { _ in }.isEmpty)
+        let byHabit = FetchDescriptor<Entry>(
+            predicate: #Predicate { $0.habitID == habit },
+            sortBy: [SortDescriptor(\.date)]
+        )
+        #expect(try store.fetch(byHabit).map(\.value) == (0..<Self.entries).map { Double($0) })
+        return try store.explain(byHabit).accessPath.hasPrefix("clustering")
+    }
+
+    @Test(arguments: ["store.sqlite", "store.lmdb"])
+    func whoeverIsKilledWhileCopiesAreMadeLeavesTheStoreAsItWas(_ name: String) throws {
+        let sandbox = try Sandbox()
+        let habit = Habit(name: "Run")
+        let source = try SQLiteHabitStore(path: sandbox.path("source.sqlite"))
+        try source.save(habit)
+        try source.insert(
+            (0..<Self.entries).map { number in
+                let date = Date(timeIntervalSinceReferenceDate: Double(number))
+                return Entry(date: date, note: "note \(number)", value: Double(number), habitID: habit.id)
+            }
+        )
+        source.close()
+        try sandbox.run("copy", "source.sqlite", "\(name.hasSuffix("lmdb") ? "lmdb" : "sqlite"):\(name)")
+            .expectSuccess()
+        try makeOlder(sandbox.path(name))
+        #expect(try !requireSound(sandbox.path(name), habit.id))
+        // Later and later, until it is done before it can be killed.
+        for milliseconds in stride(from: 10, through: 10_000, by: 15) {
+            let wasKilled = try run(sandbox, ["copy", "source.sqlite", name], killedAfterMilliseconds: milliseconds)
+            let hasCopies = try requireSound(sandbox.path(name), habit.id)
+            guard wasKilled else {
+                #expect(hasCopies)
+                return
+            }
+            if hasCopies { try makeOlder(sandbox.path(name)) }
+        }
+        Issue.record("the command took more than ten seconds")
+    }
+
+    /// - Returns: whether the command was killed before it ended.
+    private func run(_ sandbox: Sandbox, _ arguments: [String], killedAfterMilliseconds time: Int) throws -> Bool {
+        let process = Process()
+        process.executableURL = try Sandbox.binary()
+        process.arguments = arguments
+        process.currentDirectoryURL = sandbox.url
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        usleep(UInt32(time) * 1_000)
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        return process.terminationReason == .uncaughtSignal
+    }
+}
