@@ -181,7 +181,78 @@ struct LMDBPlanTests {
         let plan = try store.core.engine.read { try $0.plan(query.bound(to: store.schema)) }
         #expect(plan.accessPath == expected.path)
         #expect(plan.filterIsExact == expected.isExact)
-        #expect(plan.orderIsExact == expected.isOrdered)
+        #expect(plan.sortsInMemory != expected.isOrdered)
+    }
+
+    @Test func whatIsWantedByIdentifierIsSortedByItsKeysAlone() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        let habit = Habit(name: "Run")
+        let entries = (0..<40).map { Entry(date: Date(timeIntervalSinceReferenceDate: Double($0)), habitID: habit.id) }
+        try store.save(habit)
+        try store.insert(entries)
+        let ids = entries.map(\.id).sorted { $0.isBefore($1) }
+        let wanted = RecordQuery(
+            entity: "Entry",
+            filter: .compare(.equal, .attribute(AttributePath("habitID")), .literal(.uuid(habit.id))),
+            sort: [.init("id", ascending: false)],
+            limit: 5,
+            offset: 3
+        )
+        let bound = try wanted.bound(to: store.schema)
+        let plan = try store.core.engine.read { try $0.plan(bound) }
+        #expect(plan.sortsIdentifiers && plan.orderIsExact && plan.windowIsApplied && plan.sortsInMemory)
+        #expect(try store.read { try $0.records(wanted).map(\.id) } == Array(ids.reversed()[3..<8]))
+        let id = habit.id
+        let descriptor = FetchDescriptor<Entry>(
+            predicate: #Predicate { $0.habitID == id },
+            fetchLimit: 4,
+            fetchOffset: 2
+        )
+        #expect(try store.fetchIdentifiers(descriptor) == Array(ids[2..<6]))
+        #expect(try store.fetch(descriptor).map(\.id) == Array(ids[2..<6]))
+    }
+
+    @Test(arguments: [SortOrder.forward, .reverse]) func whatAnIndexHoldsIsReadFromItsKeys(_ order: SortOrder) throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        let habit = Habit(name: "Run")
+        let entries = [-1e9, -2.5, 0, 1e-9, 794_651_848.25].map { seconds in
+            Entry(date: Date(timeIntervalSinceReferenceDate: seconds), note: "a", value: seconds, habitID: habit.id)
+        }
+        try store.save(habit)
+        try store.insert(entries.shuffled())
+        let id = habit.id
+        let descriptor = FetchDescriptor<Entry>(
+            predicate: #Predicate { $0.habitID == id },
+            sortBy: [SortDescriptor(\.date, order: order)]
+        )
+        let wanted = order == .forward ? entries : entries.reversed()
+        let rows = try store.project(descriptor, [\.date, \.habitID])
+        #expect(rows.map { $0[\.date] } == wanted.map(\.date))
+        #expect(rows.allSatisfy { $0[\.habitID] == .some(.some(id)) && $0[\.note] == nil })
+        #expect(rows.map(\.id) == wanted.map(\.id))
+        // A note is in no key, so that records are read for it.
+        let notes = try store.project(descriptor, [\.value, \.note])
+        #expect(notes.map { $0[\.value] } == wanted.map(\.value))
+        #expect(notes.allSatisfy { $0[\.note] == .some("a") && $0[\.date] == nil })
+    }
+
+    @Test func recordsThatGoWhileTheyAreHandedOutAreStillHandedOut() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        let habit = Habit(name: "Run")
+        try store.save(habit)
+        try store.insert((0..<10).map { _ in Entry(habitID: habit.id) })
+        let id = habit.id
+        let descriptor = FetchDescriptor<Entry>(predicate: #Predicate { $0.habitID == id })
+        var seen = 0
+        try store.write { transaction in
+            let all = try transaction.fetchIdentifiers(descriptor)
+            try transaction.enumerate(descriptor) { _ in
+                if seen == 0 { for other in all { try transaction.delete(Entry(id: other, habitID: nil)) } }
+                seen += 1
+                return true
+            }
+        }
+        #expect(seen == 10)
     }
 
     @Test func relationshipsAreFoundByTheirIndexes() throws {

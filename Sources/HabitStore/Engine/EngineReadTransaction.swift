@@ -94,7 +94,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
             residual: plan.residual
                 .map { FilterExpression($0, schema: schema, entity: fetch.query.entity).description },
             evaluatesPredicate: fetch.query.hasOpaqueCondition,
-            orderIsNative: plan.orderIsExact && !fetch.query.mayFail,
+            orderIsNative: !plan.sortsInMemory && !fetch.query.mayFail,
             estimatedRows: try snapshot.estimatedRows(plan)
         )
     }

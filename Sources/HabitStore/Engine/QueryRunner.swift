@@ -98,6 +98,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         if query.isEmpty { return (0, FetchStatistics()) }
         var unordered = query
         unordered.order = [.init(position: 0, ascending: true)]
+        unordered.isUnordered = true
         unordered.offset = 0
         unordered.limit = nil
         let plan = try snapshot.plan(unordered)

@@ -126,6 +126,8 @@ public protocol EnginePlan {
     var residual: BoundExpression? { get }
     /// Whether candidates come in the query's total order.
     var orderIsExact: Bool { get }
+    /// Whether something is sorted in memory to get that order, here or above.
+    var sortsInMemory: Bool { get }
     /// Whether offset and limit are already applied.
     var windowIsApplied: Bool { get }
     /// The access path for people: `index Entry(habitID, date) range`, `scan Habit`.
@@ -135,6 +137,9 @@ public protocol EnginePlan {
 extension EnginePlan {
     /// Whether every candidate fulfils the filter.
     public var filterIsExact: Bool { residual == nil }
+
+    /// What does not come in order is sorted above.
+    public var sortsInMemory: Bool { !orderIsExact }
 }
 
 /// A query with its names resolved.
@@ -171,6 +176,8 @@ public struct BoundQuery: Sendable {
     /// The attributes that the rows are read for, when not all of them are: an engine may leave out the others, but for the
     /// identifier and for those that the residual and the order need.
     public var projection: [Int]?
+    /// Whether the order does not matter to who asks, as for counting: an engine need not go to any length for it.
+    public var isUnordered = false
     /// Whether the engine is to count everything that it looks at, whatever that costs.
     public var isAnalyzed = false
 

@@ -38,6 +38,7 @@ private struct Binder {
             let left = try coerced(pair.0, toFit: pair.1)
             let right = try coerced(pair.1, toFit: pair.0)
             try requireComparable(left, right, comparison)
+            if comparison == .equal, let condition = left.heldTrue(right) ?? right.heldTrue(left) { return condition }
             return .compare(comparison, left, right)
         case .isIn(let member, let values):
             let member = try bind(member, environment)
@@ -288,6 +289,23 @@ private struct Binder {
 }
 
 extension BoundExpression {
+    /// `note?.contains(x) == true` as a conjunction, which engines can narrow by: whether this choice between a condition
+    /// and nil is true.
+    fileprivate func heldTrue(_ other: BoundExpression) -> BoundExpression? {
+        guard other == .literal(.bool(true)), case .conditional(let test, let condition, .literal(.null)) = self,
+            condition.isCondition
+        else { return nil }
+        return .and([test, condition])
+    }
+
+    /// Whether it is true or false, and never nil.
+    private var isCondition: Bool {
+        switch self {
+        case .exists, .not, .and, .or, .compare, .isIn, .text, .some, .every: true
+        default: false
+        }
+    }
+
     /// The kind of value that it gives; nil for a bare nil.
     var kind: AttributeKind? {
         switch self {

@@ -55,6 +55,7 @@ extension PersistentModel {
     public static func models(of fetch: PreparedFetch, in transaction: any ReadTransaction) throws -> [Self] {
         var models: [Self] = []
         try transaction.enumerateRows(fetch) { row in
+            if models.count == models.capacity { models.reserveCapacity(FetchedModels.capacity(after: models.count)) }
             models.append(try Self(row: &row))
             return true
         }

@@ -67,6 +67,7 @@ extension HabitStore {
     }
 
     /// Only the named attributes of the records of a fetch.
+    @inlinable
     public func project<M: PersistentModel>(
         _ descriptor: FetchDescriptor<M>,
         _ properties: [PartialKeyPath<M>]

@@ -2,16 +2,79 @@ import Foundation
 
 /// Some attributes of a record.
 public struct Projection<Model: PersistentModel>: Sendable {
+    /// The values of the attributes that were asked for, in that order; the first has a place of its own, so that a row
+    /// of one attribute needs no memory.
+    @usableFromInline let first: Value?
+    @usableFromInline let others: [Value]
+    @usableFromInline let attributes: ProjectedAttributes
+
     /// The record's identifier.
     public let id: UUID
-    let values: [Int: Value]
-    let schema: Schema
+
+    @inlinable
+    init(_ attributes: ProjectedAttributes, of row: inout AttributeReader) throws {
+        self.attributes = attributes
+        first = try attributes.first(of: row)
+        others = try attributes.others(of: row)
+        id = try row.nextUUID()
+    }
 
     /// The value of one of the attributes that were asked for; nil when it was not asked for.
     public subscript<V: AttributeConvertible>(_ keyPath: KeyPath<Model, V>) -> V? {
-        guard case .attribute(_, let position)? = schema.property(at: keyPath), let value = values[position] else {
+        guard let place = attributes.place(of: keyPath), let value = place == 0 ? first : others[place - 1] else {
             return nil
         }
         return V(attributeValue: value)
+    }
+}
+
+/// What rows of one projection share: the attributes that were asked for.
+@usableFromInline
+final class ProjectedAttributes: Sendable {
+    /// The attributes' positions.
+    let positions: [Int]
+    private let schema: Schema
+    /// Where each lies in the model; nil for one that is no stored property.
+    private let offsets: [Int?]
+
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for what is no stored attribute of the model.
+    @usableFromInline
+    init<Model: PersistentModel>(_ properties: [PartialKeyPath<Model>], schema: Schema) throws {
+        self.schema = schema
+        positions = try properties.map { keyPath in
+            guard case .attribute(_, let position)? = schema.property(at: keyPath) else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "only stored attributes of \(Model.entity.name) can be projected",
+                    at: .init(entity: Model.entity.name)
+                )
+            }
+            return position
+        }
+        offsets = properties.map { MemoryLayout<Model>.offset(of: $0) }
+    }
+
+    /// The value of the first attribute; nil where none was asked for.
+    @usableFromInline
+    func first(of row: AttributeReader) throws -> Value? {
+        guard let position = positions.first else { return nil }
+        return try row.value(at: position)
+    }
+
+    /// The values of the other attributes.
+    @usableFromInline
+    func others(of row: AttributeReader) throws -> [Value] {
+        guard positions.count > 1 else { return [] }
+        return try positions[1...].map { try row.value(at: $0) }
+    }
+
+    /// The place of an attribute among them; nil when it is none of them.
+    func place<Model: PersistentModel, V>(of keyPath: KeyPath<Model, V>) -> Int? {
+        // Two stored properties never lie at the same place, and that is told sooner than whether two key paths are equal.
+        if let offset = MemoryLayout<Model>.offset(of: keyPath), let place = offsets.firstIndex(of: offset) {
+            return place
+        }
+        guard case .attribute(_, let position)? = schema.property(at: keyPath) else { return nil }
+        return positions.firstIndex(of: position)
     }
 }

@@ -41,30 +41,28 @@ extension ReadTransaction {
     }
 
     /// Only the named attributes of the records of a fetch, in order; nothing else is decoded.
+    @inlinable
     public func project<M: PersistentModel>(
         _ descriptor: FetchDescriptor<M>,
         _ properties: [PartialKeyPath<M>]
     ) throws -> [Projection<M>] {
-        let positions = try properties.map { keyPath in
-            guard case .attribute(_, let position)? = schema.property(at: keyPath) else {
-                throw HabitStoreError(
-                    .unsupported,
-                    "only stored attributes of \(M.entity.name) can be projected",
-                    at: .init(entity: M.entity.name)
-                )
-            }
-            return position
-        }
-        var fetch = try prepare(descriptor)
-        fetch.query.projection = positions
+        let attributes = try ProjectedAttributes(properties, schema: schema)
         var projections: [Projection<M>] = []
-        try enumerateRows(fetch) { row in
-            var values: [Int: Value] = [:]
-            for position in positions { values[position] = try row.value(at: position) }
-            projections.append(Projection(id: try row.nextUUID(), values: values, schema: schema))
+        try enumerateRows(try prepare(descriptor, for: attributes)) { row in
+            projections.append(try Projection(attributes, of: &row))
             return true
         }
         return projections
+    }
+
+    @usableFromInline
+    func prepare<M: PersistentModel>(
+        _ descriptor: FetchDescriptor<M>,
+        for attributes: ProjectedAttributes
+    ) throws -> PreparedFetch {
+        var fetch = try prepare(descriptor)
+        fetch.query.projection = attributes.positions
+        return fetch
     }
 
     /// How a fetch is answered.

@@ -9,6 +9,13 @@ import Darwin
 #endif
 
 extension String {
+    /// A text from bytes of a file, in NFC; nil when they are no UTF-8.
+    package static func stored(_ utf8: UnsafeRawBufferPointer) -> String? {
+        // ASCII is valid and in NFC as it stands, and most text is ASCII.
+        if utf8.isASCII { return String(decoding: utf8, as: UTF8.self) }
+        return String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self)?.normalizedToNFC()
+    }
+
     /// The text in Unicode normalization form C, in which every store keeps text.
     ///
     /// Text whose scalars all lie below U+0300 is in NFC as it stands (no combining mark and nothing that composes);

@@ -37,8 +37,12 @@ public struct LMDBPlan: EnginePlan {
     /// How many candidates are passed over, and how many are handed out then.
     var offset = 0
     var limit: Int?
+    /// Whether the identifiers of all keys are gathered and sorted before the first record is read.
+    var sortsIdentifiers = false
     /// Whether rows are read for their identifiers only.
     var lendsIdentifiersOnly = false
+    /// Whether all that rows are read for is in the keys.
+    var lendsKeysOnly = false
     /// How many records of any entity were looked at to make this plan.
     var examined = 0
 
@@ -48,6 +52,8 @@ public struct LMDBPlan: EnginePlan {
     public let orderIsExact: Bool
     /// Whether offset and limit are applied to keys, before records are read.
     public var windowIsApplied = false
+    /// Whether something has to be sorted, be it identifiers only.
+    public var sortsInMemory: Bool { !orderIsExact || sortsIdentifiers }
     /// The access path for people; it begins with `scan` when every record of the entity is looked at.
     public let accessPath: String
 }

@@ -146,6 +146,7 @@ struct LMDBPlanner {
 
     func plan(_ candidate: LMDBPlanCandidate, examined: Int = 0) -> LMDBPlan {
         let residual = residual(candidate)
+        let sortsIdentifiers = sortsIdentifiers(candidate)
         var plan = LMDBPlan(
             entity: query.entity,
             access: candidate.access,
@@ -154,21 +155,40 @@ struct LMDBPlanner {
             isReverse: candidate.givesOrder && candidate.isReverse,
             repair: candidate.givesOrder ? candidate.repair : nil,
             order: query.order,
+            sortsIdentifiers: sortsIdentifiers,
             examined: examined,
             residual: residual,
-            orderIsExact: candidate.givesOrder,
+            orderIsExact: candidate.givesOrder || sortsIdentifiers,
             accessPath: accessPath(candidate, isExact: residual == nil)
         )
-        if residual == nil, candidate.givesOrder, !query.hasOpaqueCondition, !query.mayFail {
+        if residual == nil, plan.orderIsExact, !query.hasOpaqueCondition, !query.mayFail {
             plan.offset = query.offset
             plan.limit = query.limit
             plan.windowIsApplied = query.offset > 0 || query.limit != nil
             plan.lendsIdentifiersOnly = query.projection == [0]
+            plan.lendsKeysOnly = holdsProjection(candidate)
         }
         #if PLANNER_MUTANTS
         if let mutant = snapshot.mutant { mutant.plant(in: &plan, query) }
         #endif
         return plan
+    }
+
+    /// Whether the keys of the index, in the order of the query as they are, hold all attributes that rows are read for.
+    private func holdsProjection(_ candidate: LMDBPlanCandidate) -> Bool {
+        guard case .index(let place) = candidate.access, candidate.givesOrder, candidate.repair == nil,
+            let projection = query.projection
+        else { return false }
+        return projection.allSatisfy { LMDBKeyRow.holds($0, table.indexes[place].layout) }
+    }
+
+    /// Whether an index leads to the candidates, and all that their order asks for is their identifiers, which its keys have:
+    /// these are sorted, and not records. (While somebody writes, records may go before they are come to; then they are
+    /// kept whole.)
+    private func sortsIdentifiers(_ candidate: LMDBPlanCandidate) -> Bool {
+        guard case .index = candidate.access else { return false }
+        return !candidate.givesOrder && orderKeys.isEmpty && !query.mayFail && !query.isUnordered
+            && !snapshot.transaction.isWritable
     }
 
     /// The conditions that the ranges do not fulfil by themselves.

@@ -172,10 +172,16 @@ struct LMDBSemiJoin {
 
     /// The plan for a condition on another entity's records; nil when it leads to too many of them.
     private func plan(_ entity: Int, _ condition: BoundExpression, _ examined: inout Int) throws -> LMDBPlan? {
-        let plan = try snapshot.plan(BoundQuery(entity: entity, filter: condition), depth: depth + 1)
+        let plan = try snapshot.plan(unordered(entity, condition), depth: depth + 1)
         examined += plan.examined
         let count = try snapshot.countKeys(plan.access, plan.ranges, plan.entity, upTo: most + 1)
         return count <= most ? plan : nil
+    }
+
+    private func unordered(_ entity: Int, _ condition: BoundExpression) -> BoundQuery {
+        var query = BoundQuery(entity: entity, filter: condition)
+        query.isUnordered = true
+        return query
     }
 
     /// The identifiers that an attribute of a plan's results holds, ascending, each once; nil when there are too many.
@@ -183,11 +189,19 @@ struct LMDBSemiJoin {
         if position == 0, plan.residual == nil { return Self.sorted(try snapshot.identifiers(plan)) }
         var ids: [UUID] = []
         let records = LMDBRelatedRecords(snapshot)
-        let evaluator = FilterEvaluator(records)
+        let filter = plan.residual.map { residual in
+            CompiledFilter(
+                residual,
+                entity: plan.entity,
+                schema: snapshot.catalog.schema,
+                records: records,
+                recordsMayChange: false
+            )
+        }
         var isWithinLimit = true
         try snapshot.walk(plan) { row in
             examined += 1
-            if let residual = plan.residual, try !evaluator.matches(residual, row) { return true }
+            if let filter, try !filter.matches(&row) { return true }
             switch position == 0 ? .uuid(try row.identifier()) : try row.value(at: position) {
             case .uuid(let id): ids.append(id)
             case .links(let links): ids += links

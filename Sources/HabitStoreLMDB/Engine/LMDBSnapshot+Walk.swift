@@ -23,10 +23,14 @@ extension LMDBSnapshot {
         case .index(let place):
             let index = table.indexes[place]
             let walk = LMDBRangeWalk(try transaction.cursor(catalog.database(index)))
-            if let repair = plan.repair {
+            if plan.sortsIdentifiers {
+                try walkSorted(plan, table, index, walk, &window, body)
+            } else if let repair = plan.repair {
                 try walkRepaired(plan, repair, table, index, walk, &window, body)
             } else if plan.lendsIdentifiersOnly {
                 try lendIdentifiers(plan, table, walk, &window, body)
+            } else if plan.lendsKeysOnly {
+                try lendKeys(plan, table, index, walk, &window, body)
             } else {
                 let copies = holdsCopies(index)
                 try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
@@ -56,6 +60,26 @@ extension LMDBSnapshot {
         }
     }
 
+    /// The walk where only attributes are asked for that the keys have.
+    private func lendKeys(
+        _ plan: LMDBPlan,
+        _ table: LMDBCatalog.Table,
+        _ index: LMDBCatalog.Index,
+        _ walk: LMDBRangeWalk,
+        _ window: inout LMDBWindow,
+        _ body: (inout AttributeReader) throws -> Bool
+    ) throws {
+        let row = LMDBKeyRow(index.layout)
+        try AttributeReader.withReader(of: row, layout: table.layout) { reader in
+            try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
+                if window.passesOver() { return true }
+                row.key = record.key
+                reader.rewind()
+                return try body(&reader) && window.goesOn()
+            }
+        }
+    }
+
     @inline(__always)
     private func identifier(_ key: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: key[(key.count - LMDBFormat.identifierLength)...])
@@ -77,11 +101,7 @@ extension LMDBSnapshot {
             return try body(&row)
         }
         guard var row = try row(table, id)?.reader else {
-            throw HabitStoreError(
-                .corrupt,
-                "the index \(index.title) leads to a record that does not exist; run `habitstore check`",
-                at: .init(path: catalog.path, entity: table.name, id: UUID(key: id))
-            )
+            throw missingRecord(id, table, index)
         }
         return try body(&row)
     }
@@ -166,7 +186,7 @@ extension LMDBSnapshot {
 }
 
 /// What offset and limit leave of a walk.
-private struct LMDBWindow {
+struct LMDBWindow {
     private var toPassOver: Int
     private var left: Int
     private(set) var passedOver = 0

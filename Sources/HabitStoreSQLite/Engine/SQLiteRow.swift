@@ -48,8 +48,7 @@ final class SQLiteRow: AttributeColumns {
     @inline(__always)
     func double(_ field: Int) throws -> Double {
         let column = Int32(truncatingIfNeeded: field)
-        guard statement.type(at: column) == .real else { throw corrupt(field, "no number") }
-        let number = statement.double(at: column)
+        guard let number = statement.real(at: column) else { throw corrupt(field, "no number") }
         guard number.isFinite else { throw corrupt(field, "an infinite number") }
         return number == 0 ? 0 : number
     }
@@ -74,7 +73,13 @@ final class SQLiteRow: AttributeColumns {
     }
 
     @inline(__always)
-    func text(_ field: Int) throws -> String { try storedText(field).normalizedToNFC() }
+    func text(_ field: Int) throws -> String {
+        do {
+            return try statement.canonicalText(at: Int32(truncatingIfNeeded: field))
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            throw corrupt(field, "no text in UTF-8")
+        }
+    }
 
     func data(_ field: Int) throws -> Data {
         do {

@@ -6,7 +6,7 @@
 /// these two kinds is for the store's check to find.
 ///
 /// It belongs to one thread and one query.
-final class CompiledFilter {
+package final class CompiledFilter {
     private let test: FilterTest
     private let rows: OwnedBuffer<UnsafePointer<AttributeReader>>
     private let moment: FilterMoment
@@ -17,7 +17,7 @@ final class CompiledFilter {
     ///   - entity: the entity of the rows.
     ///   - records: follows relationships.
     ///   - recordsMayChange: whether records may change between two rows, as in a write transaction.
-    init(
+    package init(
         _ condition: BoundExpression,
         entity: Int,
         schema: Schema,
@@ -35,7 +35,7 @@ final class CompiledFilter {
     /// Whether a row fulfils the condition. The row stays where it is.
     ///
     /// - Throws: ``HabitStoreError/Code/evaluationFailed`` where Swift would trap.
-    func matches(_ row: inout AttributeReader) throws -> Bool {
+    package func matches(_ row: inout AttributeReader) throws -> Bool {
         if mayChange { moment.pass() }
         return try withUnsafePointer(to: &row) { reader in
             let rows = FilterRows(self.rows.base)

@@ -1,0 +1,101 @@
+import Foundation
+import HabitStore
+
+/// A row of which only the attributes are known that an index key holds, before any text.
+final class LMDBKeyRow: AttributeColumns {
+    /// The key; it stays where it is as long as the row is lent.
+    var key = UnsafeRawBufferPointer(start: nil, count: 0)
+    private let layout: LMDBIndexKeyLayout
+
+    init(_ layout: LMDBIndexKeyLayout) { self.layout = layout }
+
+    /// Whether keys of a layout hold an attribute whole, at a place that can be told without looking at texts.
+    static func holds(_ position: Int, _ layout: LMDBIndexKeyLayout) -> Bool {
+        if position == 0 { return true }
+        for part in layout.parts {
+            guard !part.isVariable, part.kind != .links else { return false }
+            if part.position == position { return true }
+        }
+        return false
+    }
+
+    func uuid(_ position: Int) throws -> UUID {
+        guard position == 0 else { return UUID(uuid: try bytes(position, as: uuid_t.self)) }
+        guard key.count > LMDBFormat.identifierLength else { throw malformed() }
+        return key.loadUnaligned(fromByteOffset: key.count - LMDBFormat.identifierLength, as: UUID.self)
+    }
+
+    func isNull(_ position: Int) throws -> Bool { try position != 0 && place(position) == nil }
+
+    func bool(_ position: Int) throws -> Bool { try bytes(position, as: UInt8.self) != 0 }
+
+    func int(_ position: Int) throws -> Int64 {
+        Int64(bitPattern: UInt64(bigEndian: try bytes(position, as: UInt64.self)) ^ (1 << 63))
+    }
+
+    func double(_ position: Int) throws -> Double {
+        let ordered = UInt64(bigEndian: try bytes(position, as: UInt64.self))
+        let number = Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
+        guard number.isFinite else { throw malformed() }
+        return number
+    }
+
+    func value(_ position: Int) throws -> Value {
+        if position == 0 { return .uuid(try uuid(0)) }
+        guard let (_, kind) = try place(position) else { return .null }
+        switch kind {
+        case .bool: return .bool(try bool(position))
+        case .int: return .int(try int(position))
+        case .double: return .double(try double(position))
+        case .date: return .date(Date(timeIntervalSinceReferenceDate: try double(position)))
+        case .uuid: return .uuid(try uuid(position))
+        case .string, .data, .strings, .links: throw missing(position)
+        }
+    }
+
+    func text(_ position: Int) throws -> String { throw missing(position) }
+    func data(_ position: Int) throws -> Data { throw missing(position) }
+    func texts(_ position: Int) throws -> [String] { throw missing(position) }
+    func links(_ position: Int) throws -> [UUID] { throw missing(position) }
+    func encoded() throws -> EncodedRecord { throw missing(0) }
+
+    private func bytes<T: BitwiseCopyable>(_ position: Int, as type: T.Type) throws -> T {
+        guard let (offset, _) = try place(position), offset + MemoryLayout<T>.size <= key.count else {
+            throw malformed()
+        }
+        return key.loadUnaligned(fromByteOffset: offset, as: type)
+    }
+
+    /// Where an attribute's value begins, and its kind; nil when it is nil.
+    private func place(_ position: Int) throws -> (offset: Int, kind: AttributeKind)? {
+        var offset = 0
+        for part in layout.parts {
+            guard offset < key.count, !part.isVariable, part.kind != .links else { break }
+            let isPresent = key[offset] != 0
+            if part.position == position { return isPresent ? (offset + 1, part.kind) : nil }
+            offset += isPresent ? 1 + Self.length(part.kind) : 1
+        }
+        guard offset < key.count else { throw malformed() }
+        throw missing(position)
+    }
+
+    private static func length(_ kind: AttributeKind) -> Int {
+        switch kind {
+        case .bool: 1
+        case .int, .double, .date: 8
+        case .uuid: 16
+        case .string, .data, .strings, .links: 0
+        }
+    }
+
+    private func malformed() -> HabitStoreError {
+        HabitStoreError(.corrupt, "an index holds a key that is none; run `habitstore check`")
+    }
+
+    private func missing(_ position: Int) -> HabitStoreError {
+        HabitStoreError(
+            .internalInconsistency,
+            "attribute \(position) was read of a row that was asked for other attributes only"
+        )
+    }
+}
