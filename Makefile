@@ -72,6 +72,7 @@ planted-faults: setup ## Plant faults in stores, and print what catches each, in
 crash-sweep: setup ## Kill processes in the middle of writes and moves, and check what is left: KILLS, SEED
 	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" group-sweep --kills $(KILLS) --seed $(SEED)
 
 power-cut: setup ## The same with an ext4 that is shut down under them; needs root and loop devices: CUTS, SEED
 	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)

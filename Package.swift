@@ -107,7 +107,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreCrash",
             dependencies: [
-                "HabitStore", "HabitStoreRollout", "HabitStoreTesting",
+                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -15,17 +15,19 @@ struct ChildRun {
     /// Runs a child until it dies.
     ///
     /// - Parameters:
+    ///   - command: what it does.
     ///   - lifetimeSeconds: how long it lives; with a crash point, from when it has opened its stores.
     ///   - willKill: runs right before it is killed from here, with the process's id.
     static func run(
         _ arguments: [String],
+        as command: String = "child",
         crashPoint: String?,
         lifetimeSeconds: Double,
         willKill: (Int32) throws -> Void = { _ in }
     ) throws -> ChildRun {
         let process = Process()
         process.executableURL = Bundle.main.executableURL
-        process.arguments = ["child"] + arguments
+        process.arguments = [command] + arguments
         var environment = ProcessInfo.processInfo.environment
         environment["HABITSTORE_CRASH_POINT"] = crashPoint
         process.environment = environment

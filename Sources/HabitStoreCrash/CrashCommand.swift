@@ -7,6 +7,8 @@ struct CrashCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "habitstore-crash",
         abstract: "Kill processes in the middle of writes and moves, and check that nothing is lost.",
-        subcommands: [SweepCommand.self, PowerCutCommand.self, ChildCommand.self]
+        subcommands: [
+            SweepCommand.self, GroupSweepCommand.self, PowerCutCommand.self, ChildCommand.self, GroupChildCommand.self,
+        ]
     )
 }

@@ -7,10 +7,21 @@ struct CrashSweepTests {
     private final class Marker {}
 
     private static let kills = 150
+    private static let groupKills = 16
 
     /// Children that write, read, forget history and move their user's stage are killed at each crash point and at random
     /// instants, some of them again in the recovery. The sweep prints its seed and its figures.
     @Test func nothingAcknowledgedIsLostWhereverAProcessIsKilled() throws {
+        try sweep(["sweep", "--kills", "\(Self.kills)"])
+    }
+
+    /// Children whose eight threads write to one store, and share commits, are killed at random instants: a write that was
+    /// acknowledged is there, none is there in part, and none that gave up.
+    @Test func noWriteThatSharesACommitIsLostOrHalfThereWhereverAProcessIsKilled() throws {
+        try sweep(["group-sweep", "--kills", "\(Self.groupKills)"])
+    }
+
+    private func sweep(_ arguments: [String]) throws {
         let folders = [
             Bundle.main.executableURL?.deletingLastPathComponent(),
             Bundle(for: Marker.self).bundleURL.deletingLastPathComponent(),
@@ -23,7 +34,7 @@ struct CrashSweepTests {
         )
         let process = Process()
         process.executableURL = binary
-        process.arguments = ["sweep", "--kills", "\(Self.kills)"]
+        process.arguments = arguments
         let output = Pipe()
         process.standardOutput = output
         try process.run()

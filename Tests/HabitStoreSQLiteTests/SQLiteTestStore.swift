@@ -4,6 +4,9 @@ import HabitStore
 
 @testable import HabitStoreSQLite
 
+/// The model, which Swift Testing has a type of the same name for.
+typealias HabitTag = Tag
+
 /// A new store in a folder of its own, both gone with the test.
 struct SQLiteTestStore {
     let folder: SQLiteWrapperFolder

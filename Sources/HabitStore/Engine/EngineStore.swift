@@ -96,7 +96,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
         under terms: WriteTerms = WriteTerms(),
         _ body: (any WriteTransaction) throws -> R
     ) throws -> R {
-        try engine.write { writer in
+        func work(_ writer: Engine.Writer) throws -> R {
             try requireAuthority(writer, epoch: terms.epoch)
             let replica = EngineReplicaSnapshot(writer, schema)
             try terms.willBegin?(replica)
@@ -107,6 +107,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
             try terms.willCommit?(replica, appended)
             return result
         }
+        return try terms.mayShareCommit ? engine.writeTogether(work) : engine.write(work)
     }
 
     /// The role is checked inside the engine's own write transaction, so that a switch by another process is seen.

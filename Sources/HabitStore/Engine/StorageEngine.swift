@@ -22,6 +22,12 @@ public protocol StorageEngine: AnyObject, Sendable {
     ///   be read again to know.
     func write<R>(_ body: (Writer) throws -> R) throws -> R
 
+    /// Runs `body` as ``write(_:)`` does, and may let it share its commit with others that arrive at the same time: each is
+    /// whole or not at all by itself, sees those before it, and returns when the commit is durable that has all of them.
+    ///
+    /// - Throws: as ``write(_:)`` does; what the commit fails with, all that share it throw.
+    func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R
+
     /// Checks the file's own structure and the indexes against the records; an empty result is a clean bill.
     func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding]
 
@@ -30,6 +36,11 @@ public protocol StorageEngine: AnyObject, Sendable {
 
     /// Closes the file. Later transactions throw ``HabitStoreError/Code/closed``.
     func close()
+}
+
+extension StorageEngine {
+    /// Each write has a commit of its own.
+    public func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R { try write(body) }
 }
 
 /// A consistent view of one moment. Used on one thread at a time, and not after its transaction.

@@ -33,7 +33,7 @@ extension EngineBackedStore {
     /// It is declared beside the other form, and not only for all stores: of two forms, Swift takes the one that is
     /// declared for the more special type before it looks at `await`, and would block a thread of the cooperative pool.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
-        try await dispatcher.run(writes: false) { try self.core.read(body) }
+        try await dispatcher.read { try self.core.read(body) }
     }
 
     /// The async form, which runs on a thread of the store's own.
@@ -42,7 +42,7 @@ extension EngineBackedStore {
         author: String?,
         _ body: @escaping @Sendable (any WriteTransaction) throws -> R
     ) async throws -> R {
-        try await dispatcher.run(writes: true) { try self.core.write(author: author, body) }
+        try await dispatcher.write { attempt in try self.core.write(author: author, attempt.guarding(body)) }
     }
 
     /// Writes a consistent copy to a path at which there is nothing yet.

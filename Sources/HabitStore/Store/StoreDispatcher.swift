@@ -1,49 +1,63 @@
 import Dispatch
 import Synchronization
 
-/// The threads on which a store's async forms run: writes one after the other, reads beside each other up to a limit.
+/// The threads on which a store's async forms run: reads and writes, each beside each other up to a limit.
+///
+/// Writes wait for one another in the store itself, where those that arrive together share a commit.
 public final class StoreDispatcher: Sendable {
     /// How many reads run at once; more of them wait without a thread of their own.
     public static let concurrentReads = 4
+    /// How many writes are let into the store at once; more of them wait without a thread of their own.
+    public static let concurrentWrites = 8
 
-    private let writes: DispatchQueue
+    private let writes: WriteLanes
     private let reads: [DispatchQueue]
     private let nextRead = Counter()
 
     /// Makes queues named after a store.
     public init(label: String) {
-        writes = DispatchQueue(label: "HabitStore.\(label).write")
+        writes = WriteLanes(label: "HabitStore.\(label).write", limit: Self.concurrentWrites)
         reads = (0..<Self.concurrentReads).map { DispatchQueue(label: "HabitStore.\(label).read\($0)") }
     }
 
-    /// Runs blocking work off the cooperative pool.
+    /// Runs a blocking read off the cooperative pool.
     ///
     /// - Throws: `CancellationError` when the task was cancelled before the work began; begun work is finished.
-    package func run<R: Sendable>(writes isWrite: Bool, _ work: @escaping @Sendable () throws -> R) async throws -> R {
+    package func read<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
         try Task.checkCancellation()
-        let queue = isWrite ? writes : reads[nextRead.next() % reads.count]
-        let cancellation = CancellationMark()
+        let queue = reads[nextRead.next() % reads.count]
+        let attempt = WriteAttempt {}
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 queue.async {
                     let result = Result {
-                        guard !cancellation.isSet else { throw CancellationError() }
+                        try attempt.checkCancellation()
                         return try work()
                     }
                     continuation.resume(with: result)
                 }
             }
         } onCancel: {
-            cancellation.set()
+            attempt.cancel()
         }
     }
-}
 
-/// Tells work that waits in a queue that its task was cancelled meanwhile.
-private final class CancellationMark: Sendable {
-    private let mark = Atomic<Bool>(false)
-
-    var isSet: Bool { mark.load(ordering: .acquiring) }
-
-    func set() { mark.store(true, ordering: .releasing) }
+    /// Runs a blocking write off the cooperative pool. `work` has to run its closure under ``WriteAttempt/guarding(_:)``.
+    ///
+    /// - Throws: `CancellationError` when the task was cancelled before the closure began; a closure that has begun is
+    ///   finished.
+    package func write<R: Sendable>(_ work: @escaping @Sendable (WriteAttempt) throws -> R) async throws -> R {
+        try Task.checkCancellation()
+        let attempt = WriteAttempt { [writes] in writes.noteBeginning() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                writes.async { [writes] in
+                    let result = Result { try writes.run(attempt, work) }
+                    continuation.resume(with: result)
+                }
+            }
+        } onCancel: {
+            attempt.cancel()
+        }
+    }
 }

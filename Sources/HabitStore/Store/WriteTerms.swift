@@ -11,13 +11,20 @@ public struct WriteTerms {
     /// body comes to; nil where it changes nothing. A throw undoes the write.
     public var willCommit: ((any ReplicaSnapshot, HistoryTransaction?) throws -> Void)?
 
-    /// Terms that ask for nothing, unless said otherwise.
+    /// Whether other writes may share the write's commit. ``willCommit`` then runs at the end of this write's part of the
+    /// transaction, before the parts of others.
+    public var mayShareCommit: Bool
+
+    /// Terms that ask for nothing, unless said otherwise. A write on whose way something is to happen shares no commit,
+    /// unless it is said that it may.
     public init(
         epoch: Int? = nil,
         pruneLimit: HistoryToken? = nil,
         willBegin: ((any ReplicaSnapshot) throws -> Void)? = nil,
-        willCommit: ((any ReplicaSnapshot, HistoryTransaction?) throws -> Void)? = nil
+        willCommit: ((any ReplicaSnapshot, HistoryTransaction?) throws -> Void)? = nil,
+        mayShareCommit: Bool? = nil
     ) {
+        self.mayShareCommit = mayShareCommit ?? (willBegin == nil && willCommit == nil)
         self.epoch = epoch
         self.pruneLimit = pruneLimit
         self.willBegin = willBegin

@@ -1,3 +1,4 @@
+import Dispatch
 import HabitStore
 
 /// The engine of ``LMDBHabitStore``: one LMDB environment in one file.
@@ -6,6 +7,8 @@ public final class LMDBEngine: StorageEngine {
     public let path: String?
     let environment: LMDBEnvironment
     let catalog: LMDBCatalog
+    /// The writes that wait to share a commit.
+    let commits: SharedCommit<LMDBTransaction>
     #if PLANNER_MUTANTS
     private let mutant: LMDBPlannerMutant?
     #endif
@@ -24,7 +27,9 @@ public final class LMDBEngine: StorageEngine {
         environmentOptions.mapSizeBytes = options.mapSizeBytes
         // Twice over, for the indexes of older schemas that the file still has.
         environmentOptions.maxDatabases = max(64, (names.count + 1) * 2)
-        environment = try LMDBEnvironment.open(path: path, options: environmentOptions)
+        let environment = try LMDBEnvironment.open(path: path, options: environmentOptions)
+        self.environment = environment
+        commits = SharedCommit(path: path) { environment.isOpen && $0.mayGoOn }
         do {
             let opening = LMDBOpening(
                 environment: environment,
@@ -53,17 +58,39 @@ public final class LMDBEngine: StorageEngine {
 
     /// Runs `body` as the only writer, of all processes.
     public func write<R>(_ body: (LMDBWriter) throws -> R) throws -> R {
-        try environment.withWrite { transaction in
-            let writer = try LMDBWriter(transaction, catalog)
-            guard writer.hasAllIndexes else {
-                throw LMDBError.error(
-                    .schemaMismatch,
-                    "a program with other indexes has opened the store meanwhile; open it again",
-                    path: catalog.path
-                )
+        try environment.withWrite { try run(body, $0) }
+    }
+
+    /// Runs `body` in a write transaction that others may share; each of them in a nested one but for the first.
+    public func writeTogether<R>(_ body: (LMDBWriter) throws -> R) throws -> R {
+        let deadline = environment.writeDeadline
+        return try commits.write(
+            until: deadline,
+            leading: { gather in
+                try environment.withWrite(until: deadline) { transaction in
+                    let beginning = DispatchTime.now().uptimeNanoseconds
+                    let result = try run(body, transaction)
+                    transaction.closeCursors()
+                    gather(transaction, beginning)
+                    return result
+                }
+            },
+            joining: { transaction in
+                try transaction.core.lendingTurn { try transaction.withNested { try run(body, $0) } }
             }
-            return try body(writer)
+        )
+    }
+
+    private func run<R>(_ body: (LMDBWriter) throws -> R, _ transaction: LMDBTransaction) throws -> R {
+        let writer = try LMDBWriter(transaction, catalog)
+        guard writer.hasAllIndexes else {
+            throw LMDBError.error(
+                .schemaMismatch,
+                "a program with other indexes has opened the store meanwhile; open it again",
+                path: catalog.path
+            )
         }
+        return try body(writer)
     }
 
     /// Writes a consistent copy to a path at which there is nothing yet.

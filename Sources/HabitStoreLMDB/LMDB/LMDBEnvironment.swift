@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HabitStore
 
@@ -71,10 +72,13 @@ final class LMDBEnvironment: @unchecked Sendable {
     /// - Throws: what `body` throws; `.full` when the transaction was larger than the reserve: nothing has changed, the
     ///   reserve grows, and it can be tried again; `.outcomeUnknown` when the commit failed on the disk: read again
     ///   before deciding; `.busy` when another writer of this process takes longer than the stated wait; `.unsupported`
-    ///   inside another write of the same thread.
+    ///   inside another write of the same thread. Without a deadline the options' wait holds.
     @discardableResult
-    func withWrite<Result>(_ body: (LMDBTransaction) throws -> Result) throws -> Result {
-        let transaction = try core.beginWrite(for: self)
+    func withWrite<Result>(
+        until deadline: DispatchTime? = nil,
+        _ body: (LMDBTransaction) throws -> Result
+    ) throws -> Result {
+        let transaction = try core.beginWrite(for: self, until: deadline ?? writeDeadline)
         let result: Result
         do {
             result = try body(transaction)
@@ -84,6 +88,19 @@ final class LMDBEnvironment: @unchecked Sendable {
         }
         try core.commitWrite(transaction, for: self)
         return result
+    }
+
+    /// Whether transactions may begin.
+    var isOpen: Bool {
+        core.gate.lock()
+        defer { core.gate.unlock() }
+        return !isClosed
+    }
+
+    /// Until when a write that begins now waits for the other writers of this process.
+    var writeDeadline: DispatchTime {
+        let bounded = max(0, min(core.options.writerWaitSeconds, 86_400))
+        return DispatchTime(uptimeNanoseconds: DispatchTime.now().uptimeNanoseconds &+ UInt64(bounded * 1_000_000_000))
     }
 
     /// Opens named databases, all in one transaction, and makes those that are missing if asked.

@@ -36,7 +36,7 @@ extension LMDBEnvironmentCore {
     }
 
     private func createDatabases(names: [String], for owner: LMDBEnvironment) throws -> [LMDBDatabase] {
-        let transaction = try beginWrite(for: owner)
+        let transaction = try beginWrite(for: owner, until: owner.writeDeadline)
         do {
             let handle = try transaction.activeHandle()
             for name in names { _ = try openDatabase(name, in: handle, flags: UInt32(MDB_CREATE)) }

@@ -1,9 +1,10 @@
 import CLMDB
+import Dispatch
 import Foundation
 import HabitStore
 
 extension LMDBEnvironmentCore {
-    func beginWrite(for owner: LMDBEnvironment) throws -> LMDBTransaction {
+    func beginWrite(for owner: LMDBEnvironment, until deadline: DispatchTime) throws -> LMDBTransaction {
         let thread = LMDBPlatform.currentThread
         gate.lock()
         defer { gate.unlock() }
@@ -11,7 +12,7 @@ extension LMDBEnvironmentCore {
         guard !owner.isReadOnly else {
             throw LMDBError.error(.permissionDenied, "the store was opened read-only", path: path)
         }
-        try takeTurn(thread)
+        try takeTurn(thread, until: deadline)
         do {
             try checkOpen(owner)
             let handle = try startWriter(thread)
@@ -23,6 +24,21 @@ extension LMDBEnvironmentCore {
             wake()
             throw error
         }
+    }
+
+    /// Runs `body` on this thread inside of the write transaction of another one, which waits meanwhile.
+    func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
+        let owner = exchangeWriterThread(LMDBPlatform.currentThread)
+        defer { _ = exchangeWriterThread(owner) }
+        return try body()
+    }
+
+    private func exchangeWriterThread(_ thread: UInt?) -> UInt? {
+        gate.lock()
+        defer { gate.unlock() }
+        let owner = writerThread
+        writerThread = thread
+        return owner
     }
 
     func abortWrite(_ transaction: LMDBTransaction, for owner: LMDBEnvironment) {
@@ -48,7 +64,7 @@ extension LMDBEnvironmentCore {
     }
 
     /// Waits until no other thread of the process writes; the gate is locked.
-    private func takeTurn(_ thread: UInt) throws {
+    private func takeTurn(_ thread: UInt, until deadline: DispatchTime) throws {
         guard writerThread != thread else {
             throw LMDBError.error(
                 .unsupported,
@@ -57,7 +73,9 @@ extension LMDBEnvironmentCore {
             )
         }
         if writerThread != nil {
-            let deadline = Date(timeIntervalSinceNow: options.writerWaitSeconds)
+            let now = DispatchTime.now().uptimeNanoseconds
+            let left = deadline.uptimeNanoseconds > now ? deadline.uptimeNanoseconds - now : 0
+            let deadline = Date(timeIntervalSinceNow: Double(left) / 1_000_000_000)
             while writerThread != nil {
                 guard wait(until: deadline) || writerThread == nil else { throw busy("another write goes on") }
             }

@@ -133,6 +133,13 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         return owner.isClosed && owner.activeTransactions == 0
     }
 
+    /// Whether the reserve has to grow before the next write.
+    var wantsGrowth: Bool {
+        gate.lock()
+        defer { gate.unlock() }
+        return isGrowthWanted
+    }
+
     /// Remembers that the reserve has to grow before the next write.
     func requestGrowth() {
         gate.lock()

@@ -105,10 +105,20 @@ final class LMDBTransaction {
     /// they are freed memory.
     func takeHandle() -> OpaquePointer? {
         guard let taken = handle else { return nil }
-        for cursor in cursors { mdb_cursor_close(cursor) }
-        cursors.removeAll()
+        closeCursors()
         handle = nil
         return taken
+    }
+
+    /// Ends all cursors. Hazard: none of them may be used after that.
+    func closeCursors() {
+        for cursor in cursors { mdb_cursor_close(cursor) }
+        cursors.removeAll()
+    }
+
+    /// A transaction inside of this one.
+    func nested(_ handle: OpaquePointer) -> LMDBTransaction {
+        LMDBTransaction(core: core, handle: handle, isWritable: true, databaseCount: databaseCount)
     }
 
     static func ended(_ path: String) -> HabitStoreError {

@@ -15,7 +15,9 @@ extension UserStore {
                 written.transaction = transaction
                 guard let mirror = route.mirror, let transaction else { return }
                 written.isPrepared = try mirror.prepare(transaction, in: replica, epoch: route.actual.epoch)
-            }
+            },
+            // A mirror has each write prepared before the one commit that follows.
+            mayShareCommit: route.mirror == nil
         )
         defer {
             // Where the write was followed, this comes too late to matter.

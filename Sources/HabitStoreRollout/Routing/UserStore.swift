@@ -199,7 +199,7 @@ public final class UserStore: HabitStore {
 
     /// Runs `body` over one moment, on a thread of the store's own.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
-        try await dispatcher.run(writes: false) { try self.read(body) }
+        try await dispatcher.read { try self.read(body) }
     }
 
     /// Runs `body` in a write transaction, on a thread of the store's own.
@@ -208,7 +208,7 @@ public final class UserStore: HabitStore {
         author: String?,
         _ body: @escaping @Sendable (any WriteTransaction) throws -> R
     ) async throws -> R {
-        try await dispatcher.run(writes: true) { try self.write(author: author, body) }
+        try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
     }
 
     // MARK: The way

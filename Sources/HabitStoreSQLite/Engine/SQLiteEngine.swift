@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HabitStore
 import Synchronization
@@ -13,6 +14,8 @@ public final class SQLiteEngine: StorageEngine {
     private let isKnownCanonical = Atomic<Bool>(false)
     /// Once there is a table of digests, it stays.
     private let hasDigests = Atomic<Bool>(false)
+    /// The writes that wait to share a commit.
+    let commits: SharedCommit<SQLiteConnection>
 
     #if PLANNER_MUTANTS
     /// The bug that plans have, in tests of what finds it.
@@ -26,6 +29,7 @@ public final class SQLiteEngine: StorageEngine {
         (mutant, joinShare) = (options.mutant, options.joinShare)
         #endif
         try schema.validate()
+        commits = SharedCommit(path: path) { $0.isInTransaction }
         tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
         try SQLiteFormat.validate(tables, path: path)
         var settings = SQLiteOptions()
@@ -98,6 +102,33 @@ public final class SQLiteEngine: StorageEngine {
 
     /// Runs `body` in the write transaction and makes it durable before it returns.
     public func write<R>(_ body: (SQLiteWriter) throws -> R) throws -> R {
+        try requireNoWrite()
+        return try database.withWrite { try run(body, $0) }
+    }
+
+    /// Runs `body` in a write transaction that others may share; each of them in a savepoint but for the first.
+    public func writeTogether<R>(_ body: (SQLiteWriter) throws -> R) throws -> R {
+        try requireNoWrite()
+        return try database.using { file in
+            let deadline = file.writeDeadline
+            return try commits.write(
+                until: deadline.dispatchTime,
+                leading: { gather in
+                    try database.withWrite(until: deadline) { connection in
+                        let beginning = DispatchTime.now().uptimeNanoseconds
+                        let result = try run(body, connection)
+                        gather(connection, beginning)
+                        return result
+                    }
+                },
+                joining: { connection in
+                    try file.lendingTurn { try connection.withSavepoint { try run(body, connection) } }
+                }
+            )
+        }
+    }
+
+    private func requireNoWrite() throws {
         guard try !database.using({ $0.isHeldByThisThread }) else {
             throw HabitStoreError(
                 .unsupported,
@@ -105,19 +136,20 @@ public final class SQLiteEngine: StorageEngine {
                 at: .init(path: path)
             )
         }
-        return try database.withWrite { connection in
-            let isKnown = isKnownCanonical.load(ordering: .acquiring)
-            let writer = SQLiteWriter(
-                connection,
-                tables,
-                isKnownCanonical: isKnown,
-                hasDigests: hasDigests.load(ordering: .acquiring)
-            )
-            #if PLANNER_MUTANTS
-            (writer.mutant, writer.joinShare) = (mutant, joinShare)
-            #endif
-            return try explaining(connection) { try body(writer) }
-        }
+    }
+
+    private func run<R>(_ body: (SQLiteWriter) throws -> R, _ connection: SQLiteConnection) throws -> R {
+        let isKnown = isKnownCanonical.load(ordering: .acquiring)
+        let writer = SQLiteWriter(
+            connection,
+            tables,
+            isKnownCanonical: isKnown,
+            hasDigests: hasDigests.load(ordering: .acquiring)
+        )
+        #if PLANNER_MUTANTS
+        (writer.mutant, writer.joinShare) = (mutant, joinShare)
+        #endif
+        return try explaining(connection) { try body(writer) }
     }
 
     private func explaining<R>(_ connection: SQLiteConnection, _ body: () throws -> R) throws -> R {

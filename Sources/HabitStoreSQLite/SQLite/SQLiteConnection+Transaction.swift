@@ -43,6 +43,37 @@ extension SQLiteConnection {
         return !isInTransaction
     }
 
+    /// Runs `body` inside of the open transaction so that a throw undoes what it did, and nothing else.
+    ///
+    /// Where even that fails the whole transaction is ended, and cannot be committed any more.
+    func withSavepoint<T>(_ body: () throws -> T) throws -> T {
+        // Outside of a transaction a savepoint would begin one.
+        guard isInTransaction else { throw prematureEndError() }
+        try run("SAVEPOINT part")
+        do {
+            let value = try body()
+            guard isInTransaction else { throw prematureEndError() }
+            try run("RELEASE part")
+            return value
+        } catch {
+            undoSavepoint()
+            throw error
+        }
+    }
+
+    private func undoSavepoint() {
+        resetStatements()
+        // Some errors end the transaction with all of its savepoints.
+        guard isInTransaction else { return }
+        do {
+            try run("ROLLBACK TO part")
+            try run("RELEASE part")
+        } catch {
+            handle.rollbackCause = (error as? HabitStoreError)?.underlying as? SQLiteResult
+            rollback()
+        }
+    }
+
     /// The error that ended the transaction before its time, for a body that went on after it.
     func prematureEndError() -> HabitStoreError {
         if let cause = handle.rollbackCause {

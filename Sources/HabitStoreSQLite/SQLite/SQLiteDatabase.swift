@@ -49,6 +49,11 @@ final class SQLiteDatabase: Sendable {
     /// Runs `body` in the only write transaction: durable when this returns, without effect when it throws, except for
     /// `.outcomeUnknown`. The connection must not be kept.
     func withWrite<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+        try using { try withWrite(until: $0.writeDeadline, body) }
+    }
+
+    /// The same, with a wait for other writers that ends at a deadline.
+    func withWrite<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         try using { file in
             guard file.isWritable else {
                 throw HabitStoreError(
@@ -57,7 +62,7 @@ final class SQLiteDatabase: Sendable {
                     at: HabitStoreError.Location(path: file.path)
                 )
             }
-            return try file.withWrite(body)
+            return try file.withWrite(until: deadline, body)
         }
     }
 

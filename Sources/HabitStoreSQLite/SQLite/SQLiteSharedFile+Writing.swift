@@ -14,11 +14,20 @@ extension SQLiteSharedFile {
     private static let urgentLogFactor = 8
     private static let urgentWaitMilliseconds: Int32 = 100
 
+    /// Until when a write that begins now waits for others.
+    var writeDeadline: SQLiteDeadline { .after(seconds: options.busyLimitSeconds) }
+
+    /// Runs `body` on this thread inside of the write transaction of another one, which waits meanwhile.
+    func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
+        let owner = exchangeWriterThread(pthread_self())
+        defer { setWriterThread(owner) }
+        return try body()
+    }
+
     /// Runs `body` in a write transaction: committed and durable when it returns, without effect when it throws.
     ///
     /// `.outcomeUnknown` is the one error after which the transaction may have happened; read again to know.
-    func withWrite<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
-        let deadline = SQLiteDeadline.after(seconds: options.busyLimitSeconds)
+    func withWrite<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         return try withWriteLock(until: deadline) { connection in
             connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
             try connection.beginWrite()

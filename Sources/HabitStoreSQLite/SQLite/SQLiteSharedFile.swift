@@ -86,6 +86,14 @@ final class SQLiteSharedFile: @unchecked Sendable {
 
     func setWriterThread(_ thread: pthread_t?) { lock.withLock { writerThread = thread } }
 
+    /// The thread that was inside of the write transaction.
+    func exchangeWriterThread(_ thread: pthread_t) -> pthread_t? {
+        lock.withLock {
+            defer { writerThread = thread }
+            return writerThread
+        }
+    }
+
     func setCheckpointFailure(_ error: HabitStoreError?) { lock.withLock { checkpointFailure = error } }
 
     /// Whether the outcome of a commit is open.

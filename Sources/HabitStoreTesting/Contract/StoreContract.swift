@@ -53,7 +53,7 @@ public enum StoreContract {
         valueClauses, writingClauses, uniquenessClauses, isolationClauses, relationshipClauses, referenceClauses,
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, filterTextClauses, historyClauses,
-        netChangeClauses, asyncClauses, durabilityClauses, roleClauses, replicationClauses, digestClauses,
-        checkingClauses, clusteringClauses,
+        netChangeClauses, asyncClauses, sharedCommitClauses, durabilityClauses, roleClauses, replicationClauses,
+        digestClauses, checkingClauses, clusteringClauses,
     ].flatMap { $0 }
 }

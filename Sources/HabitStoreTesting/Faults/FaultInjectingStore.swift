@@ -58,7 +58,7 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
 
     /// The async form, on a thread of the store's own.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
-        try await dispatcher.run(writes: false) { try self.read(body) }
+        try await dispatcher.read { try self.read(body) }
     }
 
     /// The async form, on a thread of the store's own.
@@ -67,7 +67,7 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
         author: String?,
         _ body: @escaping @Sendable (any WriteTransaction) throws -> R
     ) async throws -> R {
-        try await dispatcher.run(writes: true) { try self.write(author: author, body) }
+        try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
     }
 
     /// Runs `body` over one moment of the store below, for the replication.
@@ -97,6 +97,8 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     ) throws -> R {
         try plan.reach(.write, .beginning, path: path)
         var faulty = terms
+        // What is planned at a commit concerns this write alone.
+        faulty.mayShareCommit = false
         faulty.willCommit = { [plan, path] replica, transaction in
             try terms.willCommit?(replica, transaction)
             try plan.reach(.write, .beforeCommit, path: path)

@@ -34,14 +34,14 @@ final class MisansweringStore: MaintainableStore, ReplicableStore {
     }
 
     func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
-        try await dispatcher.run(writes: false) { try self.read(body) }
+        try await dispatcher.read { try self.read(body) }
     }
 
     func write<R: Sendable>(
         author: String?,
         _ body: @escaping @Sendable (any WriteTransaction) throws -> R
     ) async throws -> R {
-        try await dispatcher.run(writes: true) { try self.write(author: author, body) }
+        try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
     }
 
     func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R { try base.replicaRead(body) }

@@ -57,7 +57,7 @@ final class LyingStore: MaintainableStore, ReplicableStore {
     }
 
     func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
-        try await dispatcher.run(writes: false) { try self.read(body) }
+        try await dispatcher.read { try self.read(body) }
     }
 
     @discardableResult
@@ -70,7 +70,7 @@ final class LyingStore: MaintainableStore, ReplicableStore {
         author: String?,
         _ body: @escaping @Sendable (any WriteTransaction) throws -> R
     ) async throws -> R {
-        try await dispatcher.run(writes: true) { try self.write(author: author, body) }
+        try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
     }
 
     @discardableResult

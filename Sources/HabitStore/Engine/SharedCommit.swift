@@ -1,0 +1,165 @@
+import Dispatch
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Lets small writes to one store that arrive together share one commit, and so one sync of the disk.
+///
+/// One thread leads: it begins the engine's transaction and runs its own write. Then it hands the transaction to those that
+/// wait, one after the other in the order in which they came. Each runs its write on its own thread, inside of a part of the
+/// transaction that can be undone by itself; then the leader commits, and all of them learn what came of it. A write that
+/// nobody waits behind is one transaction as if there were no others. Who came too late leads next.
+///
+/// `@unchecked`: the stored variables are guarded by `lock`; what is shared is used by one thread at a time, the leader
+/// waiting meanwhile.
+package final class SharedCommit<Place>: @unchecked Sendable {
+    /// A thread that waits, and what it is told.
+    private final class Waiter {
+        enum Call {
+            case none, lead
+            case join(Place)
+            case committed
+            case failed(any Error)
+        }
+
+        let called = DispatchSemaphore(value: 0)
+        let done = DispatchSemaphore(value: 0)
+        var call = Call.none
+    }
+
+    /// How many writes join a leader at most: what a failing commit takes along.
+    package static var maximumMembers: Int { 64 }
+
+    /// The nanoseconds since a transaction began after which nobody joins it any more: what those that are done with their
+    /// part wait for the others. Set before the first write, or not at all.
+    package var window: UInt64 = 10_000_000
+    private let path: String?
+    private let mayGoOn: @Sendable (Place) -> Bool
+    private let lock = NSLock()
+    private var isLed = false
+    private var waiting: [Waiter] = []
+    /// The thread whose write is running.
+    private var thread: pthread_t?
+
+    /// Makes a line of writers.
+    ///
+    /// - Parameters:
+    ///   - path: the store's file, for errors.
+    ///   - mayGoOn: whether another write may still join a transaction.
+    package init(path: String?, mayGoOn: @escaping @Sendable (Place) -> Bool) {
+        (self.path, self.mayGoOn) = (path, mayGoOn)
+    }
+
+    /// How many threads wait for their turn.
+    package var waitingCount: Int { lock.withLock { waiting.count } }
+
+    /// Runs a write: in a transaction of its own, which others may join, or inside of another one's.
+    ///
+    /// - Parameters:
+    ///   - deadline: until when to wait for the turn.
+    ///   - lead: begins the engine's transaction, runs the write, calls its argument with the transaction and the moment at
+    ///     which it began (nanoseconds of `DispatchTime`), and commits. What it throws, all members get.
+    ///   - join: runs the write inside of the leader's transaction; a throw undoes that part.
+    /// - Throws: what `lead` or `join` throw, or the leader's commit; ``HabitStoreError/Code/busy`` when the deadline passed;
+    ///   ``HabitStoreError/Code/unsupported`` inside of another write of the same thread.
+    package func write<R>(
+        until deadline: DispatchTime,
+        leading lead: (_ gather: (Place, UInt64) -> Void) throws -> R,
+        joining join: (Place) throws -> R
+    ) throws -> R {
+        let me = pthread_self()
+        lock.lock()
+        if let thread, pthread_equal(thread, me) != 0 {
+            lock.unlock()
+            throw nested()
+        }
+        guard isLed else {
+            isLed = true
+            thread = me
+            lock.unlock()
+            return try self.lead(lead)
+        }
+        let waiter = Waiter()
+        waiting.append(waiter)
+        lock.unlock()
+        guard case .join(let place) = try turn(of: waiter, until: deadline) else {
+            lock.withLock { thread = me }
+            return try self.lead(lead)
+        }
+        lock.withLock { thread = me }
+        let result = Result { try join(place) }
+        waiter.done.signal()
+        // No deadline: the write is part of a transaction, whose end it must be told.
+        waiter.called.wait()
+        if case .failed(let error) = waiter.call { throw error }
+        return try result.get()
+    }
+
+    private func turn(of waiter: Waiter, until deadline: DispatchTime) throws -> Waiter.Call {
+        if waiter.called.wait(timeout: deadline) == .success { return waiter.call }
+        let isGivenUp = lock.withLock {
+            guard let place = waiting.firstIndex(where: { $0 === waiter }) else { return false }
+            waiting.remove(at: place)
+            return true
+        }
+        guard isGivenUp else {
+            // Between the end of the wait and the lock, the turn came after all.
+            waiter.called.wait()
+            return waiter.call
+        }
+        throw HabitStoreError(
+            .busy,
+            "another thread holds the write lock of the store longer than the stated wait; try again later",
+            at: .init(path: path)
+        )
+    }
+
+    private func lead<R>(_ body: (_ gather: (Place, UInt64) -> Void) throws -> R) throws -> R {
+        var members: [Waiter] = []
+        let result = Result { try body { members = gather($0, since: $1) } }
+        // Before the members are told: they may be back with their next write at once.
+        lock.withLock {
+            thread = nil
+            isLed = !waiting.isEmpty
+            guard isLed else { return }
+            let next = waiting.removeFirst()
+            next.call = .lead
+            next.called.signal()
+        }
+        for member in members {
+            if case .failure(let error) = result { member.call = .failed(error) } else { member.call = .committed }
+            member.called.signal()
+        }
+        return try result.get()
+    }
+
+    /// Lets those that wait run their writes inside of the transaction.
+    private func gather(_ place: Place, since beginning: UInt64) -> [Waiter] {
+        var members: [Waiter] = []
+        while members.count < Self.maximumMembers, mayGoOn(place),
+            DispatchTime.now().uptimeNanoseconds &- beginning < window, let member = takeWaiter()
+        {
+            member.call = .join(place)
+            member.called.signal()
+            member.done.wait()
+            members.append(member)
+        }
+        return members
+    }
+
+    private func takeWaiter() -> Waiter? { lock.withLock { waiting.isEmpty ? nil : waiting.removeFirst() } }
+
+    private func nested() -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "a write transaction was begun inside of another one of the same store; use the one that is open",
+            at: .init(path: path)
+        )
+    }
+}

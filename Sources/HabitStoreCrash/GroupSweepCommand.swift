@@ -1,0 +1,65 @@
+import ArgumentParser
+import Foundation
+import HabitStoreRollout
+import HabitStoreTesting
+
+/// Kills processes in which many threads write to one store and share commits, and checks what each has left.
+struct GroupSweepCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "group-sweep",
+        abstract: "Kill processes whose threads share commits with SIGKILL at random instants, and check what is left."
+    )
+
+    @Option(help: "How many processes to kill.")
+    var kills = 40
+
+    @Option(help: "How many threads write in each.")
+    var threads = 8
+
+    @Option(help: "The seed of the instants.")
+    var seed: UInt64?
+
+    @Option(help: "Where the stores are made.")
+    var folder = NSTemporaryDirectory()
+
+    /// How often one store is written to and killed before a new one is made.
+    private static let lives = 4
+    /// How long a child lives at least and at most, in seconds.
+    private static let lifetime = 0.05...0.25
+
+    mutating func run() throws {
+        let seed = seed ?? UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let folder = URL(fileURLWithPath: folder).appendingPathComponent("group-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var (killed, acknowledged, violations) = (0, 0, 0)
+        while killed < kills {
+            let engine = EngineName.allCases[killed / Self.lives % EngineName.allCases.count]
+            let path = folder.appendingPathComponent("\(killed).store").path
+            var report = Report()
+            for _ in 0..<Self.lives where killed < kills {
+                let arguments = ["--store", path, "--engine", engine.rawValue, "--threads", "\(threads)"]
+                let child = try ChildRun.run(
+                    arguments + ["--first", "\((report.begun.max() ?? 0) + 1)"],
+                    as: "group-child",
+                    crashPoint: nil,
+                    lifetimeSeconds: Double.random(in: Self.lifetime, using: &generator)
+                )
+                killed += 1
+                report.take(child)
+                let store = try GroupWorkload.open(path, engine)
+                for violation in try GroupWorkload.contradictions(store, report) {
+                    print("VIOLATION kill \(killed), \(engine.rawValue): \(violation)")
+                    violations += 1
+                }
+                store.close()
+            }
+            acknowledged += report.acknowledged.count
+        }
+        print("\(killed) kills, \(acknowledged) acknowledged writes")
+        print("\(violations) violations")
+        if violations > 0 { throw ExitCode.failure }
+    }
+}
