@@ -4,10 +4,11 @@ import HabitStore
 /// A store in one LMDB file.
 ///
 /// The file's format is in the article *On-disk formats*. Beside the file lies its lock file (`-lock`), which may be
-/// deleted when no process has the store open.
+/// deleted when no process has the store open, and the mark (`-sound`) of a file whose structure was found sound.
 ///
-/// Opening reads the whole file once, to be sure that its structure is sound before LMDB maps it; it takes time in
-/// proportion to the file's size. Several stores on one file, in one process or in several, share what they see.
+/// The first opening after the system has started, and behind any change by something else, reads the whole file, to be sure
+/// of its structure before LMDB uses it; that takes time in proportion to the file's size. Others believe the mark: the
+/// article *Guarantees* has the rules. Several stores on one file, in one process or in several, share what they see.
 public final class LMDBHabitStore: EngineBackedStore {
     /// How a store is opened.
     public struct Options: Sendable {
@@ -62,7 +63,7 @@ public final class LMDBHabitStore: EngineBackedStore {
                 engine,
                 schema: schema,
                 isReadOnly: options.isReadOnly,
-                identity: options.identity ?? UUID(),
+                identity: options.identity,
                 now: options.now
             )
         } catch {

@@ -18,7 +18,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     ///   - schema: what the store must hold, or will.
     ///   - isReadOnly: nothing is written, not even in a new store.
     ///   - evaluatesPredicates: whether Foundation evaluates every predicate, instead of the lowered filter.
-    ///   - identity: the store's identity if it is new.
+    ///   - identity: the store's identity if it is new; nil for a random one.
     ///   - now: the clock that stamps history transactions.
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when the store holds another schema.
     public init(
@@ -26,7 +26,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
         schema: Schema,
         isReadOnly: Bool = false,
         evaluatesPredicates: Bool = false,
-        identity: UUID = UUID(),
+        identity: UUID? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         try schema.validate()
@@ -35,26 +35,33 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
         self.evaluatesPredicates = evaluatesPredicates
         self.now = now
         dispatcher = StoreDispatcher(label: engine.path ?? "memory")
-        let isNew = try engine.read { try $0.metadata(MetadataKey.storeID) == nil }
-        if isNew, !isReadOnly {
+        // One moment for all that is asked, which is what most openings cost.
+        let (isNew, lacksDigests) = try engine.read { snapshot in
+            if try snapshot.metadata(MetadataKey.storeID) == nil, !isReadOnly { return (true, false) }
+            try StoreBookkeeping.requireSchema(snapshot, schema, path: engine.path)
+            return (false, try !isReadOnly && Self.lacksDigests(snapshot))
+        }
+        if isNew {
             try engine.write { writer in
                 guard try writer.metadata(MetadataKey.storeID) == nil else { return }
-                try StoreBookkeeping.initialize(writer, schema: schema, identity: identity)
+                try StoreBookkeeping.initialize(writer, schema: schema, identity: identity ?? UUID())
                 try DigestLedger(writer, schema).begin()
             }
+            try engine.read { try StoreBookkeeping.requireSchema($0, schema, path: engine.path) }
         }
-        try engine.read { try StoreBookkeeping.requireSchema($0, schema, path: engine.path) }
-        if !isNew, !isReadOnly { try keepDigests() }
+        if lacksDigests { try keepDigests() }
+    }
+
+    private static func lacksDigests(_ snapshot: some EngineSnapshot) throws -> Bool {
+        try snapshot.digestLeaf(entity: 0, covering: IdentifierRange.all.first) == nil
     }
 
     /// Begins to keep digests in a store of a version that did not.
     private func keepDigests() throws {
-        let first = IdentifierRange.all.first
-        guard try engine.read({ try $0.digestLeaf(entity: 0, covering: first) }) == nil else { return }
         do {
             try engine.write { writer in
                 // Another process may have done it meanwhile.
-                guard try writer.digestLeaf(entity: 0, covering: first) == nil else { return }
+                guard try Self.lacksDigests(writer) else { return }
                 try DigestLedger(writer, schema).begin()
             }
         } catch let error as HabitStoreError where error.code == .corrupt {

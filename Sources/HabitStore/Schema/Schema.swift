@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The entities that a store keeps, with everything about them resolved and proven once.
 ///
@@ -50,6 +51,9 @@ public final class Schema: Sendable {
     // The key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
     private nonisolated(unsafe) let properties: [AnyKeyPath: Property]
     private let validation: Result<Void, HabitStoreError>
+    private let shapeHashes: [String]
+    /// What engines have made of the schema, by its type.
+    private let derived = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
     /// Makes a schema from models.
     public init(_ models: [any PersistentModel.Type], version: [Int] = [1, 0, 0]) {
@@ -71,6 +75,7 @@ public final class Schema: Sendable {
             }
         }
         self.properties = properties
+        shapeHashes = entities.map(Self.shapeHash)
         do throws(HabitStoreError) {
             let resolved = try Self.resolve(entities, positions)
             relationships = resolved
@@ -113,8 +118,21 @@ public final class Schema: Sendable {
 
     /// A name for an entity's shape that changes when an attribute, its kind, optionality, uniqueness or a relationship
     /// does: XXH64 over the declaration, as 16 hexadecimal digits.
-    public func shapeHash(ofEntity position: Int) -> String {
-        let entity = entities[position]
+    public func shapeHash(ofEntity position: Int) -> String { shapeHashes[position] }
+
+    /// What an engine makes of the schema, made when it is asked for first and kept as long as the schema: opening a store
+    /// must not pay for it each time. What `make` throws is not kept.
+    package func derived<Value: Sendable>(_ type: Value.Type, _ make: () throws -> Value) rethrows -> Value {
+        let key = ObjectIdentifier(type)
+        if let made = derived.withLock({ $0[key] }) as? Value { return made }
+        let made = try make()
+        derived.withLock { $0[key] = made }
+        return made
+    }
+}
+
+extension Schema {
+    private static func shapeHash(_ entity: EntityDescription) -> String {
         var text = entity.name
         for attribute in entity.attributes {
             text += "\n\(attribute.name):\(attribute.kind.rawValue):\(attribute.isOptional ? "?" : "!")"
@@ -128,9 +146,7 @@ public final class Schema: Sendable {
         let digits = String(hash, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
-}
 
-extension Schema {
     private static func resolve(
         _ entities: [EntityDescription],
         _ positions: [String: Int]

@@ -19,8 +19,7 @@ public final class LMDBEngine: StorageEngine {
         #if PLANNER_MUTANTS
         mutant = options.mutant
         #endif
-        let layouts = try LMDBCatalog.layouts(schema)
-        let names = try LMDBCatalog.databaseNames(schema)
+        let (layouts, names) = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }.all
         var environmentOptions = LMDBOptions()
         environmentOptions.isReadOnly = options.isReadOnly
         environmentOptions.createsIfMissing = options.createsFile

@@ -19,8 +19,12 @@ struct LMDBOpening {
     func open() throws -> LMDBCatalog {
         try requireSoundStructure()
         let metadata = try openMetadata()
-        let bookkeeping = catalog(metadata, [:])
+        if let databases = try existingDatabases() {
+            let catalog = catalog(metadata, databases)
+            if try isReadOnly || listedIndexes(catalog) == catalog.indexList { return catalog }
+        }
         // Before anything is made or built for a schema that the store does not have.
+        let bookkeeping = catalog(metadata, [:])
         try environment.withRead { try LMDBSnapshot($0, bookkeeping).requireSchema(schema, path: path) }
         let catalog = catalog(metadata, try openDatabases())
         if !isReadOnly { try completeIndexes(catalog) }
@@ -31,13 +35,17 @@ struct LMDBOpening {
         LMDBCatalog(schema: schema, path: path, metadata: metadata, databases: databases, layouts: layouts)
     }
 
-    /// liblmdb believes what it reads and dies of what is wrong, so every page is looked at before it may.
+    /// liblmdb believes what it reads and dies of what is wrong, so every page is looked at before it may; unless that was
+    /// done before, and nothing but commits has changed the file since.
     private func requireSoundStructure() throws {
+        guard try !environment.isMarkedSound() else { return }
+        let beginning = try environment.soundnessBeforeWalk()
         try lookingAgain {
             let findings = try LMDBFileInspector.walk(path: path)
             guard let damage = findings.first(where: { $0.severity == .damage }) else { return }
             throw LMDBError.error(.corrupt, "the file is damaged (\(damage.description)); restore a copy", path: path)
         }
+        if let beginning { try environment.markSound(since: beginning) }
     }
 
     /// Another process may be writing a meta page while it is read here: damage counts when it is there every time.
@@ -51,9 +59,7 @@ struct LMDBOpening {
     // MARK: The format
 
     private func openMetadata() throws -> LMDBDatabase {
-        let entries = try lookingAgain {
-            try LMDBRegistry.shared.withBytes(path: path) { try LMDBFileHeader($0).current.mainTree.entries }
-        }
+        let entries = try environment.mainEntries()
         let found: LMDBDatabase?
         do {
             found = try environment.openDatabases(names: [LMDBFormat.metadata], create: entries == 0).first
@@ -97,13 +103,22 @@ struct LMDBOpening {
 
     // MARK: Databases
 
+    /// All databases of the schema; nil when one of them is missing.
+    private func existingDatabases() throws -> [String: LMDBDatabase]? {
+        do {
+            return byName(try environment.openDatabases(names: names, create: false))
+        } catch let error as HabitStoreError where error.code == .notFound {
+            return nil
+        }
+    }
+
+    private func byName(_ databases: [LMDBDatabase]) -> [String: LMDBDatabase] {
+        Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) })
+    }
+
     private func openDatabases() throws -> [String: LMDBDatabase] {
         do {
-            return Dictionary(
-                uniqueKeysWithValues: try environment.openDatabases(names: names, create: !isReadOnly).map {
-                    ($0.name, $0)
-                }
-            )
+            return byName(try environment.openDatabases(names: names, create: !isReadOnly))
         } catch let error as HabitStoreError where error.code == .notFound && isReadOnly {
             var found: [String: LMDBDatabase] = [:]
             for name in names { found[name] = try openExisting(name) }
@@ -121,12 +136,17 @@ struct LMDBOpening {
 
     // MARK: Indexes
 
+    /// The names of the indexes that are complete, as the file has them.
+    private func listedIndexes(_ catalog: LMDBCatalog) throws -> [UInt8]? {
+        try environment.withRead { transaction in
+            try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0).map(Array.init) }
+        }
+    }
+
     /// Builds the indexes that an older schema did not declare, or declared to hold something else, and empties those that
     /// this one no longer does: kept indexes are exactly the complete ones.
     private func completeIndexes(_ catalog: LMDBCatalog) throws {
-        let listed = try environment.withRead { transaction in
-            try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0).map(Array.init) }
-        }
+        let listed = try listedIndexes(catalog)
         guard listed != catalog.indexList else { return }
         let names = listed.map { Set($0.withUnsafeBytes(LMDBFormat.indexNames).keys) } ?? []
         let abandoned = try names.subtracting(catalog.indexNames).sorted().compactMap { try openExisting($0) }

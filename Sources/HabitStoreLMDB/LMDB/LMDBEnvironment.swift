@@ -113,6 +113,9 @@ final class LMDBEnvironment: @unchecked Sendable {
         try core.openDatabases(names: names, create: create, for: self)
     }
 
+    /// How many databases the file has, and whatever another program may have put beside them.
+    func mainEntries() throws -> Int { try withRead { _ in try core.mainEntries() } }
+
     /// Figures of the environment as they are now.
     func statistics() throws -> LMDBStatistics {
         try withRead { _ in try core.statistics() }

@@ -17,10 +17,12 @@ extension LMDBEnvironmentCore {
     /// Opens the environment; nobody is inside. Used for the first opening and after a failed commit.
     func openEnvironment() throws {
         closeEnvironment()
-        guard case .file(let found) = try LMDBFileIdentity.lookup(path: path), found == identity else {
+        guard let state = try LMDBFileState(path: path), state.identity == identity else {
             throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
         }
-        try LMDBFileInspector.inspectUnopened(path: path)
+        // A file that is marked needs no look: the one before the mark was at every page.
+        let mark = soundness.mark(of: state)
+        if mark == nil { try LMDBFileInspector.inspectUnopened(path: path) }
         var returnCode: Int32 = 0
         for attempt in 0..<Self.maximumOpenAttempts {
             returnCode = try openOnce()
@@ -29,7 +31,7 @@ extension LMDBEnvironmentCore {
         }
         guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "opening the file", path: path) }
         do {
-            try finishOpening()
+            try finishOpening(mark)
         } catch {
             closeEnvironment()
             throw error
@@ -55,9 +57,10 @@ extension LMDBEnvironmentCore {
         return 0
     }
 
-    private func finishOpening() throws {
+    private func finishOpening(_ mark: LMDBSoundMark?) throws {
         guard let environment else { throw LMDBError.error(.closed, "the store was closed", path: path) }
-        try checkOpenedFile(environment)
+        let state = try checkOpenedFile(environment)
+        soundness.noteOpening(state, mark)
         guard mdb_env_get_maxkeysize(environment) >= LMDBTransaction.maximumKeyLength else {
             throw LMDBError.error(
                 .unsupported,
@@ -72,17 +75,17 @@ extension LMDBEnvironmentCore {
     }
 
     /// The descriptor that LMDB opened has to be the file that was registered and inspected.
-    private func checkOpenedFile(_ environment: OpaquePointer) throws {
+    private func checkOpenedFile(_ environment: OpaquePointer) throws -> LMDBFileState {
         var descriptor: mdb_filehandle_t = -1
-        var status = stat()
-        guard mdb_env_get_fd(environment, &descriptor) == 0, fstat(descriptor, &status) == 0 else {
+        guard mdb_env_get_fd(environment, &descriptor) == 0, let state = LMDBFileState(descriptor: descriptor) else {
             throw LMDBError.error(errno, during: "opening the file", path: path)
         }
-        guard LMDBFileIdentity(status) == identity else {
+        guard state.identity == identity else {
             throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
         }
         // LMDB opens the data file without this flag; a child that lives on would keep the file open.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return state
     }
 
     /// Closes the environment; nobody is inside.
@@ -91,6 +94,7 @@ extension LMDBEnvironmentCore {
         for reader in pooledReaders { mdb_txn_abort(reader) }
         pooledReaders.removeAll()
         mdb_env_close(environment)
+        soundness.forget()
         self.environment = nil
     }
 
@@ -135,6 +139,15 @@ extension LMDBEnvironmentCore {
         }
         if let failure { throw failure }
         guard hasRun else { throw busy("this process has the file open read-only and it has to be reopened") }
+    }
+
+    /// How many records the main database has; the caller is inside.
+    func mainEntries() throws -> Int {
+        var tree = MDB_stat()
+        guard let environment, mdb_env_stat(environment, &tree) == 0 else {
+            throw LMDBError.error(.closed, "the store was closed", path: path)
+        }
+        return tree.ms_entries
     }
 
     /// Figures of the environment; the caller is inside, or has it for itself.

@@ -42,7 +42,10 @@ extension LMDBEnvironmentCore {
     }
 
     func abortWrite(_ transaction: LMDBTransaction, for owner: LMDBEnvironment) {
-        if let handle = transaction.takeHandle() { mdb_txn_abort(handle) }
+        if let handle = transaction.takeHandle() {
+            mdb_txn_abort(handle)
+            noteWriteEnd()
+        }
         endWrite(for: owner)
     }
 
@@ -58,6 +61,8 @@ extension LMDBEnvironmentCore {
         }
         // LMDB frees the transaction and its lock, whatever it returns.
         let returnCode = mdb_txn_commit(handle)
+        // After an error of the disk the file is opened anew, and nothing is known about it.
+        if returnCode > 0 { soundness.forget() } else { noteWriteEnd() }
         let failure = returnCode == 0 ? nil : commitError(returnCode)
         endWrite(for: owner, returnCode: returnCode)
         if let failure { throw failure }
@@ -96,6 +101,7 @@ extension LMDBEnvironmentCore {
             // The gate is open meanwhile: this waits for the writers of other processes, readers must not.
             gate.unlock()
             let returnCode = mdb_txn_begin(environment, nil, 0, &handle)
+            if returnCode == 0, let handle { noteWriteBeginning(transaction: UInt64(mdb_txn_id(handle))) }
             gate.lock()
             if returnCode == 0, let handle { return handle }
             isWriterInside = false

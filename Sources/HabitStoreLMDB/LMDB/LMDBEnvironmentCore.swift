@@ -20,6 +20,9 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     /// they were given, which is stable while they are inside.
     let databaseHandles: UnsafeMutablePointer<MDB_dbi>
 
+    /// What is known about the file's structure, beyond this process.
+    let soundness: LMDBSoundKeeper
+
     var options: LMDBOptions
     var environment: OpaquePointer?
     var databaseNames: [String] = []
@@ -44,6 +47,7 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         self.identity = identity
         self.options = options
         self.options.maxDatabases = max(1, options.maxDatabases)
+        soundness = LMDBSoundKeeper(store: path)
         mapSizeBytes = options.roundedMapSizeBytes
         databaseHandles = .allocate(capacity: self.options.maxDatabases)
         databaseHandles.initialize(repeating: 0, count: self.options.maxDatabases)

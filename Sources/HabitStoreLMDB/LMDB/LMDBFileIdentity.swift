@@ -30,6 +30,11 @@ struct LMDBFileIdentity: Hashable, Sendable {
         return .file(LMDBFileIdentity(status))
     }
 
+    init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
+
     init(_ status: stat) {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(truncatingIfNeeded: status.st_ino)

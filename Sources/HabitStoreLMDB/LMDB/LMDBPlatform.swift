@@ -53,4 +53,7 @@ enum LMDBPlatform {
         guard milliseconds > 0 else { return }
         usleep(UInt32(clamping: milliseconds * 1_000))
     }
+
+    /// As ``sleep(milliseconds:)``.
+    static func sleep(microseconds: UInt32) { usleep(microseconds) }
 }

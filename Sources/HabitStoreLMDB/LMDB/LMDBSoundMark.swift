@@ -1,0 +1,72 @@
+import Foundation
+import HabitStore
+
+/// What is known about a file whose structure was found sound: by what the file can be told to be unchanged since.
+///
+/// The file `<store>-sound` holds one (see *On-disk formats*). It is believed when all of it agrees with the file at hand.
+/// It proves nothing about the medium beneath the file system, so it holds only until the system starts anew, and for
+/// ``longestTrustSeconds`` at most.
+struct LMDBSoundMark: Equatable, Sendable {
+    /// The bytes of a mark, checksum included.
+    static let length = 88
+    /// After so long a file is walked again though nothing has changed it: seven days.
+    static let longestTrustSeconds: Int64 = 7 * 24 * 3_600
+
+    private static let magic: UInt64 = 0x3164_6E53_7453_6248  // "HbStSnd1"
+
+    /// The start of the system.
+    var boot: LMDBBoot
+    /// The file as the system describes it.
+    var file: LMDBFileState
+    /// The transaction whose structure is sound.
+    var transaction: UInt64
+    /// When every page was looked at last, in seconds since 1970.
+    var walkedAt: Int64
+
+    init(boot: LMDBBoot, file: LMDBFileState, transaction: UInt64, walkedAt: Int64) {
+        self.boot = boot
+        self.file = file
+        self.transaction = transaction
+        self.walkedAt = walkedAt
+    }
+
+    /// Nil for anything but a whole mark.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= Self.length else { return nil }
+        let fields = (0..<Self.length / 8).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
+        let sum = XXHash64.hash(UnsafeRawBufferPointer(rebasing: bytes[..<(Self.length - 8)]), seed: 0)
+        guard fields[0] == Self.magic, fields[10] == sum else { return nil }
+        boot = LMDBBoot(high: fields[1], low: fields[2])
+        file = LMDBFileState(
+            identity: LMDBFileIdentity(device: fields[3], inode: fields[4]),
+            length: fields[5],
+            modified: Int64(bitPattern: fields[6]),
+            changed: Int64(bitPattern: fields[7])
+        )
+        transaction = fields[8]
+        walkedAt = Int64(bitPattern: fields[9])
+    }
+
+    /// Calls `body` with the mark's bytes.
+    func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        try withUnsafeTemporaryAllocation(byteCount: Self.length, alignment: 8) { buffer in
+            let fields = (
+                Self.magic, boot.high, boot.low, file.identity.device, file.identity.inode, file.length,
+                UInt64(bitPattern: file.modified), UInt64(bitPattern: file.changed), transaction,
+                UInt64(bitPattern: walkedAt)
+            )
+            withUnsafeBytes(of: fields) { buffer.copyMemory(from: $0) }
+            let sum = XXHash64.hash(UnsafeRawBufferPointer(rebasing: buffer[..<(Self.length - 8)]), seed: 0)
+            buffer.storeBytes(of: sum, toByteOffset: Self.length - 8, as: UInt64.self)
+            return try body(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    /// Whether the mark speaks of this file, at this transaction, since the system started.
+    func agrees(with file: LMDBFileState, transaction: UInt64, boot: LMDBBoot) -> Bool {
+        self.file == file && self.transaction == transaction && self.boot == boot
+    }
+
+    /// Whether the last walk is recent enough; a time to come is none.
+    func isFresh(at now: Int64) -> Bool { walkedAt <= now && now - walkedAt < Self.longestTrustSeconds }
+}

@@ -1,0 +1,226 @@
+import CLMDB
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreLMDB
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// What an opening takes for sound without walking every page again, and what it does not.
+@Suite("LMDB stores that were walked before")
+struct LMDBSoundnessTests {
+    private let folder: LMDBWrapperTestFolder
+    private var path: String { folder.path() }
+
+    init() throws {
+        folder = try LMDBWrapperTestFolder()
+        let store = try LMDBHabitStore(path: path)
+        try store.insert((0..<300).map { Habit(name: "habit \($0)") })
+        store.close()
+    }
+
+    /// Whether the next opening would not walk.
+    private func isMarked(_ path: String? = nil) throws -> Bool {
+        let environment = try LMDBEnvironment.open(path: path ?? self.path, options: LMDBWrapperTestSample.options())
+        defer { environment.close() }
+        return try environment.isMarkedSound()
+    }
+
+    private func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
+
+    /// The place of a leaf page's number: changed, the page is damaged whatever it holds.
+    private func placeOfDamage() throws -> Int {
+        let whole = try bytes()
+        let page = try #require(
+            stride(from: whole.count - 4_096, to: 8_192, by: -4_096).first { offset in
+                let header = whole[offset..<offset + 16]
+                let number = header.prefix(8).reversed().reduce(0) { $0 << 8 | Int($1) }
+                return number == offset / 4_096 && header[offset + 10] == 2
+            }
+        )
+        return page
+    }
+
+    /// Writes into the file as a program does that knows nothing of LMDB.
+    private func overwrite(at place: Int) throws {
+        let byte = try bytes()[place]
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        try file.seek(toOffset: UInt64(place))
+        try file.write(contentsOf: Data([byte ^ 1]))
+        try file.close()
+    }
+
+    private func openingError(_ isReadOnly: Bool = false) -> HabitStoreError.Code? {
+        do {
+            try LMDBHabitStore(path: path, options: .init(isReadOnly: isReadOnly)).close()
+            return nil
+        } catch { return (error as? HabitStoreError)?.code }
+    }
+
+    @Test func commitsAndAbortsKeepTheMark() throws {
+        #expect(try isMarked())
+        let store = try LMDBHabitStore(path: path)
+        try store.save(Habit(name: "another"))
+        #expect(try store.delete(Habit.self, where: #Predicate { $0.name == "habit 7" }) == 1)
+        struct Stop: Error {}
+        #expect(throws: Stop.self) {
+            try store.write { transaction in
+                for number in 0..<200 { try transaction.save(Habit(name: "gone \(number)")) }
+                throw Stop()
+            }
+        }
+        try store.write { _ in }
+        // Before it is closed: this is what a killed process leaves.
+        #expect(try isMarked())
+        store.close()
+        #expect(try isMarked())
+        #expect(try LMDBFileInspector.walk(path: path).isEmpty)
+    }
+
+    @Test func theMarkIsForItsOwnerOnlyAndCopiesAreWithoutIt() throws {
+        let marks = LMDBSoundFile.path(ofStore: path)
+        let attributes = try FileManager.default.attributesOfItem(atPath: marks)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let store = try LMDBHabitStore(path: path)
+        try store.core.engine.backup(to: folder.path("backup"))
+        store.close()
+        #expect(!FileManager.default.fileExists(atPath: folder.path("backup-sound")))
+        // Even where somebody copies it too, it speaks of another file.
+        try FileManager.default.copyItem(atPath: marks, toPath: folder.path("backup-sound"))
+        #expect(try !isMarked(folder.path("backup")))
+    }
+
+    @Test(arguments: 0..<20)
+    func aChangeRightBehindACommitIsFound(round: Int) throws {
+        let place = try placeOfDamage()
+        let store = try LMDBHabitStore(path: path)
+        try store.write { try $0.save(HabitTag(name: "tag \(round)")) }
+        store.close()
+        // Within the same tick of the system's clock.
+        try overwrite(at: place + 4_090)
+        #expect(try !isMarked(), "round \(round)")
+    }
+
+    @Test func damageIsFoundThoughTheTimeOfModificationWasPutBack() throws {
+        var before = stat()
+        #expect(stat(path, &before) == 0)
+        try overwrite(at: try placeOfDamage())
+        #if canImport(Darwin)
+        let times = [before.st_atimespec, before.st_mtimespec]
+        #else
+        let times = [before.st_atim, before.st_mtim]
+        #endif
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        #expect(openingError() == .corrupt)
+        #expect(openingError(true) == .corrupt)
+    }
+
+    @Test func aCommitOverAForeignChangeVouchesForNothing() throws {
+        let store = try LMDBHabitStore(path: path)
+        defer { store.close() }
+        var descriptor: mdb_filehandle_t = -1
+        #expect(mdb_env_get_fd(store.core.engine.environment.core.environment, &descriptor) == 0)
+        // A byte beyond the last page: LMDB never looks at it.
+        let length = try bytes().count
+        #expect(pwrite(descriptor, [0], 1, off_t(length)) == 1)
+        #expect(try !isMarked())
+        try store.save(Habit(name: "later"))
+        #expect(try !isMarked())
+        store.close()
+        #expect(openingError() == nil)
+        #expect(try isMarked(), "the opening has walked the file and marked it")
+    }
+
+    @Test func anotherStartOfTheSystemAnOldWalkAndADamagedMarkAreNotBelieved() throws {
+        let file = try #require(LMDBSoundFile(store: path, isMaking: false))
+        let mark = try #require(file.mark)
+        var other = mark
+        other.boot = LMDBBoot(high: 1, low: 2)
+        file.mark = other
+        #expect(try !isMarked())
+        other = mark
+        other.walkedAt -= LMDBSoundMark.longestTrustSeconds
+        file.mark = other
+        #expect(try !isMarked())
+        other.walkedAt = mark.walkedAt + 3_600
+        file.mark = other
+        #expect(try !isMarked(), "a walk in the future")
+        file.mark = mark
+        #expect(try isMarked())
+        let marks = try #require(FileHandle(forUpdatingAtPath: LMDBSoundFile.path(ofStore: path)))
+        try marks.seek(toOffset: 60)
+        try marks.write(contentsOf: Data([0xA5]))
+        try marks.close()
+        #expect(try !isMarked())
+        #expect(file.mark == nil)
+    }
+
+    @Test func withoutAMarkReadingMakesNoneAndWritingDoes() throws {
+        let marks = LMDBSoundFile.path(ofStore: path)
+        try FileManager.default.removeItem(atPath: marks)
+        #expect(openingError(true) == nil)
+        #expect(!FileManager.default.fileExists(atPath: marks))
+        #expect(openingError() == nil)
+        #expect(try isMarked())
+    }
+
+    @Test func whereNoMarkCanBeWrittenEveryOpeningWalks() throws {
+        let marks = LMDBSoundFile.path(ofStore: path)
+        try FileManager.default.removeItem(atPath: marks)
+        try FileManager.default.createDirectory(atPath: marks, withIntermediateDirectories: false)
+        let store = try LMDBHabitStore(path: path)
+        try store.save(Habit(name: "written all the same"))
+        store.close()
+        #expect(try !isMarked())
+        try overwrite(at: try placeOfDamage())
+        #expect(openingError() == .corrupt)
+    }
+
+    // MARK: Two processes, each with a keeper of its own
+
+    @Test func twoProcessesHandTheMarkToEachOther() throws {
+        let file = folder.path("shared")
+        #expect(FileManager.default.createFile(atPath: file, contents: Data(count: 100)))
+        let descriptor = open(file, O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        func at(_ transaction: UInt64) -> LMDBSoundKeeper.Position {
+            .init(descriptor: descriptor, transaction: transaction)
+        }
+        let (one, two) = (LMDBSoundKeeper(store: file), LMDBSoundKeeper(store: file))
+        one.endWalk(try #require(one.beginWalk(at(0))), at(0))
+        #expect(two.isMarked { at(0) })
+        for transaction in stride(from: UInt64(1), to: 20, by: 2) {
+            for (keeper, number) in [(one, transaction), (two, transaction + 1)] {
+                keeper.beginWrite(transaction: number, descriptor: descriptor)
+                #expect(pwrite(descriptor, [UInt8(number)], 1, 5) == 1)
+                keeper.endWrite(at(number))
+                #expect(one.isMarked { at(number) } && two.isMarked { at(number) })
+            }
+        }
+        // The one has committed and not marked it yet when the other begins.
+        one.beginWrite(transaction: 21, descriptor: descriptor)
+        #expect(pwrite(descriptor, [21], 1, 5) == 1)
+        let thread = Thread {
+            usleep(1_000)
+            one.endWrite(.init(descriptor: descriptor, transaction: 21))
+        }
+        thread.start()
+        two.beginWrite(transaction: 22, descriptor: descriptor)
+        two.endWrite(at(22))
+        #expect(one.isMarked { at(22) })
+        // A process that died in between leaves its change unmarked: nobody vouches for it.
+        one.beginWrite(transaction: 23, descriptor: descriptor)
+        #expect(pwrite(descriptor, [23], 1, 5) == 1)
+        two.beginWrite(transaction: 24, descriptor: descriptor)
+        #expect(pwrite(descriptor, [24], 1, 5) == 1)
+        two.endWrite(at(24))
+        #expect(!two.isMarked { at(24) })
+    }
+}
