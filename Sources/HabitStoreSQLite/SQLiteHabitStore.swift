@@ -55,7 +55,7 @@ public final class SQLiteHabitStore: EngineBackedStore {
             SQLiteEngine(path: path, schema: schema, options: options),
             schema: schema,
             isReadOnly: options.isReadOnly,
-            identity: options.identity ?? UUID(),
+            identity: options.identity,
             now: options.now
         )
     }

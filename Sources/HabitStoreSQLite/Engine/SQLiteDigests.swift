@@ -30,8 +30,7 @@ extension SQLiteSnapshot {
     /// The first versions made stores without the table.
     fileprivate func digestsExist() throws -> Bool {
         if let hasDigests { return hasDigests }
-        let sql = "SELECT 1 FROM sqlite_schema WHERE name = '\(SQLiteFormat.digestTable)'"
-        let found = try connection.int64(sql) != nil
+        let found = try connection.hasTable(SQLiteFormat.digestTable, column: "entity")
         hasDigests = found
         return found
     }

@@ -30,8 +30,11 @@ public final class SQLiteEngine: StorageEngine {
         #endif
         try schema.validate()
         commits = SharedCommit(path: path) { $0.isInTransaction }
-        tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
-        try SQLiteFormat.validate(tables, path: path)
+        tables = try schema.derived([SQLiteTable].self) {
+            let tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
+            try SQLiteFormat.validate(tables, path: path)
+            return tables
+        }
         var settings = SQLiteOptions()
         settings.busyLimitSeconds = options.busyLimitSeconds
         let mode: SQLiteOpenMode = options.isReadOnly ? .readOnly : (options.createsFile ? .create : .readWrite)

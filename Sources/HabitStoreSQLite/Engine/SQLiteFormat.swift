@@ -78,8 +78,8 @@ enum SQLiteFormat {
     /// - Returns: whether it is a store; false for a database without any contents.
     static func isStore(_ connection: SQLiteConnection) throws -> Bool {
         let location = HabitStoreError.Location(path: connection.path)
-        let application = try connection.int64("PRAGMA application_id") ?? 0
-        let version = try connection.int64("PRAGMA user_version") ?? 0
+        let header = try connection.header()
+        let (application, version) = (header.applicationID, header.userVersion)
         if application == 0, version == 0, try connection.int64("SELECT 1 FROM sqlite_schema LIMIT 1") == nil {
             return false
         }

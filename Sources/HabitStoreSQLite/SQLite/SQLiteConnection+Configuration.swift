@@ -35,9 +35,10 @@ extension SQLiteConnection {
         setBusyTimeout(milliseconds: SQLiteDeadline.after(seconds: options.busyLimitSeconds).remainingMilliseconds)
         // Negative: KiB instead of pages.
         let cacheKiB = max(0, options.cacheSizeBytes) / 1_024
-        try exec("PRAGMA cell_size_check = ON")
-        try exec("PRAGMA mmap_size = \(max(0, options.mapSizeBytes))")
-        try exec("PRAGMA cache_size = -\(cacheKiB)")
+        try exec(
+            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = \(max(0, options.mapSizeBytes)); "
+                + "PRAGMA cache_size = -\(cacheKiB)"
+        )
         #if canImport(Darwin)
         // fsync on Apple platforms does not reach past the drive's own cache.
         try exec("PRAGMA fullfsync = ON")

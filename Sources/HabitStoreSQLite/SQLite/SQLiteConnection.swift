@@ -17,21 +17,26 @@ final class SQLiteConnection {
     let cache: SQLiteStatementCache
     /// What the owner of a pool uses to tell connections from before a reopening.
     var generation = 0
+    /// The header of the snapshot that an inspection has open.
+    var inspectedHeader: SQLiteHeader?
     /// Counts what statements look at, once that has been asked for.
     var visits: SQLiteVisits?
 
     /// Opens the file, in the mode `.create` makes it first.
+    convenience init(path: String, mode: SQLiteOpenMode, options: SQLiteOptions = SQLiteOptions()) throws {
+        try self.init(prepared: try SQLiteFiles.prepare(path, mode: mode).path, mode: mode, options: options)
+    }
+
+    /// Opens a file that ``SQLiteFiles/prepare(_:mode:)`` has looked at, by the path that it gave.
     ///
     /// - Parameter isImmutable: reads the file without locks and without its log. Hazard: right only for a file that no
     ///   one changes meanwhile; the caller has to check that.
-    init(path: String, mode: SQLiteOpenMode, options: SQLiteOptions = SQLiteOptions(), isImmutable: Bool = false) throws
-    {
+    init(prepared path: String, mode: SQLiteOpenMode, options: SQLiteOptions, isImmutable: Bool = false) throws {
         try SQLiteLibrary.check()
-        let file = try SQLiteFiles.prepare(path, mode: mode)
-        self.path = file.path
+        self.path = path
         self.options = options
         let access = mode.isWritable && !isImmutable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
-        let name = isImmutable ? Self.immutableName(of: file.path) : file.path
+        let name = isImmutable ? Self.immutableName(of: path) : path
         var pointer: OpaquePointer?
         let result = sqlite3_open_v2(
             name,
@@ -41,11 +46,11 @@ final class SQLiteConnection {
         )
         guard result == SQLITE_OK, let pointer else {
             let code = pointer.map { sqlite3_extended_errcode($0) } ?? result
-            let error = SQLiteError.make(code, database: pointer, path: file.path, while: "opening the database")
+            let error = SQLiteError.make(code, database: pointer, path: path, while: "opening the database")
             sqlite3_close_v2(pointer)
             throw error
         }
-        handle = SQLiteHandle(pointer: pointer, path: file.path)
+        handle = SQLiteHandle(pointer: pointer, path: path)
         cache = SQLiteStatementCache(capacity: options.cachedStatements)
         sqlite3_extended_result_codes(pointer, 1)
         try harden()
@@ -54,7 +59,7 @@ final class SQLiteConnection {
             throw HabitStoreError(
                 .permissionDenied,
                 "the file can be read and not written; check its owner and mode, or open it read-only",
-                at: HabitStoreError.Location(path: file.path)
+                at: HabitStoreError.Location(path: path)
             )
         }
         try explainingTruncation { try configure() }
@@ -119,6 +124,12 @@ final class SQLiteConnection {
         let statement = try prepare(sql)
         guard try statement.step(), !statement.isNull(at: 0) else { return nil }
         return statement.int64(at: 0)
+    }
+
+    /// Whether there is a table with this column; asked of the schema that the connection has read, without a statement.
+    func hasTable(_ name: String, column: String) throws -> Bool {
+        try checkOpen()
+        return sqlite3_table_column_metadata(handle.pointer, "main", name, column, nil, nil, nil, nil, nil) == SQLITE_OK
     }
 
     /// The first column of every row as text.

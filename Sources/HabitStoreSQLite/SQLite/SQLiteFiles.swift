@@ -48,6 +48,12 @@ enum SQLiteFiles {
     /// The size of the file, 0 when it is not there.
     static func sizeBytes(of path: String) throws -> Int64 { try status(of: path)?.sizeBytes ?? 0 }
 
+    /// Whether this process may write the file, and make others beside it.
+    static func isWritable(_ path: String) -> Bool {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        return access(path, W_OK) == 0 && access(folder, W_OK) == 0
+    }
+
     /// The one path of a file, through all symbolic links. The file itself need not exist; its folder must.
     static func canonicalPath(_ path: String) throws -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else {

@@ -26,10 +26,39 @@ extension SQLiteSharedFile {
         }
     }
 
+    /// Opens a store for writing without its writer, which the first write opens: many are only read.
+    ///
+    /// - Returns: the first reader; nil where there is something that only the writer may do, or find out: the file is
+    ///   empty, or in another journal mode; it has a log to be adopted; or it cannot be written.
+    static func openReaderFirst(
+        path: String,
+        status: SQLiteFileStatus,
+        options: SQLiteOptions,
+        validate: ((SQLiteConnection) throws -> Void)?
+    ) throws -> SQLiteConnection? {
+        guard status.sizeBytes > 0, SQLiteFiles.isWritable(path), try SQLiteFiles.sizeBytes(of: path + "-wal") == 0
+        else { return nil }
+        let reader = try SQLiteConnection(prepared: path, mode: .readOnly, options: options)
+        guard try reader.inspect(validate).isInLogMode else {
+            reader.close()
+            return nil
+        }
+        return reader
+    }
+
+    /// Opens the writer that an opening has left to the first write. Only inside the write lock.
+    func openWriter() throws -> SQLiteConnection {
+        let connection = try SQLiteConnection(path: path, mode: .readWrite, options: options)
+        try connection.inspect(nil)
+        try Self.prepareWriter(connection)
+        try adoptLog(connection)
+        return connection
+    }
+
     /// Opens a reader beside the writer.
     func openReader(generation: Int) throws -> SQLiteConnection {
         let reader = try SQLiteConnection(
-            path: path,
+            prepared: try SQLiteFiles.prepare(path, mode: .readOnly).path,
             mode: .readOnly,
             options: options,
             isImmutable: frozenStatus != nil
@@ -49,7 +78,7 @@ extension SQLiteSharedFile {
         validate: ((SQLiteConnection) throws -> Void)?
     ) throws -> (connection: SQLiteConnection, frozenStatus: SQLiteFileStatus?) {
         do {
-            let connection = try SQLiteConnection(path: path, mode: .readOnly, options: options)
+            let connection = try SQLiteConnection(prepared: path, mode: .readOnly, options: options)
             try connection.inspect(validate)
             return (connection, nil)
         } catch let error as HabitStoreError {
@@ -76,7 +105,7 @@ extension SQLiteSharedFile {
                 underlying: cause.underlying
             )
         }
-        let connection = try SQLiteConnection(path: path, mode: .readOnly, options: options, isImmutable: true)
+        let connection = try SQLiteConnection(prepared: path, mode: .readOnly, options: options, isImmutable: true)
         try connection.inspect(validate)
         return (connection, status)
     }

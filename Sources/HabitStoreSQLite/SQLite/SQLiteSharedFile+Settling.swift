@@ -11,6 +11,11 @@ extension SQLiteSharedFile {
                 at: HabitStoreError.Location(path: path)
             )
         }
+        if writer == nil, !hasOpenOutcome {
+            let opened = try openWriter()
+            writer = opened
+            return opened
+        }
         // Stays in doubt until all of this has worked.
         markOpenOutcome()
         retireReaders()

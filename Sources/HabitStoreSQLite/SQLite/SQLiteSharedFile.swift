@@ -26,7 +26,8 @@ final class SQLiteSharedFile: @unchecked Sendable {
     let writerGate = SQLiteGate(places: 1)
     let readerGate: SQLiteGate
     let processLock: SQLiteProcessLock
-    /// The writer connection; nil in a store that is open for reading, after closing, and while a reopening has failed.
+    /// The writer connection; nil before the first write, in a store that is open for reading, after closing, and while a
+    /// reopening has failed.
     var writer: SQLiteConnection?
     /// The state of a file that is read without locks, which must not change meanwhile; nil for every other file.
     let frozenStatus: SQLiteFileStatus?
@@ -66,7 +67,11 @@ final class SQLiteSharedFile: @unchecked Sendable {
                 at: HabitStoreError.Location(path: path)
             )
         }
-        let connection = try SQLiteConnection(path: path, mode: mode, options: options)
+        if let reader = try Self.openReaderFirst(path: path, status: status, options: options, validate: validate) {
+            idleReaders = [reader]
+            return
+        }
+        let connection = try SQLiteConnection(prepared: path, mode: mode, options: options)
         // Before anything is written: a file of someone else stays as it was found, and gets no lock file.
         try connection.inspect(validate)
         try processLock.acquire(until: .after(seconds: options.busyLimitSeconds))
