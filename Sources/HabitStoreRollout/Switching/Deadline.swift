@@ -31,7 +31,7 @@ enum Deadline {
         let result = Result<R>()
         let progress = Progress()
         let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
+        StepThreads.shared.run {
             let outcome = Swift.Result { try body(progress) }
             result.value.withLock { $0 = outcome }
             done.signal()

@@ -1,0 +1,53 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Threads for work that may hang for ever. One that comes back is kept for the next work: making a thread costs more than
+/// most steps do.
+final class StepThreads: Sendable {
+    static let shared = StepThreads()
+
+    /// How many threads are kept that have nothing to do.
+    private static let mostIdle = 4
+
+    private final class Worker: Sendable {
+        private let work: Mutex<(@Sendable () -> Void)?>
+        private let given = DispatchSemaphore(value: 0)
+
+        init(_ work: @escaping @Sendable () -> Void) { self.work = Mutex(work) }
+
+        func give(_ work: @escaping @Sendable () -> Void) {
+            self.work.withLock { $0 = work }
+            given.signal()
+        }
+
+        func run(in threads: StepThreads) {
+            while true {
+                let work = work.withLock { work in
+                    defer { work = nil }
+                    return work
+                }
+                work?()
+                guard threads.keep(self) else { return }
+                given.wait()
+            }
+        }
+    }
+
+    private let idle = Mutex<[Worker]>([])
+
+    /// Runs `work` on a thread of its own.
+    func run(_ work: @escaping @Sendable () -> Void) {
+        if let worker = idle.withLock({ $0.popLast() }) { return worker.give(work) }
+        let worker = Worker(work)
+        Thread.detachNewThread { worker.run(in: self) }
+    }
+
+    private func keep(_ worker: Worker) -> Bool {
+        idle.withLock { idle in
+            guard idle.count < Self.mostIdle else { return false }
+            idle.append(worker)
+            return true
+        }
+    }
+}
