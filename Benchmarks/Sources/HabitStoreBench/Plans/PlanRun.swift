@@ -18,7 +18,9 @@ struct PlanRun {
         self.rounds = rounds
         func path(_ name: String) -> String { directory.appendingPathComponent("plans-\(name)").path }
         for engine in [TableEngine.sqlite, .lmdb] {
-            try AppContestant(engine, .byIdentifier, data).load(path(engine.rawValue))
+            let store = try Self.open(engine, path(engine.rawValue))
+            try store.load(data)
+            store.close()
             // Copies of the bytes, made while nobody has the file open: nobody shares a lock or a cache.
             for other in ["hand", "plain", "codable"] {
                 try FileManager.default.copyItem(
@@ -39,6 +41,10 @@ struct PlanRun {
         )
         plain = try GRDBContestant(path("SQLite-plain"))
         codable = try GRDBContestant(path("SQLite-codable"))
+    }
+
+    private static func open(_ engine: TableEngine, _ path: String) throws -> any EngineBackedStore {
+        engine == .sqlite ? try SQLiteHabitStore(path: path) : try LMDBHabitStore(path: path)
     }
 
     func close() {

@@ -4,18 +4,19 @@ import HabitStoreLMDB
 import HabitStoreSQLite
 
 /// One of our stores through its public API, as an app calls it.
-final class AppContestant: Contestant {
+final class AppContestant<Record: TableEntry>: Contestant {
     let name = "ours"
     private let engine: TableEngine
-    private let schema: Schema
     private let data: BenchData
+    private let entries: [Record]
+    private let spare: [Record]
     private var store: (any EngineBackedStore)?
     private var path = ""
 
-    init(_ engine: TableEngine, _ layout: EntryLayout, _ data: BenchData) {
+    init(_ engine: TableEngine, _ data: BenchData) {
         self.engine = engine
-        schema = layout.schema
         self.data = data
+        (entries, spare) = (data.entries.map(Record.init), data.spare.map(Record.init))
     }
 
     /// The store in memory has no file, and looks at every record for each query: it is there to be right.
@@ -23,15 +24,18 @@ final class AppContestant: Contestant {
 
     private func opened(_ path: String) throws -> any EngineBackedStore {
         switch engine {
-        case .sqlite: try SQLiteHabitStore(path: path, schema: schema)
-        case .lmdb: try LMDBHabitStore(path: path, schema: schema)
-        case .memory: try InMemoryHabitStore(schema: schema)
+        case .sqlite: try SQLiteHabitStore(path: path, schema: Record.schema)
+        case .lmdb: try LMDBHabitStore(path: path, schema: Record.schema)
+        case .memory: try InMemoryHabitStore(schema: Record.schema)
         }
     }
 
     func load(_ path: String) throws {
         let store = try opened(path)
-        try store.load(data)
+        try store.write(author: "bench") { transaction in
+            try Record.insert(habitsOf: data, transaction)
+            for entry in entries { try transaction.insert(entry) }
+        }
         if engine == .memory { self.store = store } else { store.close() }
     }
 
@@ -49,22 +53,14 @@ final class AppContestant: Contestant {
         if work == .openReadClose { return try openReadClose(number) }
         guard let store else { throw BenchError("the store is not open") }
         switch work {
-        case .bulkLoad: return UInt64(try store.fetchCount(FetchDescriptor<Entry>()))
+        case .bulkLoad: return UInt64(try store.fetchCount(FetchDescriptor<Record>()))
         case .readsByIdentifier: return try readIdentifiers(store)
         case .ranges: return try ranges(store)
-        case .scan: return try store.all(Entry.self).checksum
-        case .filter:
-            let wanted = BenchData.needle
-            return try store.fetch(
-                FetchDescriptor<Entry>(predicate: #Predicate { $0.note.flatMap { $0.contains(wanted) } == true })
-            ).checksum
-        case .count:
-            let limit = BenchData.countedAbove
-            return UInt64(
-                try store.fetchCount(FetchDescriptor<Entry>(predicate: #Predicate { ($0.value ?? 0) > limit }))
-            )
+        case .scan: return Record.checksum(try store.all(Record.self))
+        case .filter: return Record.checksum(try store.fetch(Record.containing(BenchData.needle)))
+        case .count: return UInt64(try store.fetchCount(Record.above(BenchData.countedAbove)))
         case .commits, .commitsWithHistory:
-            try store.write(author: "bench") { try $0.insert(data.spare[number]) }
+            try store.write(author: "bench") { try $0.insert(spare[number]) }
             return 1
         case .openReadClose: return 0
         }
@@ -74,7 +70,7 @@ final class AppContestant: Contestant {
         try store.read { transaction in
             var sum: UInt64 = 0
             for id in data.shuffled {
-                if let entry = try transaction.model(Entry.self, id: id) { sum &+= entry.checksum }
+                if let entry = try transaction.model(Record.self, id: id) { sum &+= entry.checksum }
             }
             return sum
         }
@@ -84,11 +80,7 @@ final class AppContestant: Contestant {
         try store.read { transaction in
             var sum: UInt64 = 0
             for (habit, from, to) in data.ranges {
-                let descriptor = FetchDescriptor<Entry>(
-                    predicate: #Predicate { $0.habitID == habit && $0.date >= from && $0.date < to },
-                    sortBy: [SortDescriptor(\.date)]
-                )
-                sum &+= try transaction.fetch(descriptor).checksum
+                sum &+= Record.checksum(try transaction.fetch(Record.range(habit, from, to)))
             }
             return sum
         }
@@ -97,7 +89,7 @@ final class AppContestant: Contestant {
     private func openReadClose(_ number: Int) throws -> UInt64 {
         let store = try opened(path)
         defer { store.close() }
-        return try store.model(Entry.self, id: data.shuffled[number])?.checksum ?? 0
+        return try store.model(Record.self, id: data.shuffled[number])?.checksum ?? 0
     }
 }
 

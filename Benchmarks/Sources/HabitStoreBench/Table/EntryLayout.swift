@@ -1,5 +1,4 @@
 import CYardstick
-import HabitStore
 
 /// How entries lie in a file.
 enum EntryLayout: String, Codable, CaseIterable {
@@ -9,8 +8,6 @@ enum EntryLayout: String, Codable, CaseIterable {
     case clustered
 
     var byHand: cy_layout { self == .byIdentifier ? cy_by_identifier : cy_clustered }
-
-    var schema: Schema { HabitSchema.current }
 
     /// What is worth a row of its own.
     var works: [Work] {

@@ -40,7 +40,10 @@ final class TableRun {
             sides.append(Side(contestant: contestant, subject: subject, works: works, file: "table-\(sides.count)"))
         }
         for subject in Self.subjects {
-            add(AppContestant(subject.engine, subject.layout, data), subject)
+            switch subject.layout {
+            case .byIdentifier: add(AppContestant<PlainEntry>(subject.engine, data), subject)
+            case .clustered: add(AppContestant<Entry>(subject.engine, data), subject)
+            }
             switch subject.engine {
             case .sqlite: add(YardstickContestant(.sqlite, subject.layout, data), subject)
             case .lmdb: add(YardstickContestant(.lmdb, subject.layout, data), subject)
