@@ -33,6 +33,8 @@ final class ShadowReader: Sendable {
     private let logger: Logger
     /// Questions that have a place and are not compared yet.
     private let waiting = Atomic<Int>(0)
+    /// Held while counts are on their way to the evidence.
+    private let flushing = Mutex<Void>(())
     private let counts = Mutex(ShadowCounts())
     /// All that came out since the user's store was opened, whatever reader compared it.
     private let totals: ShadowTotals
@@ -113,13 +115,16 @@ final class ShadowReader: Sendable {
         if isFirst { logger.warning("a shadow read failed: \(error)") }
     }
 
-    /// Hands what was counted to the evidence.
+    /// Hands what was counted to the evidence; when it returns, everything that was counted before is there, also what
+    /// another thread was just handing over.
     func flush() {
-        let taken = counts.withLock { counts in
-            defer { counts = ShadowCounts() }
-            return counts
+        flushing.withLock { _ in
+            let taken = counts.withLock { counts in
+                defer { counts = ShadowCounts() }
+                return counts
+            }
+            if taken.total > 0 { onCounts(taken) }
         }
-        if taken.total > 0 { onCounts(taken) }
     }
 
     /// Waits until what was asked before is compared, `seconds` at most.

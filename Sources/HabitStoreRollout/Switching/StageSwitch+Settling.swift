@@ -158,7 +158,7 @@ extension StageSwitch {
             actual.token = other.token
             CrashPoint.reach("settle.replayed")
         } else {
-            try drain(current.engine, into: other.engine)
+            try drain(current.engine, into: other.engine, spansWrites: true)
         }
     }
 

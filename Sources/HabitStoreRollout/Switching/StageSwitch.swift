@@ -65,33 +65,44 @@ struct StageSwitch {
 
     /// Brings a store to another one's token. Nobody may write to the source meanwhile, but who writes both.
     ///
+    /// - Parameter spansWrites: whether writes go to both in transactions of the source that span those of the target.
     /// - Throws: when the source's history does not reach back far enough, or the stores have parted.
     ///   Also when one of them does not go on for the time of a step.
-    func drain(_ source: EngineName, into target: EngineName) throws {
+    func drain(_ source: EngineName, into target: EngineName, spansWrites: Bool = false) throws {
         try step(target) { [pair] progress in
-            // The target is kept from being written before the source is looked at: where writes go to both, one that is
-            // in flight may end in between, and another one follow it.
-            try pair.store(target).replicate { replica in
-                try pair.store(source).replicaRead { from in
-                    let information = try replica.information()
-                    let origin = try from.information()
-                    guard information.lineage == origin.lineage, information.token <= origin.token,
-                        information.role != .backfilling,
-                        try Replication.agree(from, replica, at: information.token)
-                    else { throw Self.parted(pair.directory.address(target)) }
-                    guard information.token < origin.token else { return }
-                    _ = try Replication.carry(
-                        from: from,
-                        origin,
-                        to: replica,
-                        information,
-                        schema: pair.schema,
-                        progress: progress.advance
-                    )
-                }
+            let (from, to) = (try pair.store(source), try pair.store(target))
+            // Who writes to both is kept out before the source is looked at: a write that is in flight may end in between
+            // and another one follow it, or it may have reached the target and not yet the source.
+            if spansWrites {
+                try from.replicate { from in try to.replicate { try drain(from, into: $0, target, progress) } }
+            } else {
+                try to.replicate { to in try from.replicaRead { try drain($0, into: to, target, progress) } }
             }
         }
         CrashPoint.reach("switch.drained")
+    }
+
+    private func drain(
+        _ source: any ReplicaSnapshot,
+        into replica: any ReplicaTransaction,
+        _ target: EngineName,
+        _ progress: Deadline.Progress
+    ) throws {
+        let information = try replica.information()
+        let origin = try source.information()
+        guard information.lineage == origin.lineage, information.token <= origin.token,
+            information.role != .backfilling,
+            try Replication.agree(source, replica, at: information.token)
+        else { throw Self.parted(pair.directory.address(target)) }
+        guard information.token < origin.token else { return }
+        _ = try Replication.carry(
+            from: source,
+            origin,
+            to: replica,
+            information,
+            schema: pair.schema,
+            progress: progress.advance
+        )
     }
 
     func step<R: Sendable>(_ engine: EngineName, _ body: @escaping @Sendable () throws -> R) throws -> R {

@@ -45,6 +45,45 @@ struct DrainRaceTests {
         try user.expectRecovery(ledger)
     }
 
+    /// A process read the old store, then a write reached both, and it found the new store one ahead. By the time it carried
+    /// that over a further write had reached the old store and not yet the new one, as each write does: now the old store
+    /// seemed to be of another history.
+    @Test(arguments: [Stage.live, .rampdown])
+    func aWriteThatHasReachedOneOfBothIsNotTakenForAnotherHistory(stage: Stage) async throws {
+        let user = try FaultyUser(at: stage)
+        defer { user.heal() }
+        let looking = try user.open { $0.stepLimitSeconds = 60 }
+        let (inFlight, engine) = (FaultPlan(), user.staged.old.other)
+        defer { inFlight.heal() }
+        let writing = try user.staged.stores { options in
+            options.opener = { address, access, schema in
+                guard address.engine == engine else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(inFlight) { try address.open(access, schema: schema) }
+            }
+        }.store(for: "alice")
+        let ledger = Ledger()
+        let plan = try user.plan(.new)
+        plan.inject(Fault(.hang, on: [.replicaRead], times: 1))
+        async let route = Self.onAThread { try looking.recheck() }
+        try await #require(Self.onAThread { plan.waitForStrikes(1, seconds: 20) })
+        ledger.write(writing)
+        inFlight.inject(Fault(.hang, on: [.write], at: .beforeCommit, times: 1))
+        async let second: Bool = user.withinSeconds(60) { ledger.write(writing) }
+        try await #require(Self.onAThread { inFlight.waitForStrikes(1, seconds: 20) })
+        plan.heal()
+        // Time enough to look at the old store too early.
+        try await Task.sleep(for: .milliseconds(100))
+        inFlight.heal()
+        #expect(await second)
+        let obstacle = try await route.actual.obstacle
+        #expect(obstacle == nil, "\(obstacle?.description ?? "")")
+        ledger.write(looking)
+        #expect(ledger.outcomes == [.acknowledged, .acknowledged, .acknowledged])
+        looking.close()
+        writing.close()
+        try user.expectRecovery(ledger)
+    }
+
     private static func onAThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
