@@ -123,7 +123,7 @@ struct DivergedPair {
             directory.appendingPathComponent("\(name)-b.lmdb").path
         )
         try FixtureWriter.write(left, identity: identity, to: paths.0)
-        for suffix in ["", "-lock"] where FileManager.default.fileExists(atPath: paths.1 + suffix) {
+        for suffix in ["", "-lock", "-sound"] where FileManager.default.fileExists(atPath: paths.1 + suffix) {
             try FileManager.default.removeItem(atPath: paths.1 + suffix)
         }
         let source = try SQLiteHabitStore(path: paths.0)
@@ -143,7 +143,7 @@ struct DivergedPair {
         }
         target.close()
         source.close()
-        for leftover in [paths.0 + "-wal", paths.0 + "-shm", paths.0 + "-lock", paths.1 + "-lock"]
+        for leftover in ["-wal", "-shm", "-lock"].map({ paths.0 + $0 }) + ["-lock", "-sound"].map({ paths.1 + $0 })
         where FileManager.default.fileExists(atPath: leftover) {
             try FileManager.default.removeItem(atPath: leftover)
         }
