@@ -172,7 +172,7 @@ public struct BoundQuery: Sendable {
     /// The entity.
     public var entity: Int
     /// The filter.
-    public var filter: BoundExpression
+    public var filter: BoundExpression { didSet { shape = nil } }
     /// The keys of the total order; the last one is the identifier.
     public var order: [SortKey]
     /// How many records are passed over.
@@ -191,6 +191,9 @@ public struct BoundQuery: Sendable {
     public var isUnordered = false
     /// Whether the engine is to count everything that it looks at, whatever that costs.
     public var isAnalyzed = false
+    /// What the filter has in common with others that differ in constants only, and its constants; nil where it is not
+    /// known to have anything.
+    package private(set) var shape: (shape: PredicateShape, values: [Value])?
 
     /// Makes a query. The identifier is appended to an order that does not end with it.
     public init(
@@ -212,6 +215,12 @@ public struct BoundQuery: Sendable {
         self.hasOpaqueCondition = hasOpaqueCondition
         mayFail = filter.canFail || opaqueConditionMayFail
         self.projection = projection
+    }
+
+    /// Makes a query with the filter of a shape.
+    init(entity: Int, _ shape: PredicateShape, _ values: [Value], order: [SortKey], offset: Int, limit: Int?) {
+        self.init(entity: entity, filter: shape.filter(values), order: order, offset: offset, limit: limit)
+        self.shape = (shape, values)
     }
 }
 

@@ -8,9 +8,18 @@ import Foundation
 enum PredicateLowering {
     /// The predicate as far as it can be lowered: as a whole, or those terms of its conjunction that can.
     static func lower<Model: PersistentModel>(_ predicate: Predicate<Model>, schema: Schema) -> LoweredFilter {
-        LoweredFilter(terms: predicate.expression) { term in
+        lower(predicate.expression, predicate.variable.key, schema: schema)
+    }
+
+    /// The same for the expression of a predicate, and the variable in it that is the record asked for.
+    static func lower(
+        _ expression: any PredicateExpression,
+        _ variable: PredicateExpressions.VariableID,
+        schema: Schema
+    ) -> LoweredFilter {
+        LoweredFilter(terms: expression) { term in
             var context = LoweringContext(schema: schema)
-            context.bindings[predicate.variable.key] = .record(RecordPath())
+            context.bindings[variable] = .record(RecordPath())
             guard let filter = try? lowerValue(term, context), !context.texts.mustBeEvaluated else { return nil }
             return filter
         }

@@ -8,8 +8,9 @@ public struct PreparedFetch {
 
     /// What the engine sees.
     public package(set) var query: BoundQuery
-    /// The filter's text form, for `explain`.
-    public let filter: FilterExpression
+    /// The filter by names, for `explain`. It is made when it is asked for, where the query needed none.
+    public var filter: FilterExpression { names() }
+    private let names: () -> FilterExpression
     /// The predicate, when Foundation must evaluate it.
     public let condition: Condition?
     /// Makes the same fetch ready for another transaction, where whoever prepared this one has said how.
@@ -18,7 +19,7 @@ public struct PreparedFetch {
     /// Prepares a query without a Swift type.
     public init(_ query: RecordQuery, schema: Schema) throws {
         self.query = try query.bound(to: schema)
-        filter = query.filter
+        names = { query.filter }
         condition = nil
     }
 
@@ -26,7 +27,7 @@ public struct PreparedFetch {
     /// to Foundation.
     package init(_ query: BoundQuery, filter: FilterExpression) {
         self.query = query
-        self.filter = filter
+        names = { filter }
         condition = nil
     }
 
@@ -40,6 +41,21 @@ public struct PreparedFetch {
         evaluate: (FilterCondition<Model>) -> Condition
     ) throws {
         let entity = try schema.position(of: Model.self)
+        if !evaluatesPredicates, let predicate = descriptor.onlyPredicate,
+            let found = schema.shapes.shape(of: predicate, schema: schema, entity: entity)
+        {
+            names = { PredicateLowering.lower(predicate, schema: schema).expression }
+            condition = nil
+            query = BoundQuery(
+                entity: entity,
+                found.shape,
+                found.values,
+                order: try descriptor.order(in: schema),
+                offset: descriptor.fetchOffset,
+                limit: descriptor.fetchLimit
+            )
+            return
+        }
         let wanted = descriptor.wanted
         let lowered = LoweredFilter(wanted, schema: schema, evaluatesPredicates: evaluatesPredicates)
         let condition =
@@ -51,7 +67,7 @@ public struct PreparedFetch {
             filter = .all([filter, try cursor.condition(total, entity: schema.entities[entity])])
         }
         self.condition = condition.map(evaluate)
-        self.filter = filter
+        names = { [filter] in filter }
         query = BoundQuery(
             entity: entity,
             filter: try filter.bound(to: schema, entity: entity),
@@ -65,6 +81,12 @@ public struct PreparedFetch {
 }
 
 extension FetchDescriptor {
+    /// The predicate, where it is the only condition.
+    fileprivate var onlyPredicate: Predicate<Model>? {
+        guard cursor == nil, case .expression(.literal(.bool(true))) = filter else { return nil }
+        return predicate
+    }
+
     /// The predicate and the filter.
     fileprivate var wanted: Filter<Model> {
         guard let predicate else { return filter }

@@ -52,6 +52,10 @@ public final class Schema: Sendable {
     private nonisolated(unsafe) let properties: [AnyKeyPath: Property]
     private let validation: Result<Void, HabitStoreError>
     private let shapeHashes: [String]
+    /// The predicates that were asked.
+    let shapes = ShapeCache()
+    /// What key paths lead to that were asked for, by the object that each is.
+    private let seenKeyPaths = Mutex<[ObjectIdentifier: SeenKeyPath]>([:])
     /// What engines have made of the schema, by its type.
     private let derived = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
@@ -114,7 +118,25 @@ public final class Schema: Sendable {
     }
 
     /// What a key path of one of the models leads to, or nil.
-    public func property(at keyPath: AnyKeyPath) -> Property? { properties[keyPath] }
+    public func property(at keyPath: AnyKeyPath) -> Property? {
+        // A key path that is written in an app's code is one object. To hash what it consists of costs far more.
+        if let seen = seenKeyPaths.withLock({ $0[ObjectIdentifier(keyPath)] }) { return seen.property }
+        guard let property = properties[keyPath] else { return nil }
+        let seen = SeenKeyPath(keyPath: keyPath, property: property)
+        seenKeyPaths.withLock { known in
+            if known.count < Self.mostSeenKeyPaths { known[ObjectIdentifier(keyPath)] = seen }
+        }
+        return property
+    }
+
+    private static let mostSeenKeyPaths = 512
+
+    /// A key path, kept so that no other object can take its place in memory.
+    private struct SeenKeyPath: @unchecked Sendable {
+        // Never looked into; it is equal to one of the schema's, which are `Sendable`.
+        let keyPath: AnyKeyPath
+        let property: Property
+    }
 
     /// A name for an entity's shape that changes when an attribute, its kind, optionality, uniqueness or a relationship
     /// does: XXH64 over the declaration, as 16 hexadecimal digits.

@@ -55,5 +55,6 @@ public struct LMDBPlan: EnginePlan {
     /// Whether something has to be sorted, be it identifiers only.
     public var sortsInMemory: Bool { !orderIsExact || sortsIdentifiers }
     /// The access path for people; it begins with `scan` when every record of the entity is looked at.
-    public let accessPath: String
+    public var accessPath: String { path.description }
+    let path: LMDBAccessPath
 }

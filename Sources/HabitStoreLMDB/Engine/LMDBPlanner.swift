@@ -140,7 +140,7 @@ struct LMDBPlanner {
             order: query.order,
             examined: examined,
             orderIsExact: true,
-            accessPath: "no record of \(table.name)"
+            path: LMDBAccessPath(entity: table.name, isEmpty: true)
         )
     }
 
@@ -159,7 +159,7 @@ struct LMDBPlanner {
             examined: examined,
             residual: residual,
             orderIsExact: candidate.givesOrder || sortsIdentifiers,
-            accessPath: accessPath(candidate, isExact: residual == nil)
+            path: path(candidate, isExact: residual == nil)
         )
         if residual == nil, plan.orderIsExact, !query.hasOpaqueCondition, !query.mayFail {
             plan.offset = query.offset
@@ -200,18 +200,16 @@ struct LMDBPlanner {
         return left.count == 1 ? left[0] : .and(left)
     }
 
-    private func accessPath(_ candidate: LMDBPlanCandidate, isExact: Bool) -> String {
-        var path: String
-        switch candidate.access {
-        case .nothing, .records: path = "\(candidate.isNarrowed ? "primary key" : "scan") \(table.name)"
-        case .index(let place):
-            let title = snapshot.path(table.indexes[place])
-            // In its order, and only as far as the limit: the others are not looked at.
-            path = candidate.isNarrowed || (isExact && query.limit != nil) ? title : "scan \(table.name) by \(title)"
+    private func path(_ candidate: LMDBPlanCandidate, isExact: Bool) -> LMDBAccessPath {
+        var path = LMDBAccessPath(entity: table.name, isNarrowed: candidate.isNarrowed)
+        if case .index(let place) = candidate.access {
+            let index = table.indexes[place]
+            path.index = (index.title, snapshot.holdsCopies(index))
+            path.stopsAtLimit = isExact && query.limit != nil
         }
-        guard conditions.contains(where: { $0.source != nil }) else { return path }
-        let sources = (candidate.consumed + candidate.used).sorted().compactMap { conditions[$0].source }
-        if !sources.isEmpty { path += " by " + sources.joined(separator: " and ") }
+        if conditions.contains(where: { $0.source != nil }) {
+            path.sources = (candidate.consumed + candidate.used).sorted().compactMap { conditions[$0].source }
+        }
         return path
     }
 }

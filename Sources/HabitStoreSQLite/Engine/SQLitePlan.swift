@@ -25,7 +25,11 @@ public struct SQLitePlan: EnginePlan {
     let countsVisits: Bool
     /// Whether scans are of the entity asked for, and of nothing else.
     let scansOneTable: Bool
+    /// Whether the bytes of the store's texts were known to say which are equal.
+    let textIsCanonical: Bool
     let connection: SQLiteConnection
+    /// Where the connection keeps it.
+    var kept: SQLiteKeptPlan?
 
     /// What is left of the filter.
     public var residual: BoundExpression?
@@ -41,6 +45,11 @@ public struct SQLitePlan: EnginePlan {
         } catch {
             return "scan \(table.description.name) (SQLite did not explain it: \(error))"
         }
+    }
+
+    /// The limit and the offset of a query, as SQL has them.
+    static func window(_ query: BoundQuery) -> [Int64] {
+        [query.limit.map { Int64(max(0, $0)) } ?? -1, Int64(query.offset)]
     }
 
     func bind(to statement: SQLiteStatement) throws {

@@ -20,7 +20,10 @@ struct SQLitePlanner {
     }
 
     func plan(_ query: BoundQuery) throws -> SQLitePlan {
-        guard query.isAnalyzed else { return plan(query, counting: .nothing) }
+        guard query.isAnalyzed else {
+            guard joinShare == SQLiteProbe.leastShare else { return plan(query, counting: .nothing) }
+            return connection.plans.plan(query, self) { self.plan($0, counting: .nothing) }
+        }
         _ = try connection.countingVisits()
         let plan = plan(query, counting: .rows)
         guard try !plan.branches.isEmpty && SQLiteAccessPath(plan).isUnion else { return plan }
@@ -61,7 +64,7 @@ struct SQLitePlanner {
         var window: [Int64] = []
         if appliesWindow {
             sql += " LIMIT ?\(filter.bindings.count + 1) OFFSET ?\(filter.bindings.count + 2)"
-            window = [query.limit.map { Int64(max(0, $0)) } ?? -1, Int64(query.offset)]
+            window = SQLitePlan.window(query)
         }
         return SQLitePlan(
             table: table,
@@ -78,6 +81,7 @@ struct SQLitePlanner {
             isWhollyTested: filter.isWhollyTested,
             countsVisits: counting != .nothing,
             scansOneTable: !filter.readsElsewhere,
+            textIsCanonical: textIsCanonical,
             connection: connection,
             residual: filter.residual,
             orderIsExact: order != nil,

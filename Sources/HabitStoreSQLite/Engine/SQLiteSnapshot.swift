@@ -74,7 +74,7 @@ public class SQLiteSnapshot: EngineSnapshot {
     /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
     @discardableResult
     public func walk(_ plan: SQLitePlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
-        try connection.withStatement(plan.sql) { statement in
+        try connection.withStatement(of: plan) { statement in
             try plan.bind(to: statement)
             let counter = try SQLiteWorkCounter(plan, statement)
             var handedOut = 0

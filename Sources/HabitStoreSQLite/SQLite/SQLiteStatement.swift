@@ -18,7 +18,8 @@ final class SQLiteStatement {
     /// 16 bytes for each parameter, so that a bound UUID needs no memory of its own. Made when the first one is bound.
     var identifierBytes: UnsafeMutableRawPointer?
 
-    /// For the cache: whether someone is using the statement, and when it was last taken.
+    /// For the cache: whether it has the statement, whether someone is using it, and when it was last taken.
+    var isKept = false
     var isBorrowed = false
     var lastUse: UInt64 = 0
     private var isFinished = false

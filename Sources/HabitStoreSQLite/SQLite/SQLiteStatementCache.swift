@@ -29,8 +29,20 @@ final class SQLiteStatementCache {
         statement.isBorrowed = true
         statement.lastUse = clock
         if statements.count >= capacity { evictOne() }
-        if statements.count < capacity { statements[sql] = statement }
+        if statements.count < capacity {
+            statements[sql] = statement
+            statement.isKept = true
+        }
         return statement
+    }
+
+    /// Takes a statement that was borrowed before, if it is still here and nobody else is using it.
+    func borrow(_ statement: SQLiteStatement) -> Bool {
+        guard statement.isKept, !statement.isBorrowed else { return false }
+        clock += 1
+        statement.isBorrowed = true
+        statement.lastUse = clock
+        return true
     }
 
     /// Ends the use of a statement: resets it and unbinds its parameters.
@@ -40,12 +52,16 @@ final class SQLiteStatementCache {
     }
 
     /// Lets go of all statements.
-    func removeAll() { statements.removeAll() }
+    func removeAll() {
+        for statement in statements.values { statement.isKept = false }
+        statements.removeAll()
+    }
 
     private func evictOne() {
         // A search through all of them costs less than the preparation that made it necessary.
         let idle = statements.lazy.filter { !$0.value.isBorrowed }
         guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+        oldest.value.isKept = false
         statements[oldest.key] = nil
     }
 }

@@ -52,7 +52,8 @@ public enum StoreContract {
     public static let clauses: [Clause] = [
         valueClauses, writingClauses, uniquenessClauses, isolationClauses, relationshipClauses, referenceClauses,
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
-        optionalPredicateClauses, collectionPredicateClauses, languageClauses, filterTextClauses, historyClauses,
+        optionalPredicateClauses, collectionPredicateClauses, languageClauses, shapeClauses, filterTextClauses,
+        historyClauses,
         netChangeClauses, asyncClauses, sharedCommitClauses, durabilityClauses, roleClauses, replicationClauses,
         digestClauses, checkingClauses, clusteringClauses,
     ].flatMap { $0 }

@@ -1,0 +1,116 @@
+import HabitStore
+
+/// What of a plan depends on nothing but the shape of its query, and which constant each parameter is bound to.
+///
+/// Belongs to its connection.
+final class SQLiteKeptPlan {
+    private enum Place {
+        case fixed(Value)
+        case constant(Int)
+    }
+
+    /// Kept, so that no other shape can take its place in memory.
+    private let shape: PredicateShape
+    private let query: BoundQuery
+    private let textIsCanonical: Bool
+    private let table: SQLiteTable
+    /// Without the connection, which owns this; nil when the plan has to be made each time.
+    private let text: Text?
+    private let places: [Place]
+    /// The statement for the rows, once there has been one.
+    var statement: SQLiteStatement?
+
+    private struct Text {
+        let sql: String
+        let countSQL: String
+        let recheckSQL: String
+        let tests: [SQLiteColumnTest]
+        let isWhollyTested: Bool
+        let scansOneTable: Bool
+        let orderIsExact: Bool
+        let windowIsApplied: Bool
+    }
+
+    /// - Parameters:
+    ///   - plan: the plan of a query with this shape.
+    ///   - marked: the plan of the same query with the constants that mark their places; nil when rows had to be counted for
+    ///     one of both, which there can be more of next time.
+    init(_ query: BoundQuery, _ shape: PredicateShape, _ values: [Value], _ plan: SQLitePlan, marked: SQLitePlan?) {
+        var query = query
+        query.filter = shape.markedFilter
+        (self.query, self.shape, table) = (query, shape, plan.table)
+        textIsCanonical = plan.textIsCanonical
+        let places = marked?.bindings.map { value in
+            shape.marks.firstIndex(of: value).map { Place.constant($0) } ?? .fixed(value)
+        }
+        self.places = places ?? []
+        guard let marked, let places, marked.saysTheSame(as: plan), Self.fill(places, values) == plan.bindings else {
+            text = nil
+            return
+        }
+        text = Text(
+            sql: plan.sql,
+            countSQL: plan.countSQL,
+            recheckSQL: plan.recheckSQL,
+            tests: plan.tests,
+            isWhollyTested: plan.isWhollyTested,
+            scansOneTable: plan.scansOneTable,
+            orderIsExact: plan.orderIsExact,
+            windowIsApplied: plan.windowIsApplied
+        )
+    }
+
+    /// Whether another query of the shape differs in nothing but constants and the window's ends.
+    func isFor(_ other: BoundQuery, _ planner: SQLitePlanner) -> Bool {
+        query.order == other.order && query.projection == other.projection && query.isUnordered == other.isUnordered
+            && (query.limit == nil) == (other.limit == nil) && (query.offset > 0) == (other.offset > 0)
+            && query.hasOpaqueCondition == other.hasOpaqueCondition && query.mayFail == other.mayFail
+            && textIsCanonical == planner.textIsCanonical && table === planner.tables[other.entity]
+    }
+
+    /// The plan of such a query; nil when it has to be made.
+    func plan(_ query: BoundQuery, _ values: [Value], _ planner: SQLitePlanner) -> SQLitePlan? {
+        guard let text else { return nil }
+        return SQLitePlan(
+            table: table,
+            sql: text.sql,
+            countSQL: text.countSQL,
+            recheckSQL: text.recheckSQL,
+            bindings: Self.fill(places, values),
+            window: text.windowIsApplied ? SQLitePlan.window(query) : [],
+            offset: query.offset,
+            limit: query.limit,
+            tests: text.tests,
+            branches: [],
+            isWhollyTested: text.isWhollyTested,
+            countsVisits: false,
+            scansOneTable: text.scansOneTable,
+            textIsCanonical: textIsCanonical,
+            connection: planner.connection,
+            kept: self,
+            residual: nil,
+            orderIsExact: text.orderIsExact,
+            windowIsApplied: text.windowIsApplied
+        )
+    }
+
+    private static func fill(_ places: [Place], _ values: [Value]) -> [Value] {
+        places.map { place in
+            switch place {
+            case .fixed(let value): value
+            case .constant(let number): values[number]
+            }
+        }
+    }
+}
+
+extension SQLitePlan {
+    /// Whether two plans differ at most in what is bound; neither leaves anything to Swift.
+    fileprivate func saysTheSame(as other: SQLitePlan) -> Bool {
+        sql == other.sql && countSQL == other.countSQL && recheckSQL == other.recheckSQL
+            && residual == nil && other.residual == nil && branches.isEmpty && other.branches.isEmpty
+            && isWhollyTested == other.isWhollyTested && scansOneTable == other.scansOneTable
+            && orderIsExact == other.orderIsExact && windowIsApplied == other.windowIsApplied
+            && tests.map(\.sql) == other.tests.map(\.sql)
+    }
+}
