@@ -4,16 +4,10 @@ import Foundation
 ///
 /// What changes is gathered and written when the transaction is about to end: each leaf once, in order.
 final class DigestLedger<Writer: EngineWriter> {
-    /// What one change of a record adds to its leaf's digest.
-    private struct Change {
-        let id: UUID
-        let digest: RecordDigest
-    }
-
     private let writer: Writer
     private let schema: Schema
     private let form = CanonicalForm()
-    private var changes: [[Change]]
+    private var changes: [[DigestChange]]
 
     init(_ writer: Writer, _ schema: Schema) {
         self.writer = writer
@@ -24,7 +18,7 @@ final class DigestLedger<Writer: EngineWriter> {
     /// Stores a record under an identifier that has none yet; false, and nothing is changed, when there is one.
     func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
         guard try writer.insert(entity: entity, id: id, record: record) else { return false }
-        changes[entity].append(Change(id: id, digest: try digest(entity, record)))
+        changes[entity].append(DigestChange(id: id, digest: try digest(entity, record)))
         return true
     }
 
@@ -33,7 +27,7 @@ final class DigestLedger<Writer: EngineWriter> {
         var change = try digest(entity, record)
         change -= try digest(entity, old)
         try writer.update(entity: entity, id: id, record: record, replacing: old)
-        changes[entity].append(Change(id: id, digest: change))
+        changes[entity].append(DigestChange(id: id, digest: change))
     }
 
     /// Removes a record; `old` is what is stored.
@@ -41,11 +35,11 @@ final class DigestLedger<Writer: EngineWriter> {
         var change = RecordDigest()
         change -= try digest(entity, old)
         try writer.delete(entity: entity, id: id, record: old)
-        changes[entity].append(Change(id: id, digest: change))
+        changes[entity].append(DigestChange(id: id, digest: change))
     }
 
     private func digest(_ entity: Int, _ record: RecordView) throws -> RecordDigest {
-        try form.write(record, schema.entities[entity].layout)
+        try form.write(record, schema.layouts[entity])
         return RecordDigest(form.bytes)
     }
 
@@ -59,8 +53,9 @@ final class DigestLedger<Writer: EngineWriter> {
     /// Writes what has changed; the last thing that a transaction does.
     func finish() throws {
         for entity in changes.indices where !changes[entity].isEmpty {
-            let sorted = changes[entity].sorted { $0.id.isBefore($1.id) }
-            changes[entity] = []
+            var sorted: [DigestChange] = []
+            swap(&sorted, &changes[entity])
+            sorted.sort()
             var rest = sorted[...]
             while let first = rest.first {
                 // A store that an older version made keeps none; the next opening for writing begins to.
@@ -73,7 +68,7 @@ final class DigestLedger<Writer: EngineWriter> {
         }
     }
 
-    private func apply(_ changes: ArraySlice<Change>, to leaf: DigestLeaf, _ entity: Int) throws {
+    private func apply(_ changes: ArraySlice<DigestChange>, to leaf: DigestLeaf, _ entity: Int) throws {
         var changed = leaf
         for change in changes { changed.digest += change.digest }
         guard changed.digest.count > DigestLeaf.maximumCount, leaf.depth < DigestLeaf.maximumDepth else {
@@ -84,7 +79,7 @@ final class DigestLedger<Writer: EngineWriter> {
     }
 
     /// Divides a leaf that was empty before by the changes alone: they are all of its records.
-    private func divide(_ leaf: DigestLeaf, _ entity: Int, _ changes: ArraySlice<Change>) throws {
+    private func divide(_ leaf: DigestLeaf, _ entity: Int, _ changes: ArraySlice<DigestChange>) throws {
         var rest = changes
         for var child in leaf.children {
             let last = child.range.last

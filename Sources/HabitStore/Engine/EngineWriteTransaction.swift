@@ -2,28 +2,17 @@ import Foundation
 
 /// A write transaction over an engine: uniqueness, references, delete rules and history.
 final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<Writer>, WriteTransaction {
-    /// What this transaction did to a record, net.
-    private enum Touch {
-        case inserted
-        case updated(original: EncodedRecord, attributes: [Int])
-        case deleted(original: EncodedRecord)
-        /// Inserted and deleted again, or brought back to what it was.
-        case untouched
-    }
-
-    private struct Key: Hashable {
-        let entity: Int
-        let id: UUID
-    }
-
     /// The last token whose history may be forgotten; nil for all.
     var pruneLimit: HistoryToken?
 
-    private var touches: [Key: Touch] = [:]
-    private var order: [Key] = []
+    private var changes = TransactionChanges()
     /// What references that were set lead to, to be checked at the end.
-    private var references: Set<Key> = []
+    private var references: Set<RecordKey> = []
     private let ledger: DigestLedger<Writer>
+    /// The memory in which the last record was encoded, for the next one.
+    private var encoder: AttributeWriter?
+    /// The model that was stored last, and the position of its entity: most come one after the other.
+    private var lastModel: (type: ObjectIdentifier, entity: Int)?
 
     init<Engine>(_ writer: Writer, in store: EngineStore<Engine>) {
         ledger = DigestLedger(writer, store.schema)
@@ -70,10 +59,9 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     }
 
     private func store<M: PersistentModel>(_ model: M, mayReplace: Bool) throws {
-        let entity = try schema.position(of: M.self)
-        let description = schema.entities[entity]
+        let entity = try position(of: M.self)
         let id = model.id
-        try withEncoded(model, description) { record in
+        try withEncoded(model, entity) { record in
             if mayReplace, let old = try snapshot.withRow(entity: entity, id: id, { try $0.encoded() }) {
                 try update(entity, id, record, old)
             } else {
@@ -82,43 +70,62 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
                     throw uniqueViolation(entity, attribute: 0, takenBy: id)
                 }
                 try noteReferences(entity, record, nil)
-                noteInsertion(Key(entity: entity, id: id), record)
+                changes.noteInsertion(RecordKey(entity: entity, id: id), record, schema.layouts[entity])
             }
         }
     }
 
+    private func position<M: PersistentModel>(of model: M.Type) throws -> Int {
+        let type = ObjectIdentifier(model)
+        if let lastModel, lastModel.type == type { return lastModel.entity }
+        let entity = try schema.position(of: model)
+        lastModel = (type, entity)
+        return entity
+    }
+
     private func withEncoded<M: PersistentModel>(
         _ model: M,
-        _ description: EntityDescription,
+        _ entity: Int,
         _ body: (RecordView) throws -> Void
     ) throws {
-        var writer = AttributeWriter(layout: description.layout)
+        let layout = schema.layouts[entity]
+        var writer = takeEncoder(layout)
         do {
             try model.write(to: &writer)
         } catch let error as HabitStoreError {
+            let description = schema.entities[entity]
             throw HabitStoreError(
                 error.code,
                 "\(description.name): \(error.message)",
                 at: .init(entity: description.name, id: model.id)
             )
         }
-        try writer.finish { try body(RecordView(trusting: $0, layout: description.layout)) }
+        try writer.finish { try body(RecordView(trusting: $0, layout: layout)) }
+        encoder = consume writer
+    }
+
+    /// The encoder leaves its place while it is used: a model's code may itself store a model.
+    private func takeEncoder(_ layout: RecordLayout) -> AttributeWriter {
+        if var kept = encoder.take(), kept.layout === layout {
+            kept.begin()
+            return kept
+        }
+        return AttributeWriter(layout: layout)
     }
 
     private func update(_ entity: Int, _ id: UUID, _ record: RecordView, _ old: EncodedRecord) throws {
-        let layout = schema.entities[entity].layout
+        let layout = schema.layouts[entity]
         try old.withView(layout) { oldView in
             guard !oldView.bytes.elementsEqual(record.bytes) else { return }
             try requireUnique(entity, id, record, oldView)
             try ledger.update(entity: entity, id: id, record: record, replacing: oldView)
             try noteReferences(entity, record, oldView)
         }
-        try noteUpdate(Key(entity: entity, id: id), record, old)
+        changes.noteUpdate(RecordKey(entity: entity, id: id), record, old, layout)
     }
 
     private func requireUnique(_ entity: Int, _ id: UUID, _ record: RecordView, _ old: RecordView?) throws {
-        let attributes = schema.entities[entity].attributes
-        for position in attributes.indices.dropFirst() where attributes[position].isUnique {
+        for position in schema.uniquePositions[entity] {
             let value = try record.value(at: position)
             if value.isNull { continue }
             if let old, try old.value(at: position) == value { continue }
@@ -142,22 +149,11 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     // MARK: References
 
     private func noteReferences(_ entity: Int, _ record: RecordView, _ old: RecordView?) throws {
-        for relationship in schema.storedReferences(ofEntity: entity) {
-            for target in try newTargets(relationship, record, old) {
-                references.insert(Key(entity: relationship.destination, id: target))
+        for reference in schema.storedReferences[entity] {
+            try reference.forEachNewTarget(of: record, since: old) {
+                references.insert(RecordKey(entity: reference.destination, id: $0))
             }
         }
-    }
-
-    /// What a record refers to and did not refer to before.
-    private func newTargets(
-        _ relationship: Schema.Relationship,
-        _ record: RecordView,
-        _ old: RecordView?
-    ) throws -> Set<UUID> {
-        let now = try record.value(at: relationship.attribute).targets
-        guard !now.isEmpty, let old else { return Set(now) }
-        return Set(now).subtracting(try old.value(at: relationship.attribute).targets)
     }
 
     /// Each reference that is new, net, must lead to a record. Only when one that was set leads nowhere are the records
@@ -165,12 +161,12 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     private func requireReferences() throws {
         let missing = try references.filter { try !exists($0) }
         guard !missing.isEmpty else { return }
-        for key in order {
+        for key in changes.order {
             guard let record = try snapshot.withRow(entity: key.entity, id: key.id, { try $0.encoded() }) else {
                 continue
             }
             let original: EncodedRecord?
-            switch touches[key] {
+            switch changes[key] {
             case .inserted: original = nil
             case .updated(let old, _): original = old
             case nil, .untouched, .deleted: continue
@@ -180,19 +176,26 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     }
 
     private func requireReferences(
-        _ key: Key,
+        _ key: RecordKey,
         _ record: EncodedRecord,
         _ original: EncodedRecord?,
-        _ missing: Set<Key>
+        _ missing: Set<RecordKey>
     ) throws {
         let description = schema.entities[key.entity]
-        for relationship in schema.storedReferences(ofEntity: key.entity) {
-            let targets = try record.withView(description.layout) { view in
-                guard let original else { return try newTargets(relationship, view, nil) }
-                return try original.withView(description.layout) { try newTargets(relationship, view, $0) }
+        for reference in schema.storedReferences[key.entity] {
+            var dangling: [UUID] = []
+            func look(_ view: RecordView, _ original: RecordView?) throws {
+                try reference.forEachNewTarget(of: view, since: original) { target in
+                    guard missing.contains(RecordKey(entity: reference.destination, id: target)) else { return }
+                    dangling.append(target)
+                }
             }
-            let dangling = targets.filter { missing.contains(Key(entity: relationship.destination, id: $0)) }
+            try record.withView(description.layout) { view in
+                guard let original else { return try look(view, nil) }
+                try original.withView(description.layout) { try look(view, $0) }
+            }
             guard let target = dangling.min(by: { $0.isBefore($1) }) else { continue }
+            let relationship = schema.relationships[key.entity][reference.relationship]
             throw HabitStoreError(
                 .danglingReference,
                 "\(description.name).\(relationship.description.name) leads to a "
@@ -203,33 +206,16 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         }
     }
 
-    private func exists(_ key: Key) throws -> Bool {
+    private func exists(_ key: RecordKey) throws -> Bool {
         try snapshot.withRow(entity: key.entity, id: key.id, { _ in true }) != nil
     }
 
     // MARK: Deleting
 
-    /// What a deletion comes to by the delete rules.
-    private struct Deletion {
-        /// The records that go, each behind the one that takes it along.
-        var records: [Key] = []
-        var doomed: Set<Key> = []
-        /// References into doomed records that become nil or lose a link.
-        var released: [(source: Key, attribute: Int, target: UUID)] = []
-        /// References into doomed records by which a rule forbids the deletion, unless their record goes too.
-        var denying: [(source: Key, target: Key)] = []
-        /// References of doomed records by which a rule forbids the deletion, unless what they lead to goes too.
-        var holding: [(source: Key, relationship: String, target: Key)] = []
-
-        mutating func add(_ key: Key) {
-            if doomed.insert(key).inserted { records.append(key) }
-        }
-    }
-
     @discardableResult
     func delete<M: PersistentModel>(_ type: M.Type, id: UUID) throws -> Bool {
         try requireOpen()
-        let key = Key(entity: try schema.position(of: type), id: id)
+        let key = RecordKey(entity: try schema.position(of: type), id: id)
         guard try exists(key) else { return false }
         // Everything is decided before anything is changed, so that a refusal that is caught leaves nothing half done,
         // and so that the order of the rules does not matter.
@@ -248,7 +234,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         return true
     }
 
-    private func followRules(of key: Key, _ deletion: inout Deletion) throws {
+    private func followRules(of key: RecordKey, _ deletion: inout Deletion) throws {
         for inbound in schema.inbound[key.entity] where inbound.rule != .noAction {
             let sources = try snapshot.identifiers(
                 entity: inbound.entity,
@@ -256,7 +242,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
                 equalTo: .uuid(key.id),
                 limit: nil
             )
-            for source in sources.map({ Key(entity: inbound.entity, id: $0) }) {
+            for source in sources.map({ RecordKey(entity: inbound.entity, id: $0) }) {
                 switch inbound.rule {
                 case .cascade: deletion.add(source)
                 case .nullify: deletion.released.append((source, inbound.attribute, key.id))
@@ -269,14 +255,15 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     }
 
     /// Rules of the references that the deleted record itself holds: cascade takes their targets along, deny refuses.
-    private func followForwardRules(of key: Key, _ deletion: inout Deletion) throws {
-        for relationship in schema.storedReferences(ofEntity: key.entity) {
+    private func followForwardRules(of key: RecordKey, _ deletion: inout Deletion) throws {
+        for reference in schema.storedReferences[key.entity] {
+            let relationship = schema.relationships[key.entity][reference.relationship]
             let rule = relationship.description.deleteRule
             guard rule == .cascade || rule == .deny else { continue }
             let value = try snapshot.withRow(entity: key.entity, id: key.id) {
                 try $0.value(at: relationship.attribute)
             }
-            for target in (value ?? .null).targets.map({ Key(entity: relationship.destination, id: $0) }) {
+            for target in (value ?? .null).targets.map({ RecordKey(entity: relationship.destination, id: $0) }) {
                 guard try exists(target) else { continue }
                 if rule == .cascade {
                     deletion.add(target)
@@ -316,14 +303,14 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         }
     }
 
-    private func remove(_ key: Key) throws {
+    private func remove(_ key: RecordKey) throws {
         let layout = schema.entities[key.entity].layout
         guard let old = try snapshot.withRow(entity: key.entity, id: key.id, { try $0.encoded() }) else { return }
         try old.withView(layout) { try ledger.delete(entity: key.entity, id: key.id, record: $0) }
-        noteDeletion(key, old)
+        changes.noteDeletion(key, old)
     }
 
-    private func removeReference(_ source: Key, _ attribute: Int, _ target: UUID) throws {
+    private func removeReference(_ source: RecordKey, _ attribute: Int, _ target: UUID) throws {
         let layout = schema.entities[source.entity].layout
         guard let old = try snapshot.withRow(entity: source.entity, id: source.id, { try $0.encoded() }) else { return }
         var values = try old.values(layout)
@@ -338,53 +325,6 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 
     // MARK: History
 
-    private func noteInsertion(_ key: Key, _ record: RecordView) {
-        switch touches[key] {
-        case nil:
-            order.append(key)
-            touches[key] = .inserted
-        case .deleted(let original):
-            let changed = changedAttributes(key.entity, record, original)
-            touches[key] = changed.isEmpty ? .untouched : .updated(original: original, attributes: changed)
-        case .untouched, .inserted, .updated: touches[key] = .inserted
-        }
-    }
-
-    private func noteUpdate(_ key: Key, _ record: RecordView, _ old: EncodedRecord) throws {
-        let original: EncodedRecord
-        switch touches[key] {
-        case .inserted: return
-        case .updated(let first, _): original = first
-        case nil:
-            order.append(key)
-            original = old
-        case .untouched, .deleted: original = old
-        }
-        let changed = changedAttributes(key.entity, record, original)
-        touches[key] = changed.isEmpty ? .untouched : .updated(original: original, attributes: changed)
-    }
-
-    private func noteDeletion(_ key: Key, _ old: EncodedRecord) {
-        switch touches[key] {
-        case .inserted: touches[key] = .untouched
-        case .updated(let original, _), .deleted(let original): touches[key] = .deleted(original: original)
-        case .untouched: touches[key] = .deleted(original: old)
-        case nil:
-            order.append(key)
-            touches[key] = .deleted(original: old)
-        }
-    }
-
-    private func changedAttributes(_ entity: Int, _ record: RecordView, _ original: EncodedRecord) -> [Int] {
-        let layout = schema.entities[entity].layout
-        return original.withView(layout) { old in
-            layout.kinds.indices.filter { position in
-                old.isNull(at: position) != record.isNull(at: position)
-                    || !((try? old.rawBytes(at: position).elementsEqual(record.rawBytes(at: position))) ?? false)
-            }
-        }
-    }
-
     func pruneHistory(through token: HistoryToken) throws {
         try requireOpen()
         try StoreBookkeeping.pruneHistory(snapshot, through: min(token, pruneLimit ?? token))
@@ -397,10 +337,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     func finish(author: String?, timestamp: Date) throws -> HistoryTransaction? {
         try requireReferences()
         try ledger.finish()
-        let changes = try order.compactMap { key -> HistoryChange? in
-            guard let kind = try changeKind(key) else { return nil }
-            return HistoryChange(entity: schema.entities[key.entity].name, id: key.id, kind: kind)
-        }
+        let changes = try changes.history(schema)
         guard !changes.isEmpty else { return nil }
         let appended = HistoryTransaction(
             token: try StoreBookkeeping.lastToken(snapshot).next,
@@ -410,32 +347,6 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         )
         try snapshot.append(appended)
         return appended
-    }
-
-    private func changeKind(_ key: Key) throws -> HistoryChange.Kind? {
-        let entity = schema.entities[key.entity]
-        switch touches[key] {
-        case nil, .untouched: return nil
-        case .inserted: return .insert
-        case .updated(_, let attributes):
-            return .update(updatedAttributes: attributes.map { entity.attributes[$0].name })
-        case .deleted(let original):
-            var tombstone: [String: Value] = [:]
-            try original.withView(entity.layout) { view in
-                for (position, attribute) in entity.attributes.enumerated()
-                where attribute.preservesValueOnDeletion && position > 0 {
-                    tombstone[attribute.name] = try view.value(at: position)
-                }
-            }
-            return .delete(tombstone: tombstone)
-        }
-    }
-}
-
-extension Schema {
-    /// The relationships whose references are stored in an entity's own records.
-    fileprivate func storedReferences(ofEntity position: Int) -> [Relationship] {
-        relationships[position].filter(\.isStored)
     }
 }
 

@@ -163,7 +163,7 @@ public struct RecordView: RecordAccess {
 
 extension UnsafeRawBufferPointer {
     /// Whether all bytes are below 0x80, eight at a time.
-    @inlinable var isASCII: Bool {
+    @inlinable package var isASCII: Bool {
         var offset = 0
         while offset &+ 8 <= count {
             if loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }

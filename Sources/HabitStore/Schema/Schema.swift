@@ -46,6 +46,12 @@ public final class Schema: Sendable {
     /// The resolved relationships of each entity.
     public let relationships: [[Relationship]]
     let inbound: [[Inbound]]
+    /// For each entity, the references that its own records hold.
+    let storedReferences: [[StoredReference]]
+    /// For each entity, the attributes beside the identifier whose values are unique.
+    let uniquePositions: [[Int]]
+    /// For each entity, where its attributes lie in an encoded record.
+    let layouts: [RecordLayout]
     private let positions: [String: Int]
     private let typePositions: [ObjectIdentifier: Int]
     // The key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
@@ -80,14 +86,20 @@ public final class Schema: Sendable {
         }
         self.properties = properties
         shapeHashes = entities.map(Self.shapeHash)
+        layouts = entities.map(\.layout)
+        uniquePositions = entities.map { entity in
+            entity.attributes.indices.dropFirst().filter { entity.attributes[$0].isUnique }
+        }
         do throws(HabitStoreError) {
             let resolved = try Self.resolve(entities, positions)
             relationships = resolved
             inbound = Self.inboundReferences(entities, resolved)
+            storedReferences = resolved.map(StoredReference.all)
             validation = Result { () throws(HabitStoreError) in try SchemaProof.run(entities) }
         } catch {
             relationships = entities.map { _ in [] }
             inbound = entities.map { _ in [] }
+            storedReferences = entities.map { _ in [] }
             validation = .failure(error)
         }
     }

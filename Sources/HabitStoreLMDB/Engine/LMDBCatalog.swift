@@ -3,16 +3,26 @@ import HabitStore
 /// A store's databases: what belongs where.
 final class LMDBCatalog: Sendable {
     /// An entity's databases.
-    struct Table: Sendable {
+    final class Table: Sendable {
         let name: String
+        /// What the keys of the entity's digests begin with: its name, and 0.
+        let digestPrefix: [UInt8]
         let layout: RecordLayout
         /// Nil only in a store opened read-only that has no such entity.
         let records: LMDBDatabase?
         let indexes: [Index]
+
+        init(name: String, layout: RecordLayout, records: LMDBDatabase?, indexes: [Index]) {
+            self.name = name
+            digestPrefix = Array(name.utf8) + [0]
+            self.layout = layout
+            self.records = records
+            self.indexes = indexes
+        }
     }
 
     /// An index's database.
-    struct Index: Sendable {
+    final class Index: Sendable {
         /// Its place in the entity's indexes.
         let place: Int
         let layout: LMDBIndexKeyLayout
@@ -25,6 +35,22 @@ final class LMDBCatalog: Sendable {
         let isClustering: Bool
         /// Nil only in a store opened read-only that has no such index.
         let database: LMDBDatabase?
+
+        init(
+            place: Int,
+            layout: LMDBIndexKeyLayout,
+            title: String,
+            name: String,
+            isClustering: Bool,
+            database: LMDBDatabase?
+        ) {
+            self.place = place
+            self.layout = layout
+            self.title = title
+            self.name = name
+            self.isClustering = isClustering
+            self.database = database
+        }
     }
 
     let schema: Schema

@@ -7,36 +7,41 @@ extension LMDBSnapshot {
     /// The kept digest in whose range an identifier is.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         guard let database = catalog.digests else { return nil }
-        let name = catalog.tables[entity].name
-        let key = digestKey(name, id)
+        let prefix = catalog.tables[entity].digestPrefix
+        let key = digestKey(prefix, id)
         let cursor = try transaction.cursor(database)
         var record = try cursor.seek(key)
         if record.map({ !$0.key.elementsEqual(key) }) ?? true {
             record = record == nil ? try cursor.last() : try cursor.previous()
         }
-        guard let record, let leaf = try leaf(record, name) else { return nil }
+        guard let record, let leaf = try leaf(record, prefix) else { return nil }
         return leaf
     }
 
     /// All kept digests of an entity.
     public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
         guard let database = catalog.digests else { return nil }
-        let name = catalog.tables[entity].name
+        let prefix = catalog.tables[entity].digestPrefix
         var leaves: [DigestLeaf] = []
-        try transaction.forEach(database, prefix: Array(name.utf8) + [0]) { record in
-            if let leaf = try leaf(record, name) { leaves.append(leaf) }
+        try transaction.forEach(database, prefix: prefix) { record in
+            if let leaf = try leaf(record, prefix) { leaves.append(leaf) }
             return true
         }
         return leaves.isEmpty ? nil : leaves
     }
 
-    fileprivate func digestKey(_ name: String, _ id: UUID) -> [UInt8] {
-        Array(name.utf8) + [0] + withUnsafeBytes(of: id.uuid, Array.init)
+    fileprivate func digestKey(_ prefix: [UInt8], _ id: UUID) -> [UInt8] {
+        withUnsafeBytes(of: id.uuid) { id in
+            [UInt8](unsafeUninitializedCapacity: prefix.count + id.count) { key, count in
+                count = prefix.count + id.count
+                _ = key.initialize(from: prefix)
+                _ = key[prefix.count...].initialize(from: id)
+            }
+        }
     }
 
     /// The leaf of a record; nil when it is one of another entity.
-    private func leaf(_ record: LMDBRecord, _ name: String) throws -> DigestLeaf? {
-        let prefix = Array(name.utf8) + [0]
+    private func leaf(_ record: LMDBRecord, _ prefix: [UInt8]) throws -> DigestLeaf? {
         guard record.key.count == prefix.count + LMDBFormat.identifierLength, record.key.starts(with: prefix) else {
             return nil
         }
@@ -61,17 +66,18 @@ extension LMDBWriter {
             throw LMDBError.error(.schemaMismatch, "the store has no digests", path: catalog.path)
         }
         var value = [UInt8(leaf.depth)]
+        value.reserveCapacity(25)
         for word in [UInt64(bitPattern: leaf.digest.count), leaf.digest.low, leaf.digest.high] {
             withUnsafeBytes(of: word.littleEndian) { value.append(contentsOf: $0) }
         }
-        try transaction.put(database, digestKey(catalog.tables[entity].name, leaf.first), value)
+        try transaction.put(database, digestKey(catalog.tables[entity].digestPrefix, leaf.first), value)
     }
 
     /// Forgets all kept digests of an entity.
     public func removeDigestLeaves(entity: Int) throws {
         guard let database = catalog.digests else { return }
         for leaf in try digestLeaves(entity: entity) ?? [] {
-            _ = try transaction.delete(database, digestKey(catalog.tables[entity].name, leaf.first))
+            _ = try transaction.delete(database, digestKey(catalog.tables[entity].digestPrefix, leaf.first))
         }
     }
 }

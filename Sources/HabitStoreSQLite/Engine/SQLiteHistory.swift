@@ -116,22 +116,26 @@ struct SQLiteHistory {
             if let author = transaction.author { try statement.bind(author, at: 3) }
             try statement.run()
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var entity: String?
         try connection.withStatement(Self.insertChange) { statement in
             try statement.bind(token, at: 1)
+            var wasInsertion = false
             for (sequence, change) in transaction.changes.enumerated() {
                 // From 1, as in the other engine.
                 try statement.bind(Int64(sequence) + 1, at: 2)
-                try statement.bind(change.entity, at: 3)
+                // What is bound stays bound, and most changes are like the one before.
+                if entity != change.entity { try statement.bind(change.entity, at: 3) }
+                entity = change.entity
                 try statement.bind(change.id, at: 4)
-                try bind(change.kind, to: statement, encoder)
+                let isInsertion = change.kind.isInsertion
+                if !isInsertion || !wasInsertion { try bind(change.kind, to: statement) }
+                wasInsertion = isInsertion
                 try statement.run()
             }
         }
     }
 
-    private func bind(_ kind: HistoryChange.Kind, to statement: SQLiteStatement, _ encoder: JSONEncoder) throws {
+    private func bind(_ kind: HistoryChange.Kind, to statement: SQLiteStatement) throws {
         var attributes: String?
         var tombstone: String?
         let word: String
@@ -142,6 +146,8 @@ struct SQLiteHistory {
             attributes = SQLiteTextList.encode(names)
         case .delete(let values):
             word = "delete"
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             tombstone = String(decoding: try encoder.encode(values), as: UTF8.self)
         }
         try statement.bind(word, at: 5)
@@ -156,5 +162,12 @@ struct SQLiteHistory {
                 try statement.run()
             }
         }
+    }
+}
+
+extension HistoryChange.Kind {
+    fileprivate var isInsertion: Bool {
+        if case .insert = self { return true }
+        return false
     }
 }

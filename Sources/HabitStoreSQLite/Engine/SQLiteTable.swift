@@ -14,6 +14,8 @@ final class SQLiteTable: Sendable {
     let columns: [String]
     /// The link table of each attribute of that kind.
     let links: [SQLiteLinkTable?]
+    /// The kind of each attribute.
+    let kinds: [AttributeKind]
     /// The positions of the links attributes.
     let linkPositions: [Int]
     /// The positions of the attributes that are columns.
@@ -72,6 +74,7 @@ final class SQLiteTable: Sendable {
                 let name = SQLiteFormat.quoted(index.name)
                 return IndexKeys(name: name, positions: positions, isClustering: index.isClustering)
             }
+        kinds = attributes.map(\.kind)
         linkPositions = attributes.indices.filter { links[$0] != nil }
         objectNames = [description.name] + columnIndexes.map(\.name) + links.compactMap(\.self).flatMap(\.objectNames)
         let places = attributes.indices.map { links[$0] == nil ? "t0.\(columns[$0])" : "NULL" }

@@ -56,7 +56,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
         let table = tables[entity]
         let isNew = try connection.withStatement(table.insert) { statement in
             for (index, position) in table.columnPositions.enumerated() {
-                try statement.bind(record, position, table, at: Int32(index + 1))
+                try statement.bind(record, position, table.kinds[position], at: Int32(index + 1))
             }
             try statement.run()
             return connection.changes > 0
@@ -80,7 +80,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
             try connection.withStatement(table.update(changed)) { statement in
                 try statement.bind(id, at: 1)
                 for (index, position) in changed.enumerated() {
-                    try statement.bind(record, position, table, at: Int32(index + 2))
+                    try statement.bind(record, position, table.kinds[position], at: Int32(index + 2))
                 }
                 try statement.run()
             }
@@ -167,14 +167,19 @@ private final class SQLiteWalk {
 }
 
 extension SQLiteStatement {
-    /// Binds one attribute of a record as its column keeps it.
-    fileprivate func bind(_ record: RecordView, _ position: Int, _ table: SQLiteTable, at index: Int32) throws {
+    /// Binds one attribute of a record as its column keeps it. Texts, bytes and identifiers are not copied: the statement
+    /// is run, or cleared, before the record's memory is used again.
+    fileprivate func bind(_ record: RecordView, _ position: Int, _ kind: AttributeKind, at index: Int32) throws {
         if record.isNull(at: position) { return try bindNull(at: index) }
-        // Other kinds go through their value; blobs need no copy of their own.
-        if table.description.attributes[position].kind == .data {
-            return try bind(try record.rawBytes(at: position), at: index)
+        switch kind {
+        case .data, .uuid: try bindInPlace(try record.rawBytes(at: position), at: index)
+        case .string:
+            let utf8 = try record.rawBytes(at: position)
+            // What may be no UTF-8 goes through a text.
+            guard utf8.isASCII else { return try bind(try record.value(at: position), at: index) }
+            try bindInPlace(utf8: utf8, at: index)
+        case .bool, .int, .double, .date, .strings, .links: try bind(try record.value(at: position), at: index)
         }
-        try bind(try record.value(at: position), at: index)
     }
 }
 

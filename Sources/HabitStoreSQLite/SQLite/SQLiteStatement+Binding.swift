@@ -64,6 +64,17 @@ extension SQLiteStatement {
         try bind(value, at: index, isCopied: false)
     }
 
+    /// Binds text, UTF-8 that stays where it is as with ``bindInPlace(_:at:)``.
+    func bindInPlace(utf8: UnsafeRawBufferPointer, at index: Int32) throws {
+        // A nil pointer would bind NULL.
+        guard let start = utf8.baseAddress, !utf8.isEmpty else {
+            return try check(sqlite3_bind_text(pointer, index, "", 0, csqlite_transient()))
+        }
+        let characters = start.assumingMemoryBound(to: CChar.self)
+        let length = UInt64(utf8.count)
+        try check(sqlite3_bind_text64(pointer, index, characters, length, nil, UInt8(SQLITE_UTF8)))
+    }
+
     /// Binds the 16 bytes of a UUID, in the order in which they are written.
     func bind(_ value: UUID, at index: Int32) throws {
         guard index >= 1, index <= parameterCount else { return try check(SQLITE_RANGE) }

@@ -2,6 +2,9 @@
 final class SQLiteStatementCache {
     private let capacity: Int
     private var statements: [String: SQLiteStatement] = [:]
+    /// The last ones taken, the latest first: what a loop takes over and over is found without hashing its text.
+    private var recent: [SQLiteStatement] = []
+    private static let recentCount = 4
     private var clock: UInt64 = 0
     /// How often a statement had to be prepared.
     private(set) var preparations = 0
@@ -15,7 +18,7 @@ final class SQLiteStatementCache {
     /// one.
     func borrow(_ sql: String, prepare: (_ isKept: Bool) throws -> SQLiteStatement) throws -> SQLiteStatement {
         clock += 1
-        if let kept = statements[sql] {
+        if let kept = find(sql) {
             if !kept.isBorrowed {
                 kept.isBorrowed = true
                 kept.lastUse = clock
@@ -32,6 +35,7 @@ final class SQLiteStatementCache {
         if statements.count < capacity {
             statements[sql] = statement
             statement.isKept = true
+            remember(statement)
         }
         return statement
     }
@@ -45,6 +49,18 @@ final class SQLiteStatementCache {
         return true
     }
 
+    private func find(_ sql: String) -> SQLiteStatement? {
+        for statement in recent where statement.sql == sql { return statement }
+        guard let kept = statements[sql] else { return nil }
+        remember(kept)
+        return kept
+    }
+
+    private func remember(_ statement: SQLiteStatement) {
+        if recent.count == Self.recentCount { recent.removeLast() }
+        recent.insert(statement, at: 0)
+    }
+
     /// Ends the use of a statement: resets it and unbinds its parameters.
     func giveBack(_ statement: SQLiteStatement) {
         statement.clear()
@@ -55,6 +71,7 @@ final class SQLiteStatementCache {
     func removeAll() {
         for statement in statements.values { statement.isKept = false }
         statements.removeAll()
+        recent.removeAll()
     }
 
     private func evictOne() {
@@ -63,5 +80,6 @@ final class SQLiteStatementCache {
         guard let oldest = idle.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
         oldest.value.isKept = false
         statements[oldest.key] = nil
+        recent.removeAll { $0 === oldest.value }
     }
 }

@@ -1,0 +1,18 @@
+import Foundation
+
+/// What a deletion comes to by the delete rules.
+struct Deletion {
+    /// The records that go, each behind the one that takes it along.
+    var records: [RecordKey] = []
+    var doomed: Set<RecordKey> = []
+    /// References into doomed records that become nil or lose a link.
+    var released: [(source: RecordKey, attribute: Int, target: UUID)] = []
+    /// References into doomed records by which a rule forbids the deletion, unless their record goes too.
+    var denying: [(source: RecordKey, target: RecordKey)] = []
+    /// References of doomed records by which a rule forbids the deletion, unless what they lead to goes too.
+    var holding: [(source: RecordKey, relationship: String, target: RecordKey)] = []
+
+    mutating func add(_ key: RecordKey) {
+        if doomed.insert(key).inserted { records.append(key) }
+    }
+}

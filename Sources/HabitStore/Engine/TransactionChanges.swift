@@ -1,0 +1,117 @@
+import Foundation
+
+/// What a write transaction did to each record, net: what its history transaction will say.
+struct TransactionChanges {
+    /// What was done to one record.
+    enum Touch {
+        case inserted
+        case updated(original: EncodedRecord, attributes: [Int])
+        case deleted(original: EncodedRecord)
+        /// Inserted and deleted again, or brought back to what it was.
+        case untouched
+    }
+
+    /// The records in the order in which they were first touched.
+    private(set) var order: [RecordKey] = []
+    /// Empty as long as all of them were inserted and nothing else: no record can be inserted twice, so that nothing has to
+    /// be looked up in a load.
+    private var touches: [RecordKey: Touch] = [:]
+    private var areInsertionsOnly = true
+
+    /// What was done to a record of ``order``.
+    subscript(key: RecordKey) -> Touch? { areInsertionsOnly ? .inserted : touches[key] }
+
+    mutating func noteInsertion(_ key: RecordKey, _ record: RecordView, _ layout: RecordLayout) {
+        guard !areInsertionsOnly else { return order.append(key) }
+        switch touches[key] {
+        case nil:
+            order.append(key)
+            touches[key] = .inserted
+        case .deleted(let original):
+            let changed = Self.changedAttributes(record, original, layout)
+            touches[key] = changed.isEmpty ? .untouched : .updated(original: original, attributes: changed)
+        case .untouched, .inserted, .updated: touches[key] = .inserted
+        }
+    }
+
+    mutating func noteUpdate(_ key: RecordKey, _ record: RecordView, _ old: EncodedRecord, _ layout: RecordLayout) {
+        beginLookingUp()
+        let original: EncodedRecord
+        switch touches[key] {
+        case .inserted: return
+        case .updated(let first, _): original = first
+        case nil:
+            order.append(key)
+            original = old
+        case .untouched, .deleted: original = old
+        }
+        let changed = Self.changedAttributes(record, original, layout)
+        touches[key] = changed.isEmpty ? .untouched : .updated(original: original, attributes: changed)
+    }
+
+    mutating func noteDeletion(_ key: RecordKey, _ old: EncodedRecord) {
+        beginLookingUp()
+        switch touches[key] {
+        case .inserted: touches[key] = .untouched
+        case .updated(let original, _), .deleted(let original): touches[key] = .deleted(original: original)
+        case .untouched: touches[key] = .deleted(original: old)
+        case nil:
+            order.append(key)
+            touches[key] = .deleted(original: old)
+        }
+    }
+
+    private mutating func beginLookingUp() {
+        guard areInsertionsOnly else { return }
+        areInsertionsOnly = false
+        touches.reserveCapacity(order.count + 1)
+        for key in order { touches[key] = .inserted }
+    }
+
+    private static func changedAttributes(
+        _ record: RecordView,
+        _ original: EncodedRecord,
+        _ layout: RecordLayout
+    ) -> [Int] {
+        original.withView(layout) { old in
+            layout.kinds.indices.filter { position in
+                old.isNull(at: position) != record.isNull(at: position)
+                    || !((try? old.rawBytes(at: position).elementsEqual(record.rawBytes(at: position))) ?? false)
+            }
+        }
+    }
+
+    // MARK: History
+
+    /// What there is to say in the history.
+    func history(_ schema: Schema) throws -> [HistoryChange] {
+        let names = schema.entities.map(\.name)
+        var changes: [HistoryChange] = []
+        changes.reserveCapacity(order.count)
+        for key in order {
+            guard let kind = try kind(key, schema) else { continue }
+            changes.append(HistoryChange(entity: names[key.entity], id: key.id, kind: kind))
+        }
+        return changes
+    }
+
+    private func kind(_ key: RecordKey, _ schema: Schema) throws -> HistoryChange.Kind? {
+        switch self[key] {
+        case nil, .untouched: return nil
+        case .inserted: return .insert
+        case .updated(_, let attributes):
+            let entity = schema.entities[key.entity]
+            return .update(updatedAttributes: attributes.map { entity.attributes[$0].name })
+        case .deleted(let original):
+            let entity = schema.entities[key.entity]
+            var tombstone: [String: Value] = [:]
+            try original.withView(entity.layout) { view in
+                for (position, attribute) in entity.attributes.enumerated()
+                where attribute.preservesValueOnDeletion && position > 0 {
+                    tombstone[attribute.name] = try view.value(at: position)
+                }
+            }
+            return .delete(tombstone: tombstone)
+        }
+    }
+}
