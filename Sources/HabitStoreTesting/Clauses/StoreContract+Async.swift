@@ -4,7 +4,7 @@ import HabitStore
 extension StoreContract {
     static let asyncClauses: [Clause] = [
         Clause("the async forms do what the others do", async: asyncFormsAgree),
-        Clause("slow reads do not hold up other tasks", async: slowReadsLeaveThePoolFree),
+        Clause("slow reads do not hold up other tasks", async: slowReadsLeaveTheExecutorFree),
         Clause("a task that was cancelled before its transaction began does nothing", async: cancelledTasksDoNothing),
         Clause("a stream hands out every record once, whatever is written meanwhile", async: streams),
     ]
@@ -39,30 +39,29 @@ extension StoreContract {
         try expectEqual(try await store.fetchCount(FetchDescriptor<Tag>()), 50, "the number of tags")
     }
 
-    /// As many reads as no cooperative pool has threads wait for a signal that only another task gives.
-    private static func slowReadsLeaveThePoolFree(_ bench: ContractBench) async throws {
+    /// Reads wait for a signal that only another task gives, and all of the tasks have one thread between them.
+    private static func slowReadsLeaveTheExecutorFree(_ bench: ContractBench) async throws {
         let store = try bench.habits()
         let (gate, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        // Long, since the pool is also everybody else's: other tests may hold its threads for a while.
-        let deadline = DispatchTime.now() + 120
-        let wereSignalled = try await withThrowingTaskGroup(of: Bool.self) { group in
-            for _ in 0..<64 {
-                group.addTask {
-                    try await store.read { _ in
-                        hasBegun.signal()
-                        return gate.wait(timeout: deadline) == .success
+        let (reads, deadline) = (16, DispatchTime.now() + 60)
+        let wereSignalled = try await withTaskExecutorPreference(SingleThread()) {
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<reads {
+                    group.addTask {
+                        try await store.read { _ in
+                            hasBegun.signal()
+                            return gate.wait(timeout: deadline) == .success
+                        }
                     }
                 }
-            }
-            group.addTask {
-                // This task gets a thread only if the waiting reads hold none of the pool's.
-                try await onThread {
-                    for _ in 0..<StoreDispatcher.concurrentReads { _ = hasBegun.wait(timeout: deadline) }
+                group.addTask {
+                    // This task gets the thread only if no read that waits holds it.
+                    try await onThread { _ = hasBegun.wait(timeout: deadline) }
+                    for _ in 0..<reads { gate.signal() }
+                    return true
                 }
-                for _ in 0..<64 { gate.signal() }
-                return true
+                return try await group.allSatisfy { $0 }
             }
-            return try await group.allSatisfy { $0 }
         }
         try expect(wereSignalled, "a task ran while reads were waiting")
     }
@@ -119,5 +118,15 @@ extension StoreContract {
                 continuation.resume()
             }
         }
+    }
+}
+
+/// Runs tasks on a thread of their own, so that no other task's work decides when they get on.
+private final class SingleThread: TaskExecutor {
+    private let queue = DispatchQueue(label: "HabitStoreTesting.SingleThread")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
