@@ -103,6 +103,17 @@ struct LMDBClusteringTests {
         #expect(try store.fetch(valued).count == 9)
     }
 
+    @Test func identifiersAreSortedWithTheirCopies() throws {
+        try tamper("Entry") { transaction, database, _ in try transaction.removeAll(database) }
+        let store = try LMDBHabitStore(path: path)
+        var byIdentifier = range(.forward)
+        byIdentifier.sortBy = []
+        let wanted = entries[10..<30].sorted { $0.id.isBefore($1.id) }
+        #expect(try store.fetch(byIdentifier) == wanted)
+        (byIdentifier.fetchOffset, byIdentifier.fetchLimit) = (3, 5)
+        #expect(try store.fetch(byIdentifier) == Array(wanted.dropFirst(3).prefix(5)))
+    }
+
     @Test func recordsThatAreTooLongAreLookedUp() throws {
         let store = try LMDBHabitStore(path: path)
         // The longest that is copied, one byte more, and long enough to lie outside of the leaves.

@@ -173,42 +173,42 @@ private final class ColumnsForFilters: AttributeColumns {
         self.values = values
     }
 
-    func isNull(_ position: Int) throws -> Bool { values[position].isNull }
-    func bool(_ position: Int) throws -> Bool {
+    override func isNull(_ position: Int) throws -> Bool { values[position].isNull }
+    override func bool(_ position: Int) throws -> Bool {
         guard case .bool(let flag) = values[position] else { throw Self.wrongKind }
         return flag
     }
-    func int(_ position: Int) throws -> Int64 {
+    override func int(_ position: Int) throws -> Int64 {
         guard case .int(let number) = values[position] else { throw Self.wrongKind }
         return number
     }
-    func double(_ position: Int) throws -> Double {
+    override func double(_ position: Int) throws -> Double {
         switch values[position] {
         case .double(let number): return number
         case .date(let date): return date.timeIntervalSinceReferenceDate
         default: throw Self.wrongKind
         }
     }
-    func text(_ position: Int) throws -> String {
+    override func text(_ position: Int) throws -> String {
         guard case .string(let text) = values[position] else { throw Self.wrongKind }
         return text
     }
-    func uuid(_ position: Int) throws -> UUID {
+    override func uuid(_ position: Int) throws -> UUID {
         guard case .uuid(let id) = values[position] else { throw Self.wrongKind }
         return id
     }
-    func data(_ position: Int) throws -> Data {
+    override func data(_ position: Int) throws -> Data {
         guard case .data(let bytes) = values[position] else { throw Self.wrongKind }
         return bytes
     }
-    func texts(_ position: Int) throws -> [String] {
+    override func texts(_ position: Int) throws -> [String] {
         guard case .strings(let texts) = values[position] else { throw Self.wrongKind }
         return texts
     }
-    func links(_ position: Int) throws -> [UUID] {
+    override func links(_ position: Int) throws -> [UUID] {
         guard case .links(let ids) = values[position] else { throw Self.wrongKind }
         return ids
     }
-    func value(_ position: Int) throws -> Value { values[position] }
-    func encoded() throws -> EncodedRecord { record }
+    override func value(_ position: Int) throws -> Value { values[position] }
+    override func encoded() throws -> EncodedRecord { record }
 }

@@ -92,17 +92,19 @@ private final class SpokenRow: AttributeColumns {
 
     init(_ values: [Value]) { self.values = values }
 
-    func isNull(_ position: Int) throws -> Bool { values[position].isNull }
-    func bool(_ position: Int) throws -> Bool { try get(position) }
-    func int(_ position: Int) throws -> Int64 { Int64(try get(position) as Int) }
-    func double(_ position: Int) throws -> Double { try get(position) }
-    func text(_ position: Int) throws -> String { try get(position) }
-    func uuid(_ position: Int) throws -> UUID { try get(position) }
-    func data(_ position: Int) throws -> Data { try get(position) }
-    func texts(_ position: Int) throws -> [String] { try get(position) }
-    func links(_ position: Int) throws -> [UUID] { Array(try get(position) as Set<UUID>) }
-    func value(_ position: Int) throws -> Value { values[position] }
-    func encoded() throws -> EncodedRecord { throw HabitStoreError(.unsupported, "what is only said has no bytes") }
+    override func isNull(_ position: Int) throws -> Bool { values[position].isNull }
+    override func bool(_ position: Int) throws -> Bool { try get(position) }
+    override func int(_ position: Int) throws -> Int64 { Int64(try get(position) as Int) }
+    override func double(_ position: Int) throws -> Double { try get(position) }
+    override func text(_ position: Int) throws -> String { try get(position) }
+    override func uuid(_ position: Int) throws -> UUID { try get(position) }
+    override func data(_ position: Int) throws -> Data { try get(position) }
+    override func texts(_ position: Int) throws -> [String] { try get(position) }
+    override func links(_ position: Int) throws -> [UUID] { Array(try get(position) as Set<UUID>) }
+    override func value(_ position: Int) throws -> Value { values[position] }
+    override func encoded() throws -> EncodedRecord {
+        throw HabitStoreError(.unsupported, "what is only said has no bytes")
+    }
 
     private func get<T: AttributeConvertible>(_ position: Int) throws -> T {
         guard let value = T(attributeValue: values[position]) else {

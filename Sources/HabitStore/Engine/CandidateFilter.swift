@@ -11,7 +11,8 @@ final class CandidateFilter {
         case compiled(CompiledFilter)
     }
 
-    private let residual: Residual?
+    private let compiled: CompiledFilter?
+    private let interpreted: (filter: BoundExpression, evaluator: FilterEvaluator)?
     private let condition: PreparedFetch.Condition?
     private let entity: String
     private let collectsFailures: Bool
@@ -29,7 +30,12 @@ final class CandidateFilter {
         entity: String,
         collectsFailures: Bool
     ) {
-        self.residual = residual
+        // Kept apart: a case with values in it would be copied for each row.
+        switch residual {
+        case .compiled(let filter): (compiled, interpreted) = (filter, nil)
+        case .interpreted(let filter, let evaluator): (compiled, interpreted) = (nil, (filter, evaluator))
+        case nil: (compiled, interpreted) = (nil, nil)
+        }
         self.condition = condition
         self.entity = entity
         self.collectsFailures = collectsFailures
@@ -61,10 +67,10 @@ final class CandidateFilter {
     }
 
     private func evaluate(_ row: inout AttributeReader) throws -> Bool {
-        switch residual {
-        case nil: break
-        case .interpreted(let filter, let evaluator): guard try evaluator.matches(filter, row) else { return false }
-        case .compiled(let filter): guard try filter.matches(&row) else { return false }
+        if let compiled {
+            guard try compiled.matches(&row) else { return false }
+        } else if let interpreted {
+            guard try interpreted.evaluator.matches(interpreted.filter, row) else { return false }
         }
         guard let condition else { return true }
         defer { row.rewind() }

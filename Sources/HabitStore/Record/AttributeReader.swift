@@ -7,7 +7,8 @@ import Foundation
 /// as the row is that it was made from.
 public struct AttributeReader: RecordAccess {
     @usableFromInline let bytes: UnsafeRawBufferPointer
-    @usableFromInline unowned(unsafe) let columns: (any AttributeColumns)?
+    /// Borrowed: whoever made the reader keeps them.
+    @usableFromInline let columns: Unmanaged<AttributeColumns>?
     @usableFromInline unowned(unsafe) let layout: RecordLayout
     @usableFromInline var field = 0
     @usableFromInline var position: Int
@@ -24,17 +25,17 @@ public struct AttributeReader: RecordAccess {
     }
 
     @usableFromInline
-    init(columns: any AttributeColumns, layout: RecordLayout) {
+    init(columns: AttributeColumns, layout: RecordLayout) {
         bytes = UnsafeRawBufferPointer(start: nil, count: 0)
         self.layout = layout
-        self.columns = columns
+        self.columns = .passUnretained(columns)
         position = 0
     }
 
     /// Lends `body` a reader of the columns of a row, which is valid during the call. (A reader counts no references:
     /// that would cost more than most attributes do.)
     public static func withReader<R>(
-        of columns: any AttributeColumns,
+        of columns: AttributeColumns,
         layout: RecordLayout,
         _ body: (inout AttributeReader) throws -> R
     ) rethrows -> R {
@@ -59,25 +60,25 @@ public struct AttributeReader: RecordAccess {
 
     /// The value of the attribute at a position, without its Swift type.
     public func value(at position: Int) throws -> Value {
-        if !isEncoded, let columns { return try columns.value(position) }
+        if !isEncoded, let columns { return try columns.lent { try $0.value(position) } }
         return try RecordView(trusting: bytes, layout: layout).value(at: position)
     }
 
     /// The identifier, which is every record's first attribute.
     public func identifier() throws -> UUID {
-        if !isEncoded, let columns { return try columns.uuid(0) }
+        if !isEncoded, let columns { return try columns.lent { try $0.uuid(0) } }
         return try RecordView(trusting: bytes, layout: layout).identifier()
     }
 
     /// The whole record, encoded, as a copy that owns its bytes.
     public func encoded() throws -> EncodedRecord {
-        if !isEncoded, let columns { return try columns.encoded() }
+        if !isEncoded, let columns { return try columns.lent { try $0.encoded() } }
         return EncodedRecord(copying: bytes)
     }
 
     /// Lends the whole record, encoded, without a copy where the row lies encoded already.
     package func withEncoded<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
-        if !isEncoded, let columns { return try columns.encoded().bytes.withUnsafeBytes(body) }
+        if !isEncoded, let columns { return try columns.lent { try $0.encoded() }.bytes.withUnsafeBytes(body) }
         return try body(bytes)
     }
 
@@ -105,9 +106,12 @@ public struct AttributeReader: RecordAccess {
     }
 
     @inlinable
+    @inline(never)
     mutating func skipNullColumn(_ kind: AttributeKind) throws -> Bool {
         // Links are never null, and have no column of their own.
-        guard let columns, kind != .links, field < layout.kinds.count, try columns.isNull(field) else { return false }
+        guard let columns, kind != .links, field < layout.attributeCount,
+            try columns.lent({ try $0.isNull(field) })
+        else { return false }
         field &+= 1
         return true
     }
@@ -131,6 +135,7 @@ public struct AttributeReader: RecordAccess {
     }
 
     @inlinable
+    @inline(__always)
     mutating func takeVariable() throws -> UnsafeRawBufferPointer {
         let slot = try takeSlot(8)
         let start = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: slot, as: UInt32.self)))
@@ -141,6 +146,7 @@ public struct AttributeReader: RecordAccess {
 
     /// The next attribute, a `Bool`.
     @inlinable
+    @inline(__always)
     public mutating func nextBool() throws -> Bool {
         guard isEncoded else { return try column { try $0.bool($1) } }
         return bytes[try takeSlot(1)] != 0
@@ -148,6 +154,7 @@ public struct AttributeReader: RecordAccess {
 
     /// The next attribute, an `Int`.
     @inlinable
+    @inline(__always)
     public mutating func nextInt() throws -> Int {
         guard isEncoded else { return Int(try column { try $0.int($1) }) }
         return Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: try takeSlot(8), as: Int64.self)))
@@ -155,6 +162,7 @@ public struct AttributeReader: RecordAccess {
 
     /// The next attribute, a finite `Double`.
     @inlinable
+    @inline(__always)
     public mutating func nextDouble() throws -> Double {
         guard isEncoded else { return try column { try $0.double($1) } }
         let bits = bytes.loadUnaligned(fromByteOffset: try takeSlot(8), as: UInt64.self)
@@ -165,10 +173,12 @@ public struct AttributeReader: RecordAccess {
 
     /// The next attribute, a `Date`.
     @inlinable
+    @inline(__always)
     public mutating func nextDate() throws -> Date { Date(timeIntervalSinceReferenceDate: try nextDouble()) }
 
     /// The next attribute, a `UUID`.
     @inlinable
+    @inline(__always)
     public mutating func nextUUID() throws -> UUID {
         guard isEncoded else { return try column { try $0.uuid($1) } }
         // A UUID is its sixteen bytes, without more; making one by its initializer costs a call into Foundation.
@@ -177,6 +187,7 @@ public struct AttributeReader: RecordAccess {
 
     /// The next attribute, text in NFC.
     @inlinable
+    @inline(__always)
     public mutating func nextString() throws -> String {
         guard isEncoded else { return try column { try $0.text($1) } }
         return try RecordView.text(takeVariable())
@@ -200,89 +211,12 @@ public struct AttributeReader: RecordAccess {
         return try RecordView.links(takeVariable())
     }
 
-    /// Reads the next column. A function of its own, so that reading encoded records never counts the reference.
+    /// Reads the next column. A function of its own, so that reading encoded records is short enough to stand in place.
     @inlinable
-    mutating func column<T>(_ read: (any AttributeColumns, Int) throws -> T) throws -> T {
-        guard let columns, field < layout.kinds.count else { throw RecordView.outOfBounds }
+    @inline(never)
+    mutating func column<T>(_ read: (AttributeColumns, Int) throws -> T) throws -> T {
+        guard let columns, field < layout.attributeCount else { throw RecordView.outOfBounds }
         defer { field &+= 1 }
-        return try read(columns, field)
-    }
-}
-
-/// The columns of a row in which an engine keeps a record, by their positions. Values are checked by the engine.
-public protocol AttributeColumns: AnyObject {
-    /// Whether the column holds null.
-    func isNull(_ position: Int) throws -> Bool
-    /// A `Bool`.
-    func bool(_ position: Int) throws -> Bool
-    /// A whole number.
-    func int(_ position: Int) throws -> Int64
-    /// A finite double.
-    func double(_ position: Int) throws -> Double
-    /// Text in NFC.
-    func text(_ position: Int) throws -> String
-    /// An identifier.
-    func uuid(_ position: Int) throws -> UUID
-    /// Bytes.
-    func data(_ position: Int) throws -> Data
-    /// A list of texts in NFC.
-    func texts(_ position: Int) throws -> [String]
-    /// Identifiers, ascending.
-    func links(_ position: Int) throws -> [UUID]
-    /// The value without its Swift type.
-    func value(_ position: Int) throws -> Value
-    /// The whole record, encoded.
-    func encoded() throws -> EncodedRecord
-}
-
-extension AttributeReader {
-    /// The next attribute, a `Bool` or nil.
-    @inlinable
-    public mutating func nextOptionalBool() throws -> Bool? { try skipNull(.bool) ? nil : nextBool() }
-    /// The next attribute, an `Int` or nil.
-    @inlinable
-    public mutating func nextOptionalInt() throws -> Int? { try skipNull(.int) ? nil : nextInt() }
-    /// The next attribute, a `Double` or nil.
-    @inlinable
-    public mutating func nextOptionalDouble() throws -> Double? { try skipNull(.double) ? nil : nextDouble() }
-    /// The next attribute, text or nil.
-    @inlinable
-    public mutating func nextOptionalString() throws -> String? { try skipNull(.string) ? nil : nextString() }
-    /// The next attribute, a `Date` or nil.
-    @inlinable
-    public mutating func nextOptionalDate() throws -> Date? { try skipNull(.date) ? nil : nextDate() }
-    /// The next attribute, a `UUID` or nil.
-    @inlinable
-    public mutating func nextOptionalUUID() throws -> UUID? { try skipNull(.uuid) ? nil : nextUUID() }
-    /// The next attribute, bytes or nil.
-    @inlinable
-    public mutating func nextOptionalData() throws -> Data? { try skipNull(.data) ? nil : nextData() }
-    /// The next attribute, a list of texts or nil.
-    @inlinable
-    public mutating func nextOptionalStrings() throws -> [String]? { try skipNull(.strings) ? nil : nextStrings() }
-
-    /// The next attribute of any convertible type: enums, JSON values, and generic code.
-    public mutating func next<T: AttributeConvertible>(_ type: T.Type = T.self) throws -> T {
-        let value = try nextValue(of: T.attributeKind)
-        guard let result = T(attributeValue: value) else {
-            throw HabitStoreError(.corrupt, "a stored value does not fit the attribute's type \(T.self)")
-        }
-        return result
-    }
-
-    /// The next attribute, without its Swift type.
-    public mutating func nextValue(of kind: AttributeKind) throws -> Value {
-        if try skipNull(kind) { return .null }
-        switch kind {
-        case .bool: return .bool(try nextBool())
-        case .int: return .int(Int64(try nextInt()))
-        case .double: return .double(try nextDouble())
-        case .string: return .string(try nextString())
-        case .date: return .date(try nextDate())
-        case .uuid: return .uuid(try nextUUID())
-        case .data: return .data(try nextData())
-        case .strings: return .strings(try nextStrings())
-        case .links: return .links(try nextLinks())
-        }
+        return try columns.lent { try read($0, field) }
     }
 }

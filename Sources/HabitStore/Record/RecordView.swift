@@ -164,15 +164,15 @@ public struct RecordView: RecordAccess {
 extension UnsafeRawBufferPointer {
     /// Whether all bytes are below 0x80, eight at a time.
     @inlinable package var isASCII: Bool {
+        guard count >= 8 else { return allSatisfy { $0 < 0x80 } }
+        var seen: UInt64 = 0
         var offset = 0
         while offset &+ 8 <= count {
-            if loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+            seen |= loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             offset &+= 8
         }
-        while offset < count {
-            if self[offset] >= 0x80 { return false }
-            offset &+= 1
-        }
-        return true
+        // The last eight, of which some were seen before.
+        seen |= loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+        return seen & 0x8080_8080_8080_8080 == 0
     }
 }

@@ -19,28 +19,28 @@ final class LMDBKeyRow: AttributeColumns {
         return false
     }
 
-    func uuid(_ position: Int) throws -> UUID {
+    override func uuid(_ position: Int) throws -> UUID {
         guard position == 0 else { return UUID(uuid: try bytes(position, as: uuid_t.self)) }
         guard key.count > LMDBFormat.identifierLength else { throw malformed() }
         return key.loadUnaligned(fromByteOffset: key.count - LMDBFormat.identifierLength, as: UUID.self)
     }
 
-    func isNull(_ position: Int) throws -> Bool { try position != 0 && place(position) == nil }
+    override func isNull(_ position: Int) throws -> Bool { try position != 0 && place(position) == nil }
 
-    func bool(_ position: Int) throws -> Bool { try bytes(position, as: UInt8.self) != 0 }
+    override func bool(_ position: Int) throws -> Bool { try bytes(position, as: UInt8.self) != 0 }
 
-    func int(_ position: Int) throws -> Int64 {
+    override func int(_ position: Int) throws -> Int64 {
         Int64(bitPattern: UInt64(bigEndian: try bytes(position, as: UInt64.self)) ^ (1 << 63))
     }
 
-    func double(_ position: Int) throws -> Double {
+    override func double(_ position: Int) throws -> Double {
         let ordered = UInt64(bigEndian: try bytes(position, as: UInt64.self))
         let number = Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
         guard number.isFinite else { throw malformed() }
         return number
     }
 
-    func value(_ position: Int) throws -> Value {
+    override func value(_ position: Int) throws -> Value {
         if position == 0 { return .uuid(try uuid(0)) }
         guard let (_, kind) = try place(position) else { return .null }
         switch kind {
@@ -52,12 +52,6 @@ final class LMDBKeyRow: AttributeColumns {
         case .string, .data, .strings, .links: throw missing(position)
         }
     }
-
-    func text(_ position: Int) throws -> String { throw missing(position) }
-    func data(_ position: Int) throws -> Data { throw missing(position) }
-    func texts(_ position: Int) throws -> [String] { throw missing(position) }
-    func links(_ position: Int) throws -> [UUID] { throw missing(position) }
-    func encoded() throws -> EncodedRecord { throw missing(0) }
 
     private func bytes<T: BitwiseCopyable>(_ position: Int, as type: T.Type) throws -> T {
         guard let (offset, _) = try place(position), offset + MemoryLayout<T>.size <= key.count else {

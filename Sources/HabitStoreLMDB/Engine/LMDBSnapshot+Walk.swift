@@ -89,7 +89,7 @@ extension LMDBSnapshot {
 
     /// Hands the record of an index entry to `body`: the copy that the index holds, or where it has none the record itself.
     @inline(__always)
-    private func emit(
+    func emit(
         _ id: UnsafeRawBufferPointer,
         _ copy: UnsafeRawBufferPointer,
         _ table: LMDBCatalog.Table,

@@ -23,47 +23,75 @@ final class SQLiteRow: AttributeColumns {
 
     /// Whether the column holds NULL. Links have none, and are never asked.
     @inline(__always)
-    func isNull(_ field: Int) -> Bool { statement.isNull(at: Int32(truncatingIfNeeded: field)) }
+    override func isNull(_ field: Int) -> Bool { stored(field).isNull }
 
     func identifier() throws -> UUID { try uuid(0) }
 
-    @inline(__always)
-    func bool(_ field: Int) throws -> Bool {
-        let column = Int32(truncatingIfNeeded: field)
-        guard statement.type(at: column) == .integer else { throw corrupt(field, "no truth value") }
-        switch statement.int64(at: column) {
+    override func bool(_ field: Int) throws -> Bool {
+        guard let number = stored(field).integer else { throw corrupt(field, "no truth value") }
+        switch number {
         case 0: return false
         case 1: return true
         default: throw corrupt(field, "a number that is no truth value")
         }
     }
 
-    @inline(__always)
-    func int(_ field: Int) throws -> Int64 {
-        let column = Int32(truncatingIfNeeded: field)
-        guard statement.type(at: column) == .integer else { throw corrupt(field, "no whole number") }
-        return statement.int64(at: column)
+    override func int(_ field: Int) throws -> Int64 {
+        guard let number = stored(field).integer else { throw corrupt(field, "no whole number") }
+        return number
+    }
+
+    override func double(_ field: Int) throws -> Double { try double(stored(field), field) }
+
+    override func optionalDouble(_ field: Int) throws -> Double? {
+        let value = stored(field)
+        return value.isNull ? nil : try double(value, field)
+    }
+
+    override func uuid(_ field: Int) throws -> UUID { try uuid(stored(field), field) }
+
+    override func optionalUUID(_ field: Int) throws -> UUID? {
+        let value = stored(field)
+        return value.isNull ? nil : try uuid(value, field)
+    }
+
+    override func text(_ field: Int) throws -> String { try text(stored(field), field) }
+
+    override func optionalText(_ field: Int) throws -> String? {
+        let value = stored(field)
+        return value.isNull ? nil : try text(value, field)
     }
 
     @inline(__always)
-    func double(_ field: Int) throws -> Double {
-        let column = Int32(truncatingIfNeeded: field)
-        guard let number = statement.real(at: column) else { throw corrupt(field, "no number") }
+    private func stored(_ field: Int) -> SQLiteValue { statement.value(at: Int32(truncatingIfNeeded: field)) }
+
+    @inline(__always)
+    private func double(_ value: SQLiteValue, _ field: Int) throws -> Double {
+        guard let number = value.real else { throw corrupt(field, "no number") }
         guard number.isFinite else { throw corrupt(field, "an infinite number") }
         return number == 0 ? 0 : number
     }
 
     @inline(__always)
-    func uuid(_ field: Int) throws -> UUID {
-        do {
-            return try statement.uuid(at: Int32(truncatingIfNeeded: field))
-        } catch let error as HabitStoreError where error.code == .corrupt {
-            throw corrupt(field, "no identifier of 16 bytes")
-        }
+    private func uuid(_ value: SQLiteValue, _ field: Int) throws -> UUID {
+        guard let id = value.uuid else { throw corrupt(field, "no identifier of 16 bytes") }
+        return id
+    }
+
+    @inline(__always)
+    private func text(_ value: SQLiteValue, _ field: Int) throws -> String {
+        guard let utf8 = value.utf8, let text = String.stored(utf8) else { throw try noText(field) }
+        return text
+    }
+
+    /// Why there is no text: SQLite had no memory, or the file has none there.
+    @inline(never)
+    private func noText(_ field: Int) throws -> HabitStoreError {
+        _ = try storedText(field)
+        return corrupt(field, "no text in UTF-8")
     }
 
     /// Text as it is stored, in whatever form.
-    @inline(__always)
     func storedText(_ field: Int) throws -> String {
         do {
             return try statement.text(at: Int32(truncatingIfNeeded: field))
@@ -72,16 +100,7 @@ final class SQLiteRow: AttributeColumns {
         }
     }
 
-    @inline(__always)
-    func text(_ field: Int) throws -> String {
-        do {
-            return try statement.canonicalText(at: Int32(truncatingIfNeeded: field))
-        } catch let error as HabitStoreError where error.code == .corrupt {
-            throw corrupt(field, "no text in UTF-8")
-        }
-    }
-
-    func data(_ field: Int) throws -> Data {
+    override func data(_ field: Int) throws -> Data {
         do {
             return Data(try statement.blob(at: Int32(truncatingIfNeeded: field)))
         } catch let error as HabitStoreError where error.code == .corrupt {
@@ -97,10 +116,10 @@ final class SQLiteRow: AttributeColumns {
         return texts
     }
 
-    func texts(_ field: Int) throws -> [String] { try storedTexts(field).map { $0.normalizedToNFC() } }
+    override func texts(_ field: Int) throws -> [String] { try storedTexts(field).map { $0.normalizedToNFC() } }
 
     /// Links are in a table of their own; they are read when they are asked for.
-    func links(_ field: Int) throws -> [UUID] {
+    override func links(_ field: Int) throws -> [UUID] {
         guard let links = table.links[field] else { throw corrupt(field, "no links") }
         let owner = try identifier()
         return try connection.withStatement(links.selectTargets) { statement in
@@ -118,7 +137,7 @@ final class SQLiteRow: AttributeColumns {
     }
 
     /// The value at a position, of the attribute's kind.
-    func value(_ field: Int) throws -> Value {
+    override func value(_ field: Int) throws -> Value {
         let attribute = table.description.attributes[field]
         guard attribute.kind != .links else { return .links(try links(field)) }
         if isNull(field) {
@@ -138,7 +157,7 @@ final class SQLiteRow: AttributeColumns {
         }
     }
 
-    func encoded() throws -> EncodedRecord {
+    override func encoded() throws -> EncodedRecord {
         let encoder = self.encoder ?? SQLiteEncoder(table.description)
         self.encoder = encoder
         return try encoder.encode(self)

@@ -33,37 +33,14 @@ extension SQLiteStatement {
     /// A real; 0 for NULL.
     func double(at index: Int32) -> Double { sqlite3_column_double(pointer, index) }
 
+    /// The value itself.
+    @inline(__always)
+    func value(at index: Int32) -> SQLiteValue { SQLiteValue(sqlite3_column_value(pointer, index)) }
+
     /// A UUID from a blob of 16 bytes; anything else throws `.corrupt`.
     func uuid(at index: Int32) throws -> UUID {
-        let value = value(at: index)
-        guard sqlite3_value_type(value) == SQLITE_BLOB, let bytes = sqlite3_value_blob(value),
-            sqlite3_value_bytes(value) == 16
-        else { throw columnError(at: index, expected: "a UUID of 16 bytes") }
-        // A UUID is its sixteen bytes, without more; making one by its initializer costs a call into Foundation.
-        return bytes.loadUnaligned(as: UUID.self)
-    }
-
-    /// A real number; nil for a value of any other class.
-    func real(at index: Int32) -> Double? {
-        let value = value(at: index)
-        return sqlite3_value_type(value) == SQLITE_FLOAT ? sqlite3_value_double(value) : nil
-    }
-
-    /// The value itself, valid until the next step or reset: what is asked of it takes no lock and no check of its own.
-    ///
-    /// SQLite forbids that for connections that several threads may use at once; ours are opened for one thread at a time.
-    private func value(at index: Int32) -> OpaquePointer? { sqlite3_column_value(pointer, index) }
-
-    /// Text in NFC, with all its bytes, also NUL. Bytes that are no UTF-8 throw `.corrupt`, and are never replaced.
-    func canonicalText(at index: Int32) throws -> String {
-        let value = value(at: index)
-        guard sqlite3_value_type(value) == SQLITE_TEXT else { throw columnError(at: index, expected: "text") }
-        guard let start = sqlite3_value_text(value) else {
-            throw handle.error(SQLITE_NOMEM, while: "reading a text")
-        }
-        let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
-        guard let text = String.stored(bytes) else { throw columnError(at: index, expected: "text in UTF-8") }
-        return text
+        guard let id = value(at: index).uuid else { throw columnError(at: index, expected: "a UUID of 16 bytes") }
+        return id
     }
 
     /// Text with all its bytes, also NUL. Bytes that are no UTF-8 throw `.corrupt`, and are never replaced.

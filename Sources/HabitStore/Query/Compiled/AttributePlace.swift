@@ -38,13 +38,19 @@ struct AttributePlace {
         return UnsafeRawBufferPointer(start: base + start, count: count)
     }
 
-    /// The columns of a row that is not encoded; nil when this one is null.
-    private func columns(_ reader: UnsafePointer<AttributeReader>) throws -> (any AttributeColumns)? {
+    /// Reads the column of a row that is not encoded; nil when it is null.
+    @inline(__always)
+    private func column<T>(
+        _ reader: UnsafePointer<AttributeReader>,
+        _ read: (AttributeColumns) throws -> T
+    ) throws -> T? {
         guard let columns = reader.pointee.columns else { throw RecordView.outOfBounds }
-        guard try columns.isNull(position) else { return columns }
-        // Where null is not allowed, reading it says so.
-        if !isOptional { _ = try columns.value(position) }
-        return nil
+        return try columns.lent { columns in
+            guard try columns.isNull(position) else { return try read(columns) }
+            // Where null is not allowed, reading it says so.
+            if !isOptional { _ = try columns.value(position) }
+            return nil
+        }
     }
 
     // MARK: Whatever the kind
@@ -53,7 +59,7 @@ struct AttributePlace {
     @inline(__always)
     func isPresent(_ rows: FilterRows) throws -> Bool {
         guard let reader = try source.reader(rows) else { return false }
-        guard reader.pointee.isEncoded else { return try columns(reader) != nil }
+        guard reader.pointee.isEncoded else { return try column(reader) { _ in true } ?? false }
         return try slot(reader.pointee.bytes, 0) != nil
     }
 
@@ -74,7 +80,7 @@ struct AttributePlace {
 
     @inline(never)
     private func columnInt(_ reader: UnsafePointer<AttributeReader>) throws -> Int64? {
-        try columns(reader)?.int(position)
+        try column(reader) { try $0.int(position) }
     }
 
     /// A truth value, as 1 or 0.
@@ -87,7 +93,7 @@ struct AttributePlace {
 
     @inline(never)
     private func columnBool(_ reader: UnsafePointer<AttributeReader>) throws -> Int64? {
-        try columns(reader).map { try $0.bool(position) ? 1 : 0 }
+        try column(reader) { try $0.bool(position) ? 1 : 0 }
     }
 
     /// A double, or the seconds of a date.
@@ -103,7 +109,7 @@ struct AttributePlace {
 
     @inline(never)
     private func columnDouble(_ reader: UnsafePointer<AttributeReader>) throws -> Double? {
-        try columns(reader)?.double(position)
+        try column(reader) { try $0.double(position) }
     }
 
     /// An identifier.
@@ -116,7 +122,7 @@ struct AttributePlace {
 
     @inline(never)
     private func columnIdentifier(_ reader: UnsafePointer<AttributeReader>) throws -> IdentifierKey? {
-        try columns(reader).map { IdentifierKey(try $0.uuid(position)) }
+        try column(reader) { IdentifierKey(try $0.uuid(position)) }
     }
 
     /// The UTF-8 of a text.
@@ -132,14 +138,14 @@ struct AttributePlace {
         _ reader: UnsafePointer<AttributeReader>,
         _ scratch: FilterScratch
     ) throws -> UnsafeRawBufferPointer? {
-        try columns(reader).map { scratch.keep(try $0.text(position)) }
+        try column(reader) { scratch.keep(try $0.text(position)) }
     }
 
     /// Bytes.
     func data(_ rows: FilterRows, _ scratch: FilterScratch) throws -> UnsafeRawBufferPointer? {
         guard let reader = try source.reader(rows) else { return nil }
         guard reader.pointee.isEncoded else {
-            return try columns(reader).map { try $0.data(position).withUnsafeBytes { scratch.keep($0) } }
+            return try column(reader) { try $0.data(position).withUnsafeBytes { scratch.keep($0) } }
         }
         return try variable(reader.pointee.bytes)
     }
@@ -149,7 +155,7 @@ struct AttributePlace {
         guard let reader = try source.reader(rows) else { return nil }
         guard reader.pointee.isEncoded else {
             guard let columns = reader.pointee.columns else { throw RecordView.outOfBounds }
-            return try columns.links(position).withUnsafeBytes { scratch.keep($0) }
+            return try columns.lent { try $0.links(position) }.withUnsafeBytes { scratch.keep($0) }
         }
         guard let links = try variable(reader.pointee.bytes) else { return nil }
         guard links.count % 16 == 0 else { throw RecordView.outOfBounds }
@@ -160,11 +166,10 @@ struct AttributePlace {
     func list(_ rows: FilterRows, holds text: UnsafeRawBufferPointer) throws -> Bool {
         guard let reader = try source.reader(rows) else { return false }
         guard reader.pointee.isEncoded else {
-            guard let columns = try columns(reader) else { return false }
-            return try columns.texts(position).contains { element in
+            return try column(reader) { try $0.texts(position) }?.contains { element in
                 var element = element
                 return element.withUTF8 { ByteText.areEqual(UnsafeRawBufferPointer($0), text) }
-            }
+            } ?? false
         }
         guard let list = try variable(reader.pointee.bytes) else { return false }
         guard list.count >= 4 else { throw RecordView.outOfBounds }

@@ -9,6 +9,8 @@ extension FilterCompiler {
         if case .literal = left, case .literal = right { return compareValues(comparison, left, right, scope) }
         if case .literal = left { return compare(comparison.turned, right, left, scope) }
         if case .literal(.null) = right, let test = nullTest(comparison, left, scope) { return test }
+        // A condition that may be nil holds where it is true, and that is all that was asked for.
+        if comparison == .equal, right == .literal(.bool(true)), left.kind == .bool { return test(left, scope) }
         guard let kind = left.kind, let other = right.kind, kind == other else {
             return compareValues(comparison, left, right, scope)
         }
@@ -81,6 +83,15 @@ extension FilterCompiler {
         }
         let range = FilterRange(comparison, constant)
         if let place = place(left, scope) { return { range.holds(try place.double($0)) } }
+        if case .coalesce(let attribute, .literal(let value)) = left, let fallback = value.doubleOrSeconds,
+            attribute.kind == left.kind, let place = place(attribute, scope)
+        {
+            let otherwise = range.holds(fallback)
+            return { rows in
+                guard let number = try place.double(rows) else { return otherwise }
+                return range.holds(number)
+            }
+        }
         let left = double(left, scope)
         return { range.holds(try left($0)) }
     }

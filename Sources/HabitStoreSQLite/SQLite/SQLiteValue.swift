@@ -1,0 +1,46 @@
+internal import CSQLite
+import Foundation
+import HabitStore
+
+#if canImport(SQLite3)
+internal import SQLite3
+#endif
+
+/// One value of a row, valid until the statement's next step or reset: what is asked of it takes no lock and no check of its
+/// own, where each question to a column takes both.
+///
+/// SQLite forbids that for connections that several threads may use at once; ours are opened for one thread at a time.
+struct SQLiteValue: BitwiseCopyable {
+    private let pointer: OpaquePointer?
+
+    @inline(__always)
+    init(_ pointer: OpaquePointer?) { self.pointer = pointer }
+
+    /// Whether it is NULL.
+    @inline(__always) var isNull: Bool { sqlite3_value_type(pointer) == SQLITE_NULL }
+
+    /// A whole number; nil for a value of any other class.
+    @inline(__always) var integer: Int64? {
+        sqlite3_value_type(pointer) == SQLITE_INTEGER ? sqlite3_value_int64(pointer) : nil
+    }
+
+    /// A real number; nil for a value of any other class.
+    @inline(__always) var real: Double? {
+        sqlite3_value_type(pointer) == SQLITE_FLOAT ? sqlite3_value_double(pointer) : nil
+    }
+
+    /// An identifier; nil for anything but a blob of 16 bytes.
+    @inline(__always) var uuid: UUID? {
+        guard sqlite3_value_type(pointer) == SQLITE_BLOB, let bytes = sqlite3_value_blob(pointer),
+            sqlite3_value_bytes(pointer) == 16
+        else { return nil }
+        // A UUID is its sixteen bytes, without more; making one by its initializer costs a call into Foundation.
+        return bytes.loadUnaligned(as: UUID.self)
+    }
+
+    /// The bytes of a text, also NUL; nil for a value of any other class, and where there is no memory for them.
+    @inline(__always) var utf8: UnsafeRawBufferPointer? {
+        guard sqlite3_value_type(pointer) == SQLITE_TEXT, let start = sqlite3_value_text(pointer) else { return nil }
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer)))
+    }
+}
