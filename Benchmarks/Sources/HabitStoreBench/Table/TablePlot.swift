@@ -39,7 +39,9 @@ struct TablePlot {
     }
 
     private var legend: String {
-        let title = #"<text x="8" y="20" font-weight="bold">Time as a multiple of the same work in C</text>"#
+        let title = """
+            <text x="8" y="20" font-weight="bold">Time as a multiple of the same work in C; green: the goal</text>
+            """
         let entries = Self.marks.enumerated().map { place, mark in
             let x = Self.labelWidth + Double(place) * 170
             return """
