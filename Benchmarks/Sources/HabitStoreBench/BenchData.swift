@@ -118,7 +118,16 @@ struct BenchError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-extension Entry {
+/// What an entry has, whoever declares it.
+protocol EntryFields {
+    var id: UUID { get }
+    var date: Date { get }
+    var note: String? { get }
+    var value: Double? { get }
+    var habitID: UUID? { get }
+}
+
+extension EntryFields {
     /// The same sum over all fields as the yardstick's.
     var checksum: UInt64 {
         let length = UInt64(bitPattern: Int64(note.map { $0.utf8.count } ?? -1))
@@ -129,7 +138,9 @@ extension Entry {
     }
 }
 
-extension [Entry] {
+extension Entry: EntryFields {}
+
+extension Array where Element: EntryFields {
     /// The sum over all of them, read where they lie.
     var checksum: UInt64 {
         var sum: UInt64 = 0

@@ -16,14 +16,9 @@ struct DrainRaceTests {
         let user = try FaultyUser(at: stage)
         defer { user.heal() }
         let looking = try user.open { $0.stepLimitSeconds = 60 }
-        let (inFlight, engine) = (FaultPlan(), user.staged.old.other)
+        let inFlight = FaultPlan()
         defer { inFlight.heal() }
-        let writing = try user.staged.stores { options in
-            options.opener = { address, access, schema in
-                guard address.engine == engine else { return try address.open(access, schema: schema) }
-                return try FaultInjectingStore(inFlight) { try address.open(access, schema: schema) }
-            }
-        }.store(for: "alice")
+        let writing = try Self.writer(user, inFlight)
         let ledger = Ledger()
         inFlight.inject(Fault(.hang, on: [.write], at: .beforeCommit, times: 1))
         async let first: Bool = user.withinSeconds(60) { ledger.write(writing) }
@@ -53,14 +48,9 @@ struct DrainRaceTests {
         let user = try FaultyUser(at: stage)
         defer { user.heal() }
         let looking = try user.open { $0.stepLimitSeconds = 60 }
-        let (inFlight, engine) = (FaultPlan(), user.staged.old.other)
+        let inFlight = FaultPlan()
         defer { inFlight.heal() }
-        let writing = try user.staged.stores { options in
-            options.opener = { address, access, schema in
-                guard address.engine == engine else { return try address.open(access, schema: schema) }
-                return try FaultInjectingStore(inFlight) { try address.open(access, schema: schema) }
-            }
-        }.store(for: "alice")
+        let writing = try Self.writer(user, inFlight)
         let ledger = Ledger()
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: [.replicaRead], times: 1))
@@ -82,6 +72,17 @@ struct DrainRaceTests {
         looking.close()
         writing.close()
         try user.expectRecovery(ledger)
+    }
+
+    /// The user's store as another process has it, whose writes to the new engine a plan strikes.
+    private static func writer(_ user: FaultyUser, _ plan: FaultPlan) throws -> UserStore {
+        let engine = user.staged.old.other
+        return try user.staged.stores { options in
+            options.opener = { address, access, schema in
+                guard address.engine == engine else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(plan) { try address.open(access, schema: schema) }
+            }
+        }.store(for: "alice")
     }
 
     private static func onAThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {

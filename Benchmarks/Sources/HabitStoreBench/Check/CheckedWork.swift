@@ -1,8 +1,6 @@
 import CYardstick
 import Foundation
 import HabitStore
-import HabitStoreLMDB
-import HabitStoreSQLite
 
 /// Work whose allocations, records and instructions are the same in each run.
 struct CheckedWork {
@@ -39,12 +37,8 @@ private final class CheckedStores {
 
     init(_ engine: TableEngine, _ data: BenchData, _ directory: URL) throws {
         (self.engine, self.data, self.directory) = (engine, data, directory)
-        store = try Self.open(engine, directory.appendingPathComponent("checked-\(engine.rawValue)").path)
+        store = try engine.open(directory.appendingPathComponent("checked-\(engine.rawValue)").path)
         try store.load(data)
-    }
-
-    private static func open(_ engine: TableEngine, _ path: String) throws -> any EngineBackedStore {
-        engine == .sqlite ? try SQLiteHabitStore(path: path) : try LMDBHabitStore(path: path)
     }
 
     private func work(
@@ -124,7 +118,7 @@ private final class CheckedStores {
     var bulkLoad: CheckedWork {
         var made = work("bulk load, an entry", data.entries.count) { [self] in try empty?.load(data) }
         made.prepare = { [self] in
-            empty = try Self.open(engine, directory.appendingPathComponent("loaded-\(UUID())").path)
+            empty = try engine.open(directory.appendingPathComponent("loaded-\(UUID())").path)
         }
         return made
     }

@@ -3,24 +3,7 @@ import GRDB
 import HabitStore
 
 /// An entry as users of GRDB write it.
-protocol GRDBEntry: FetchableRecord, TableRecord {
-    var id: UUID { get }
-    var date: Date { get }
-    var note: String? { get }
-    var value: Double? { get }
-    var habitID: UUID? { get }
-}
-
-extension GRDBEntry {
-    /// The same sum over all fields as the yardstick's.
-    var checksum: UInt64 {
-        let length = UInt64(bitPattern: Int64(note.map { $0.utf8.count } ?? -1))
-        var sum = date.timeIntervalSinceReferenceDate.bitPattern &+ length &* 17 &+ UInt64(id.uuid.0)
-        if let value { sum &+= value.bitPattern &* 31 }
-        if let habitID { sum &+= UInt64(habitID.uuid.15) }
-        return sum
-    }
-}
+protocol GRDBEntry: FetchableRecord, TableRecord, EntryFields {}
 
 /// Decoded by hand, by the columns' places: GRDB's fastest way.
 struct GRDBPlainEntry: GRDBEntry {

@@ -18,7 +18,7 @@ struct PlanRun {
         self.rounds = rounds
         func path(_ name: String) -> String { directory.appendingPathComponent("plans-\(name)").path }
         for engine in [TableEngine.sqlite, .lmdb] {
-            let store = try Self.open(engine, path(engine.rawValue))
+            let store = try engine.open(path(engine.rawValue))
             try store.load(data)
             store.close()
             // Copies of the bytes, made while nobody has the file open: nobody shares a lock or a cache.
@@ -41,10 +41,6 @@ struct PlanRun {
         )
         plain = try GRDBContestant(path("SQLite-plain"))
         codable = try GRDBContestant(path("SQLite-codable"))
-    }
-
-    private static func open(_ engine: TableEngine, _ path: String) throws -> any EngineBackedStore {
-        engine == .sqlite ? try SQLiteHabitStore(path: path) : try LMDBHabitStore(path: path)
     }
 
     func close() {

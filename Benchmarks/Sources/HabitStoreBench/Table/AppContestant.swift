@@ -1,7 +1,5 @@
 import Foundation
 import HabitStore
-import HabitStoreLMDB
-import HabitStoreSQLite
 
 /// One of our stores through its public API, as an app calls it.
 final class AppContestant<Record: TableEntry>: Contestant {
@@ -22,16 +20,8 @@ final class AppContestant<Record: TableEntry>: Contestant {
     /// The store in memory has no file, and looks at every record for each query: it is there to be right.
     func takesPart(in work: Work) -> Bool { engine != .memory || (work != .openReadClose && work != .ranges) }
 
-    private func opened(_ path: String) throws -> any EngineBackedStore {
-        switch engine {
-        case .sqlite: try SQLiteHabitStore(path: path, schema: Record.schema)
-        case .lmdb: try LMDBHabitStore(path: path, schema: Record.schema)
-        case .memory: try InMemoryHabitStore(schema: Record.schema)
-        }
-    }
-
     func load(_ path: String) throws {
-        let store = try opened(path)
+        let store = try engine.open(path, schema: Record.schema)
         try store.write(author: "bench") { transaction in
             try Record.insert(habitsOf: data, transaction)
             for entry in entries { try transaction.insert(entry) }
@@ -41,7 +31,7 @@ final class AppContestant<Record: TableEntry>: Contestant {
 
     func open(_ path: String) throws {
         self.path = path
-        if engine != .memory { store = try opened(path) }
+        if engine != .memory { store = try engine.open(path, schema: Record.schema) }
     }
 
     func close() {
@@ -56,8 +46,8 @@ final class AppContestant<Record: TableEntry>: Contestant {
         case .bulkLoad: return UInt64(try store.fetchCount(FetchDescriptor<Record>()))
         case .readsByIdentifier: return try readIdentifiers(store)
         case .ranges: return try ranges(store)
-        case .scan: return Record.checksum(try store.all(Record.self))
-        case .filter: return Record.checksum(try store.fetch(Record.containing(BenchData.needle)))
+        case .scan: return try store.all(Record.self).checksum
+        case .filter: return try store.fetch(Record.containing(BenchData.needle)).checksum
         case .count: return UInt64(try store.fetchCount(Record.above(BenchData.countedAbove)))
         case .commits, .commitsWithHistory:
             try store.write(author: "bench") { try $0.insert(spare[number]) }
@@ -80,14 +70,14 @@ final class AppContestant<Record: TableEntry>: Contestant {
         try store.read { transaction in
             var sum: UInt64 = 0
             for (habit, from, to) in data.ranges {
-                sum &+= Record.checksum(try transaction.fetch(Record.range(habit, from, to)))
+                sum &+= try transaction.fetch(Record.range(habit, from, to)).checksum
             }
             return sum
         }
     }
 
     private func openReadClose(_ number: Int) throws -> UInt64 {
-        let store = try opened(path)
+        let store = try engine.open(path, schema: Record.schema)
         defer { store.close() }
         return try store.model(Record.self, id: data.shuffled[number])?.checksum ?? 0
     }

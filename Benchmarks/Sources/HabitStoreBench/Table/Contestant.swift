@@ -16,7 +16,7 @@ protocol Contestant: AnyObject {
     /// Does the work on the opened file.
     ///
     /// - Parameter number: how often it has been done before; a commit inserts the spare entry of that number.
-    /// - Returns: a checksum over everything that was read, or how many entries the store has after a commit is asked for.
+    /// - Returns: a checksum over everything that was read, 1 for a commit; for a bulk load, how many entries there are.
     func perform(_ work: Work, _ number: Int) throws -> UInt64
 }
 

@@ -117,12 +117,12 @@ final class GRDBTableContestant: Contestant {
             for (habit, from, to) in data.ranges {
                 let request = GRDBCodableEntry.filter(Column("habitID") == habit)
                     .filter(date >= from.timeIntervalSinceReferenceDate && date < to.timeIntervalSinceReferenceDate)
-                sum &+= try Self.sum(request.order(date, Column("id")).fetchAll(database))
+                sum &+= try request.order(date, Column("id")).fetchAll(database).checksum
             }
         case .filter:
             let request = GRDBCodableEntry.filter(Column("note").like("%\(BenchData.needle)%"))
-            sum = Self.sum(try request.fetchAll(database))
-        default: sum = Self.sum(try GRDBCodableEntry.fetchAll(database))
+            sum = try request.fetchAll(database).checksum
+        default: sum = try GRDBCodableEntry.fetchAll(database).checksum
         }
         return sum
     }
@@ -143,10 +143,10 @@ final class GRDBTableContestant: Contestant {
             for (habit, from, to) in data.ranges {
                 let limits = (from.timeIntervalSinceReferenceDate, to.timeIntervalSinceReferenceDate)
                 let condition = "WHERE habitID = ? AND date >= ? AND date < ? ORDER BY date, id"
-                sum &+= Self.sum(try fetch(condition, [habit, limits.0, limits.1]))
+                sum &+= try fetch(condition, [habit, limits.0, limits.1]).checksum
             }
-        case .filter: sum = Self.sum(try fetch("WHERE instr(note, ?) > 0", [BenchData.needle]))
-        default: sum = Self.sum(try fetch("", []))
+        case .filter: sum = try fetch("WHERE instr(note, ?) > 0", [BenchData.needle]).checksum
+        default: sum = try fetch("", []).checksum
         }
         return sum
     }
@@ -156,11 +156,5 @@ final class GRDBTableContestant: Contestant {
         let found = try queue.read { try GRDBCodableEntry.fetchOne($0, key: data.shuffled[number]) }
         try queue.close()
         return found?.checksum ?? 0
-    }
-
-    private static func sum(_ entries: [some GRDBEntry]) -> UInt64 {
-        var sum: UInt64 = 0
-        for index in entries.indices { sum &+= entries[index].checksum }
-        return sum
     }
 }

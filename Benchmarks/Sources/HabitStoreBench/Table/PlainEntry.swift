@@ -84,14 +84,6 @@ extension PlainEntry: TableEntry {
         (value, habitID) = (entry.value, entry.habitID)
     }
 
-    var checksum: UInt64 {
-        let length = UInt64(bitPattern: Int64(note.map { $0.utf8.count } ?? -1))
-        var sum = date.timeIntervalSinceReferenceDate.bitPattern &+ length &* 17 &+ UInt64(id.uuid.0)
-        if let value { sum &+= value.bitPattern &* 31 }
-        if let habitID { sum &+= UInt64(habitID.uuid.15) }
-        return sum
-    }
-
     static func range(_ habit: UUID, _ from: Date, _ to: Date) -> FetchDescriptor<PlainEntry> {
         FetchDescriptor(
             predicate: #Predicate { $0.habitID == habit && $0.date >= from && $0.date < to },

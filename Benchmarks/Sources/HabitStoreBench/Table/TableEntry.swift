@@ -2,28 +2,17 @@ import Foundation
 import HabitStore
 
 /// An entry as one layout declares it, with the table's questions as an app would write them.
-protocol TableEntry: PersistentModel {
+protocol TableEntry: PersistentModel, EntryFields {
     /// The schema with this entry and its habit.
     static var schema: Schema { get }
 
     init(_ entry: Entry)
-
-    var checksum: UInt64 { get }
 
     static func range(_ habit: UUID, _ from: Date, _ to: Date) -> FetchDescriptor<Self>
     static func containing(_ text: String) -> FetchDescriptor<Self>
     static func above(_ number: Double) -> FetchDescriptor<Self>
 
     static func insert(habitsOf data: BenchData, _ transaction: any WriteTransaction) throws
-}
-
-extension TableEntry {
-    /// The sum over all of them, read where they lie.
-    static func checksum(_ entries: [Self]) -> UInt64 {
-        var sum: UInt64 = 0
-        for index in entries.indices { sum &+= entries[index].checksum }
-        return sum
-    }
 }
 
 /// The habit tracker's own entry, whose index on habit and date is clustering.

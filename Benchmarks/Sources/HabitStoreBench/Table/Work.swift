@@ -1,3 +1,7 @@
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+
 /// One kind of work, which every side does with the same data and to the same answer.
 enum Work: String, CaseIterable, Codable {
     case bulkLoad, readsByIdentifier, ranges, scan, filter, count, commits, commitsWithHistory, openReadClose
@@ -58,6 +62,15 @@ enum TableEngine: String, Codable {
     case sqlite = "SQLite"
     case lmdb = "LMDB"
     case memory = "memory"
+
+    /// One of our stores on this engine; those in memory have no use for the path.
+    func open(_ path: String, schema: Schema = HabitSchema.current) throws -> any EngineBackedStore {
+        switch self {
+        case .sqlite: try SQLiteHabitStore(path: path, schema: schema)
+        case .lmdb: try LMDBHabitStore(path: path, schema: schema)
+        case .memory: try InMemoryHabitStore(schema: schema)
+        }
+    }
 }
 
 extension Int {
