@@ -29,14 +29,16 @@ extension SQLiteSharedFile {
     /// Opens a store for writing without its writer, which the first write opens: many are only read.
     ///
     /// - Returns: the first reader; nil where there is something that only the writer may do, or find out: the file is
-    ///   empty, or in another journal mode; it has a log to be adopted; or it cannot be written.
+    ///   empty, or in another journal mode; it has a log to be adopted, or a journal to be played back, which a process
+    ///   that was killed while it made the store leaves; or it cannot be written.
     static func openReaderFirst(
         path: String,
         status: SQLiteFileStatus,
         options: SQLiteOptions,
         validate: ((SQLiteConnection) throws -> Void)?
     ) throws -> SQLiteConnection? {
-        guard status.sizeBytes > 0, SQLiteFiles.isWritable(path), try SQLiteFiles.sizeBytes(of: path + "-wal") == 0
+        guard status.sizeBytes > 0, SQLiteFiles.isWritable(path), try SQLiteFiles.sizeBytes(of: path + "-wal") == 0,
+            try SQLiteFiles.sizeBytes(of: path + "-journal") == 0
         else { return nil }
         let reader = try SQLiteConnection(prepared: path, mode: .readOnly, options: options)
         guard try reader.inspect(validate).isInLogMode else {
