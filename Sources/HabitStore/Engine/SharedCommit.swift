@@ -77,7 +77,7 @@ package final class SharedCommit<Place>: @unchecked Sendable {
         lock.lock()
         if let thread, pthread_equal(thread, me) != 0 {
             lock.unlock()
-            throw nested()
+            throw HabitStoreError.nestedWrite(path: path)
         }
         guard isLed else {
             isLed = true
@@ -154,12 +154,4 @@ package final class SharedCommit<Place>: @unchecked Sendable {
     }
 
     private func takeWaiter() -> Waiter? { lock.withLock { waiting.isEmpty ? nil : waiting.removeFirst() } }
-
-    private func nested() -> HabitStoreError {
-        HabitStoreError(
-            .unsupported,
-            "a write transaction was begun inside of another one of the same store; use the one that is open",
-            at: .init(path: path)
-        )
-    }
 }

@@ -13,10 +13,7 @@ public final class WriterLock: @unchecked Sendable {
     public func hold<R>(_ body: () throws -> R) throws -> R {
         let current = Thread.current
         guard guardian.withLock({ owner !== current }) else {
-            throw HabitStoreError(
-                .unsupported,
-                "a write transaction was begun inside of another one of the same store; use the one that is open"
-            )
+            throw HabitStoreError.nestedWrite(path: nil)
         }
         lock.lock()
         guardian.withLock { owner = current }
@@ -25,5 +22,16 @@ public final class WriterLock: @unchecked Sendable {
             lock.unlock()
         }
         return try body()
+    }
+}
+
+extension HabitStoreError {
+    /// The error for a write that was begun inside of another one of the same store, which would wait for itself.
+    package static func nestedWrite(path: String?) -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "a write transaction was begun inside of another one of the same store; use the one that is open",
+            at: .init(path: path)
+        )
     }
 }

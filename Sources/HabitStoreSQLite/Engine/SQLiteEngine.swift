@@ -132,13 +132,7 @@ public final class SQLiteEngine: StorageEngine {
     }
 
     private func requireNoWrite() throws {
-        guard try !database.using({ $0.isHeldByThisThread }) else {
-            throw HabitStoreError(
-                .unsupported,
-                "a write transaction was begun inside of another one of the same store; use the one that is open",
-                at: .init(path: path)
-            )
-        }
+        guard try !database.using({ $0.isHeldByThisThread }) else { throw HabitStoreError.nestedWrite(path: path) }
     }
 
     private func run<R>(_ body: (SQLiteWriter) throws -> R, _ connection: SQLiteConnection) throws -> R {
