@@ -44,6 +44,35 @@ struct SQLiteWrapperTestsProcess {
         try database.close()
     }
 
+    /// A copy was killed while it made its store, before that was in log mode. The next one was told that the store is
+    /// read-only: it began with a reader, who may not play back the journal that was left.
+    @Test func aJournalThatAKilledProcessLeftIsPlayedBack() throws {
+        let folder = try SQLiteWrapperFolder()
+        let script = """
+            import os, sys, sqlite3
+            db = sqlite3.connect(sys.argv[1], isolation_level=None)
+            db.execute('CREATE TABLE t (v)')
+            db.execute('INSERT INTO t VALUES (1)')
+            db.execute('PRAGMA cache_size=1')
+            db.execute('PRAGMA cache_spill=1')
+            db.execute('BEGIN')
+            db.execute('UPDATE t SET v = 2')
+            for _ in range(200): db.execute('INSERT INTO t VALUES (zeroblob(4000))')
+            os._exit(0)
+            """
+        #expect(try SQLiteWrapperChild(script: script, arguments: [folder.file()]).finish() == 0)
+        try #require(try SQLiteFiles.sizeBytes(of: folder.file() + "-journal") > 0)
+        let database = try SQLiteDatabase(path: folder.file(), mode: .readWrite)
+        let values = try database.withRead { connection in
+            try connection.withStatement("SELECT count(*), sum(v) FROM t") { statement in
+                _ = try statement.step()
+                return [statement.int64(at: 0), statement.int64(at: 1)]
+            }
+        }
+        #expect(values == [1, 1])
+        try database.close()
+    }
+
     @Test func theLastCloseDoesNotCheckpointUnderAnothersLock() throws {
         let folder = try SQLiteWrapperFolder()
         let database = try folder.makeStore()
