@@ -41,7 +41,11 @@ let package = Package(
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
         ),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
-        .target(name: "HabitStore", swiftSettings: settings),
+        .target(
+            name: "HabitStore",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
         .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: plannerSettings),
         .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: plannerSettings),
         .target(
@@ -125,6 +129,11 @@ let package = Package(
         .testTarget(
             name: "HabitStoreTests",
             dependencies: ["HabitStore", "HabitStoreTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreMigrationTests",
+            dependencies: ["CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -95,6 +95,8 @@ extension HabitStoreError.Code {
     public static let newerVersion = Self(rawValue: "newerVersion")
     /// The store's shape is not the one that the program declares.
     public static let schemaMismatch = Self(rawValue: "schemaMismatch")
+    /// The store is of an older version of the schema and has to be migrated first.
+    public static let migrationRequired = Self(rawValue: "migrationRequired")
     /// The file is damaged: truncated, bit-flipped, or its parts contradict each other.
     public static let corrupt = Self(rawValue: "corrupt")
     /// The operating system refused: permissions, or a read-only disk.

@@ -133,7 +133,7 @@ struct FixtureWriter {
         let schema = HabitSchema.current
         var metadata = [
             "storeID": identity.uuidString, "lineage": identity.uuidString,
-            "schemaVersion": schema.version.map(String.init).joined(separator: "."),
+            "schemaVersion": schema.version.description,
         ]
         if contents.hasCanonicalText { metadata["textForm"] = "nfc" }
         if contents.floor > 0 { metadata["historyFloor"] = String(contents.floor) }

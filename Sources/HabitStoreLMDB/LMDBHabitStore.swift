@@ -9,7 +9,7 @@ import HabitStore
 /// The first opening after the system has started, and behind any change by something else, reads the whole file, to be sure
 /// of its structure before LMDB uses it; that takes time in proportion to the file's size. Others believe the mark: the
 /// article *Guarantees* has the rules. Several stores on one file, in one process or in several, share what they see.
-public final class LMDBHabitStore: EngineBackedStore {
+public final class LMDBHabitStore: FileBackedStore {
     /// How a store is opened.
     public struct Options: Sendable {
         /// Whether nothing is ever written. The file must be there.
@@ -70,5 +70,42 @@ public final class LMDBHabitStore: EngineBackedStore {
             engine.close()
             throw error
         }
+    }
+
+    /// Opens a store.
+    public convenience init(path: String, schema: Schema, access: StoreAccess) throws {
+        var options = Options()
+        options.isReadOnly = access == .readOnly
+        options.createsFile = access == .create
+        try self.init(path: path, schema: schema, options: options)
+    }
+
+    /// Opens a store with the last version of a plan's schemas, and brings one of an older version there before; see
+    /// ``HabitStore/StoreMigrator``.
+    ///
+    /// - Throws: also what the plan's stages throw, and ``HabitStore/HabitStoreError/Code/migrationRequired`` for an older store
+    ///   that is opened read-only.
+    public convenience init(
+        path: String,
+        migrationPlan: any SchemaMigrationPlan.Type,
+        options: Options = Options()
+    ) throws {
+        let schema = try migrationPlan.current()
+        do {
+            try self.init(path: path, schema: schema, options: options)
+        } catch let error as HabitStoreError where error.code == .migrationRequired && !options.isReadOnly {
+            _ = try StoreMigrator<LMDBHabitStore>(path: path, plan: migrationPlan, now: options.now).run()
+            try self.init(path: path, schema: schema, options: options)
+        }
+    }
+
+    /// What the store in a file says of itself, whatever its schema.
+    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+        var options = Options()
+        options.isReadOnly = true
+        options.createsFile = false
+        let engine = try LMDBEngine(path: path, schema: Schema([]), options: options)
+        defer { engine.close() }
+        return try engine.read { try StoreOutline($0, path: path) }
     }
 }

@@ -5,16 +5,6 @@ import HabitStoreSQLite
 
 /// Where a store is and which engine it needs: `sqlite:PATH`, `lmdb:PATH`, or a path whose kind is recognised.
 public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
-    /// What a command may do to a store that it opens.
-    public enum Access: Sendable {
-        /// Nothing is written, and there must be a store.
-        case readOnly
-        /// There must be a store.
-        case readWrite
-        /// A store is made where there is none.
-        case create
-    }
-
     /// The engine.
     public let engine: EngineName
     /// The file.
@@ -46,18 +36,10 @@ public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
     /// Opens the store.
     ///
     /// - Throws: a typed error for everything that can be wrong with the file.
-    public func open(_ access: Access, schema: Schema = HabitSchema.current) throws -> any UserStoreBackend {
+    public func open(_ access: StoreAccess, schema: Schema = HabitSchema.current) throws -> any UserStoreBackend {
         switch engine {
-        case .sqlite:
-            var options = SQLiteHabitStore.Options()
-            options.isReadOnly = access == .readOnly
-            options.createsFile = access == .create
-            return try SQLiteHabitStore(path: path, schema: schema, options: options)
-        case .lmdb:
-            var options = LMDBHabitStore.Options()
-            options.isReadOnly = access == .readOnly
-            options.createsFile = access == .create
-            return try LMDBHabitStore(path: path, schema: schema, options: options)
+        case .sqlite: return try SQLiteHabitStore(path: path, schema: schema, access: access)
+        case .lmdb: return try LMDBHabitStore(path: path, schema: schema, access: access)
         }
     }
 

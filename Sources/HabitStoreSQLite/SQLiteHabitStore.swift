@@ -5,7 +5,7 @@ import HabitStore
 ///
 /// The file is a plain relational database: the stock `sqlite3` shell opens, queries and checks it. A write is on the
 /// disk when it returns. Threads and processes may share a file; one of them writes at a time.
-public final class SQLiteHabitStore: EngineBackedStore {
+public final class SQLiteHabitStore: FileBackedStore {
     /// How a store is opened.
     public struct Options: Sendable {
         /// Nothing is written, and the file must be there.
@@ -58,5 +58,42 @@ public final class SQLiteHabitStore: EngineBackedStore {
             identity: options.identity,
             now: options.now
         )
+    }
+
+    /// Opens a store.
+    public convenience init(path: String, schema: Schema, access: StoreAccess) throws {
+        var options = Options()
+        options.isReadOnly = access == .readOnly
+        options.createsFile = access == .create
+        try self.init(path: path, schema: schema, options: options)
+    }
+
+    /// Opens a store with the last version of a plan's schemas, and brings one of an older version there before; see
+    /// ``HabitStore/StoreMigrator``.
+    ///
+    /// - Throws: also what the plan's stages throw, and ``HabitStore/HabitStoreError/Code/migrationRequired`` for an older store
+    ///   that is opened read-only.
+    public convenience init(
+        path: String,
+        migrationPlan: any SchemaMigrationPlan.Type,
+        options: Options = Options()
+    ) throws {
+        let schema = try migrationPlan.current()
+        do {
+            try self.init(path: path, schema: schema, options: options)
+        } catch let error as HabitStoreError where error.code == .migrationRequired && !options.isReadOnly {
+            _ = try StoreMigrator<SQLiteHabitStore>(path: path, plan: migrationPlan, now: options.now).run()
+            try self.init(path: path, schema: schema, options: options)
+        }
+    }
+
+    /// What the store in a file says of itself, whatever its schema.
+    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+        var options = Options()
+        options.isReadOnly = true
+        options.createsFile = false
+        let engine = try SQLiteEngine(path: path, schema: Schema([]), options: options)
+        defer { engine.close() }
+        return try engine.read { try StoreOutline($0, path: path) }
     }
 }

@@ -28,8 +28,8 @@ struct StoreAddressTests {
         #expect(missing?.code == .notFound)
     }
 
-    @Test(arguments: EngineName.allCases, [StoreAddress.Access.readOnly, .readWrite])
-    func aMissingStoreIsNotMade(engine: EngineName, access: StoreAddress.Access) throws {
+    @Test(arguments: EngineName.allCases, [StoreAccess.readOnly, .readWrite])
+    func aMissingStoreIsNotMade(engine: EngineName, access: StoreAccess) throws {
         let folder = try TemporaryFolder()
         let error = #expect(throws: HabitStoreError.self) {
             _ = try StoreAddress(engine, path: folder.path("missing")).open(access)

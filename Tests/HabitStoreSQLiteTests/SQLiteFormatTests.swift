@@ -151,9 +151,16 @@ struct SQLiteFormatTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before)
     }
 
-    @Test func anotherSchemaIsRefused() throws {
+    /// Stores of the first versions have written down hashes only, and are given the whole schema when they are opened.
+    @Test func anotherSchemaIsRefusedByItsHashAlone() throws {
         let file = try SQLiteTestStore()
         try file.make()
+        try file.sql("DELETE FROM habitstore_metadata WHERE key = 'schema'")
+        try file.open().close()
+        let connection = try SQLiteConnection(path: file.path, mode: .readOnly)
+        #expect(try connection.int64("SELECT count(*) FROM habitstore_metadata WHERE key = 'schema'") == 1)
+        connection.close()
+        try file.sql("DELETE FROM habitstore_metadata WHERE key = 'schema'")
         try file.sql("UPDATE habitstore_metadata SET value = '0' WHERE key = 'shape.Tag'")
         let error = try requireSQLiteWrapperError(.schemaMismatch) { _ = try file.open() }
         #expect(error.location.entity == "Tag")

@@ -44,8 +44,11 @@ final class DigestLedger<Writer: EngineWriter> {
     }
 
     /// Begins to keep digests, of the records that there are.
-    func begin() throws {
-        for entity in schema.entities.indices {
+    func begin() throws { try begin(Array(schema.entities.indices)) }
+
+    /// Begins to keep digests of some entities.
+    func begin(_ entities: [Int]) throws {
+        for entity in entities {
             try divide(.root, entity, DigestSource(cursor: try writer.auditCursor(entity: entity, in: .all)))
         }
     }

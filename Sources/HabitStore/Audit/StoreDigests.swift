@@ -4,6 +4,7 @@ extension EngineBackedStore {
     /// Holds the digests that the store keeps against its records, as they are in the file.
     public func checkDigests() throws -> [StoreFinding] {
         try core.engine.read { snapshot in
+            try core.requireShape(snapshot)
             var findings: [StoreFinding] = []
             for (position, entity) in schema.entities.enumerated() {
                 guard let leaves = try snapshot.digestLeaves(entity: position) else { continue }
@@ -35,6 +36,7 @@ extension EngineBackedStore {
     /// - Throws: ``HabitStoreError/Code/corrupt``, and the digests stay as they are, when the records cannot be read.
     public func rebuildDigests() throws {
         try core.engine.write { writer in
+            try core.requireShape(writer)
             for entity in schema.entities.indices { try writer.removeDigestLeaves(entity: entity) }
             try DigestLedger(writer, schema).begin()
         }

@@ -89,7 +89,7 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     }
 
     func setRole(_ role: StoreRole, epoch: Int) throws {
-        try snapshot.setMetadata(MetadataKey.role, role.rawValue)
+        try StoreBookkeeping.setRole(snapshot, role)
         try snapshot.setMetadata(MetadataKey.epoch, String(epoch))
     }
 

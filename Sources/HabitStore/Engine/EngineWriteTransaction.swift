@@ -14,9 +14,9 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     /// The model that was stored last, and the position of its entity: most come one after the other.
     private var lastModel: (type: ObjectIdentifier, entity: Int)?
 
-    init<Engine>(_ writer: Writer, in store: EngineStore<Engine>) {
-        ledger = DigestLedger(writer, store.schema)
-        super.init(writer, schema: store.schema, evaluatesPredicates: store.evaluatesPredicates)
+    override init(_ writer: Writer, schema: Schema, evaluatesPredicates: Bool) {
+        ledger = DigestLedger(writer, schema)
+        super.init(writer, schema: schema, evaluatesPredicates: evaluatesPredicates)
     }
 
     // MARK: Reading

@@ -28,6 +28,20 @@ public protocol StorageEngine: AnyObject, Sendable {
     /// - Throws: as ``write(_:)`` does; what the commit fails with, all that share it throw.
     func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R
 
+    /// Runs `body` in one write transaction over a file whose records have the shape of this engine's schema before it, and
+    /// that of another one behind it.
+    ///
+    /// - Parameters:
+    ///   - schema: the other one.
+    ///   - body: is given the writer of this engine's schema, and what gives the writer of the other one. From that call on,
+    ///     the entities whose names it was given are empty and have the other schema's shape, with their indexes, those that
+    ///     the other schema does not have are gone, and the first writer must not be used.
+    /// - Throws: as ``write(_:)`` does; ``HabitStoreError/Code/unsupported`` for an engine whose stores are not kept.
+    func reshape<R>(
+        to schema: Schema,
+        _ body: (_ writer: Writer, _ reshaped: (Set<String>) throws -> Writer) throws -> R
+    ) throws -> R
+
     /// Checks the file's own structure and the indexes against the records; an empty result is a clean bill.
     func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding]
 
@@ -41,6 +55,14 @@ public protocol StorageEngine: AnyObject, Sendable {
 extension StorageEngine {
     /// Each write has a commit of its own.
     public func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R { try write(body) }
+
+    /// Nothing is kept that could be of an older version.
+    public func reshape<R>(
+        to schema: Schema,
+        _ body: (_ writer: Writer, _ reshaped: (Set<String>) throws -> Writer) throws -> R
+    ) throws -> R {
+        throw HabitStoreError(.unsupported, "this engine's stores are made anew each time, and are not migrated")
+    }
 }
 
 /// A consistent view of one moment. Used on one thread at a time, and not after its transaction.

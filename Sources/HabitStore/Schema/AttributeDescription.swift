@@ -12,6 +12,12 @@ public struct AttributeDescription: Sendable {
     public let isUnique: Bool
     /// Whether the value is kept in the tombstone of a deleted record.
     public let preservesValueOnDeletion: Bool
+    /// What a record gets that was written before there was this attribute; nil for none.
+    public let defaultValue: Value?
+    /// The name that the attribute had in the schema version before; nil when it had the same or was not there.
+    public var originalName: String?
+    /// Whether the default that was declared is none that a store can keep.
+    var hasInvalidDefault = false
     /// The model's key path.
     public let keyPath: any AnyKeyPath & Sendable
     let probe: @Sendable (Int) -> Value
@@ -31,17 +37,28 @@ public struct AttributeDescription: Sendable {
     }
 
     /// Declares an attribute. The kind and the optionality follow from the key path's type.
+    ///
+    /// - Parameters:
+    ///   - defaultValue: what the records of an older schema version get that do not have the attribute, or have nil there
+    ///     while it may no longer be nil.
+    ///   - originalName: the attribute's name in the schema version before, if it had another.
     public static func attribute<M: PersistentModel, V: AttributeConvertible>(
         _ name: String,
         _ keyPath: any KeyPath<M, V> & Sendable,
-        _ options: Options = []
+        _ options: Options = [],
+        default defaultValue: V? = nil,
+        originalName: String? = nil
     ) -> AttributeDescription {
-        AttributeDescription(
+        let value = defaultValue.map { value in try? value.attributeValue() }
+        return AttributeDescription(
             name: name,
             kind: V.attributeKind,
             isOptional: V.isOptionalAttribute,
             isUnique: options.contains(.unique),
             preservesValueOnDeletion: options.contains(.preserveValueOnDeletion),
+            defaultValue: value ?? nil,
+            originalName: originalName,
+            hasInvalidDefault: value == .some(nil),
             keyPath: keyPath,
             probe: { V.probe(position: $0) },
             extract: { model in

@@ -2,6 +2,8 @@
 public struct EntityDescription: Sendable {
     /// The entity's name: the table in SQLite, the word on the command line.
     public let name: String
+    /// The name that the entity had in the schema version before; nil when it had the same or was not there.
+    public let originalName: String?
     /// The Swift type.
     public let modelType: any PersistentModel.Type
     /// The stored attributes in the order in which the model reads and writes them; the first is the identifier.
@@ -18,11 +20,13 @@ public struct EntityDescription: Sendable {
     public init<M: PersistentModel>(
         _ type: M.Type,
         name: String? = nil,
+        originalName: String? = nil,
         attributes: [AttributeDescription],
         relationships: [RelationshipDescription] = [],
         indexes: [IndexDescription] = []
     ) {
         self.name = name ?? String(describing: type)
+        self.originalName = originalName
         modelType = type
         self.attributes = attributes
         self.relationships = relationships

@@ -41,8 +41,8 @@ public final class Schema: Sendable {
 
     /// The entities, in declared order; their positions identify them everywhere below the boundary.
     public let entities: [EntityDescription]
-    /// The schema's version, major, minor, patch.
-    public let version: [Int]
+    /// The schema's version.
+    public let version: Version
     /// The resolved relationships of each entity.
     public let relationships: [[Relationship]]
     let inbound: [[Inbound]]
@@ -56,7 +56,7 @@ public final class Schema: Sendable {
     private let typePositions: [ObjectIdentifier: Int]
     // The key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
     private nonisolated(unsafe) let properties: [AnyKeyPath: Property]
-    private let validation: Result<Void, HabitStoreError>
+    private let validation: Result<Void, any Error>
     private let shapeHashes: [String]
     /// The predicates that were asked.
     let shapes = ShapeCache()
@@ -65,18 +65,37 @@ public final class Schema: Sendable {
     /// What engines have made of the schema, by its type.
     private let derived = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
+    /// What stores write down of the schema.
+    let stored: StoredSchema
+    /// The same as the text that it is written as.
+    let storedText: String
+
     /// Makes a schema from models.
-    public init(_ models: [any PersistentModel.Type], version: [Int] = [1, 0, 0]) {
-        let entities = models.map { $0.entity }
+    public convenience init(_ models: [any PersistentModel.Type], version: Version = Version(1, 0, 0)) {
+        self.init(entities: models.map { $0.entity }, version: version)
+    }
+
+    /// Makes a schema of entities that have no Swift type in this program. A store that is opened with it can be counted,
+    /// checked, copied, verified, migrated and read record by record; models cannot be fetched.
+    public convenience init(shapes: [EntityShape], version: Version = Version(1, 0, 0)) {
+        self.init(entities: shapes.map { EntityDescription($0) }, version: version)
+    }
+
+    private init(entities: [EntityDescription], version: Version) {
         self.entities = entities
+        let stored = StoredSchema(version: version, entities: entities.map { EntityShape($0) })
+        let text = Result { try stored.text() }
+        self.stored = stored
+        storedText = (try? text.get()) ?? ""
         self.version = version
         positions = Dictionary(entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let typed = entities.enumerated().filter { !$0.element.isUntyped }
         typePositions = Dictionary(
-            entities.enumerated().map { (ObjectIdentifier($1.modelType), $0) },
+            typed.map { (ObjectIdentifier($1.modelType), $0) },
             uniquingKeysWith: { first, _ in first }
         )
         var properties: [AnyKeyPath: Property] = [:]
-        for (index, entity) in entities.enumerated() {
+        for (index, entity) in typed {
             for (position, attribute) in entity.attributes.enumerated() {
                 properties[attribute.keyPath] = .attribute(entity: index, position: position)
             }
@@ -95,7 +114,10 @@ public final class Schema: Sendable {
             relationships = resolved
             inbound = Self.inboundReferences(entities, resolved)
             storedReferences = resolved.map(StoredReference.all)
-            validation = Result { () throws(HabitStoreError) in try SchemaProof.run(entities) }
+            validation = Result {
+                try SchemaProof.run(entities)
+                _ = try text.get()
+            }
         } catch {
             relationships = entities.map { _ in [] }
             inbound = entities.map { _ in [] }

@@ -17,6 +17,15 @@ enum SchemaProof {
                     throw HabitStoreError(.schemaMismatch, "an index of \(entity.name) names \(name), which it lacks")
                 }
             }
+            for attribute in entity.attributes where attribute.hasInvalidDefault {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "the default of \(entity.name).\(attribute.name) is no value that a store can keep",
+                    at: .init(entity: entity.name, attribute: attribute.name)
+                )
+            }
+            // Without a Swift type there is no code that could differ from the declaration.
+            if entity.isUntyped { continue }
             try prove(entity.modelType, entity, withNulls: false) { $0 }
             try prove(entity.modelType, entity, withNulls: true) { $0 }
             // A truth value or an enum has few samples; two positions differ in some bit, so some round tells them apart.

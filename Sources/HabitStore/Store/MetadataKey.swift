@@ -6,9 +6,11 @@ enum MetadataKey {
     static let lineage = "lineage"
     /// The schema's version, `3.0.0`.
     static let schemaVersion = "schemaVersion"
+    /// The schema, as ``StoredSchema`` has it; absent in stores of older versions until they are opened for writing.
+    static let schema = "schema"
     /// Before the entity's name: the hash of its shape.
     static let shapePrefix = "shape."
-    /// ``StoreRole``; absent means authoritative.
+    /// ``StoreStanding``; absent means authoritative and never migrated.
     static let role = "role"
     /// How often the role was handed over; absent means 0.
     static let epoch = "epoch"

@@ -90,7 +90,10 @@ public protocol ReplicaTransaction: ReplicaSnapshot {
 extension EngineBackedStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
-        try core.engine.read { try body(EngineReplicaSnapshot($0, schema)) }
+        try core.engine.read { snapshot in
+            try core.requireShape(snapshot)
+            return try body(EngineReplicaSnapshot(snapshot, schema))
+        }
     }
 
     /// Runs `body` over one moment at which a condition holds.
@@ -101,6 +104,7 @@ extension EngineBackedStore {
     /// Runs `body` in a write transaction of the replication.
     public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
         try core.engine.write { writer in
+            try core.requireShape(writer)
             let transaction = EngineReplicaTransaction(writer, schema)
             let result = try body(transaction)
             try transaction.finish()

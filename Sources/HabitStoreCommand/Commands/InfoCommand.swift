@@ -37,7 +37,7 @@ struct InfoCommand: ReportingCommand {
                     "historyFloor": .int(Int(information.historyFloor.rawValue)),
                     "role": .string(information.role.rawValue),
                     "epoch": .int(information.epoch),
-                    "schemaVersion": .string(store.schema.version.map(String.init).joined(separator: ".")),
+                    "schemaVersion": .string(store.schema.version.description),
                     "counts": .object(Dictionary(uniqueKeysWithValues: counts.map { ($0.0, .int($0.1)) })),
                 ])
             )

@@ -3,21 +3,21 @@ import HabitStore
 
 /// Opens one of a user's stores; tests put a store in between that fails or hangs.
 public typealias StoreOpener =
-    @Sendable (StoreAddress, StoreAddress.Access, Schema) throws -> any UserStoreBackend
+    @Sendable (StoreAddress, StoreAccess, Schema) throws -> any UserStoreBackend
 
 /// The two stores of a user, each opened when it is needed first.
 final class StorePair: Sendable {
     let directory: UserDirectory
     let schema: Schema
     private let opener: StoreOpener
-    private let access: StoreAddress.Access
+    private let access: StoreAccess
     private let sqlite = StoreSlot()
     private let lmdb = StoreSlot()
 
     init(
         directory: UserDirectory,
         schema: Schema,
-        access: StoreAddress.Access = .readWrite,
+        access: StoreAccess = .readWrite,
         opener: @escaping StoreOpener
     ) {
         self.directory = directory

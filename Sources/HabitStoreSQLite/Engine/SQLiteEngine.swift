@@ -28,13 +28,8 @@ public final class SQLiteEngine: StorageEngine {
         #if PLANNER_MUTANTS
         (mutant, joinShare) = (options.mutant, options.joinShare)
         #endif
-        try schema.validate()
         commits = SharedCommit(path: path) { $0.isInTransaction }
-        tables = try schema.derived([SQLiteTable].self) {
-            let tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
-            try SQLiteFormat.validate(tables, path: path)
-            return tables
-        }
+        tables = try Self.tables(of: schema, path: path)
         var settings = SQLiteOptions()
         settings.busyLimitSeconds = options.busyLimitSeconds
         let mode: SQLiteOpenMode = options.isReadOnly ? .readOnly : (options.createsFile ? .create : .readWrite)
@@ -56,6 +51,15 @@ public final class SQLiteEngine: StorageEngine {
             try create()
         } else if mode != .readOnly, listedIndexes != SQLiteIndexUpkeep(tables).list {
             try completeIndexes(schema)
+        }
+    }
+
+    static func tables(of schema: Schema, path: String) throws -> [SQLiteTable] {
+        try schema.validate()
+        return try schema.derived([SQLiteTable].self) {
+            let tables = schema.entities.enumerated().map { SQLiteTable(entity: $0, $1) }
+            try SQLiteFormat.validate(tables, path: path)
+            return tables
         }
     }
 

@@ -22,6 +22,8 @@ final class SQLiteTable: Sendable {
     let columnPositions: [Int]
     /// The tables and indexes, unquoted.
     let objectNames: [String]
+    /// The tables alone, unquoted.
+    let tableNames: [String]
     /// For each index, by its name, what people are told of it: `Entry(habitID, date)`.
     let indexes: [String: String]
     /// The indexes over columns, as the file has to have them.
@@ -76,6 +78,7 @@ final class SQLiteTable: Sendable {
             }
         kinds = attributes.map(\.kind)
         linkPositions = attributes.indices.filter { links[$0] != nil }
+        tableNames = [description.name] + links.compactMap(\.self).compactMap(\.objectNames.first)
         objectNames = [description.name] + columnIndexes.map(\.name) + links.compactMap(\.self).flatMap(\.objectNames)
         let places = attributes.indices.map { links[$0] == nil ? "t0.\(columns[$0])" : "NULL" }
         selection = "SELECT \(places.joined(separator: ", ")) FROM \(name) AS t0"

@@ -58,13 +58,27 @@ extension StoreContract {
             try expectError(.schemaMismatch) { try bench.open(Schema([Draft.self, OtherDraft.self])) }
             try expectError(.schemaMismatch, entity: "Leaf") { try bench.open(Schema([Leaf.self])) }
         },
+        Clause("a store of another schema version is refused") { bench in
+            guard bench.subject.isDurable else { return }
+            try bench.habits().close()
+            let models: [any PersistentModel.Type] = [Habit.self, Entry.self, Tag.self, Draft.self]
+            try expectError(.newerVersion) { try bench.open(Schema(models, version: .init(2, 9, 9))) }
+            try expectError(.migrationRequired) { try bench.open(Schema(models, version: .init(3, 0, 1))) }
+            try bench.habits().close()
+        },
         Clause("a store whose entity has another shape is refused by name") { bench in
             guard bench.subject.isDurable else { return }
             let store = try bench.habits()
             try store.save(Draft(content: "x"))
             store.close()
-            try expectError(.schemaMismatch, entity: "Draft") { try bench.open(Schema([OtherDraft.self])) }
-            let larger = Schema([Habit.self, Entry.self, Tag.self, Draft.self, Hub.self, Item.self, Badge.self])
+            let version = HabitSchema.current.version
+            try expectError(.schemaMismatch, entity: "Draft") {
+                try bench.open(Schema([OtherDraft.self], version: version))
+            }
+            let larger = Schema(
+                [Habit.self, Entry.self, Tag.self, Draft.self, Hub.self, Item.self, Badge.self],
+                version: version
+            )
             try expectError(.schemaMismatch, entity: "Hub") { try bench.open(larger) }
             let again = try bench.habits()
             try expectEqual(try again.fetchCount(FetchDescriptor<Draft>()), 1, "the number of drafts")

@@ -6,6 +6,6 @@ enum ContractSchema {
         [
             Specimen.self, Folder.self, Hub.self, Item.self, Badge.self, Leaf.self, Bouquet.self, Wrapper.self,
         ],
-        version: [1, 2, 3]
+        version: .init(1, 2, 3)
     )
 }

@@ -118,7 +118,7 @@ struct AdversarialValueTests {
 
     private static func with(
         _ addresses: [StoreAddress],
-        _ access: StoreAddress.Access,
+        _ access: StoreAccess,
         _ body: ([any UserStoreBackend]) throws -> Void
     ) throws {
         let stores = try addresses.map { try $0.open(access) }

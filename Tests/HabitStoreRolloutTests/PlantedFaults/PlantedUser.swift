@@ -55,7 +55,7 @@ struct PlantedUser: Sendable {
     /// Opens one of the stores, with an engine that answers wrongly if that is the fault.
     static func open(
         _ address: StoreAddress,
-        _ access: StoreAddress.Access,
+        _ access: StoreAccess,
         _ schema: Schema,
         _ fault: PlantedFault?
     ) throws -> any UserStoreBackend {

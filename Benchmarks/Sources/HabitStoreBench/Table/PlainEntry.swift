@@ -77,7 +77,7 @@ struct PlainHabit: PersistentModel {
 }
 
 extension PlainEntry: TableEntry {
-    static let schema = Schema([PlainHabit.self, PlainEntry.self], version: [1, 0, 0])
+    static let schema = Schema([PlainHabit.self, PlainEntry.self], version: .init(1, 0, 0))
 
     init(_ entry: Entry) {
         (id, date, note) = (entry.id, entry.date, entry.note)

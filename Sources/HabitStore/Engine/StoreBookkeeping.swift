@@ -1,0 +1,202 @@
+import Foundation
+
+/// Reading and writing a store's bookkeeping.
+enum StoreBookkeeping {
+    static func initialize(_ writer: some EngineWriter, schema: Schema, identity: UUID) throws {
+        try writer.setMetadata(MetadataKey.storeID, identity.uuidString)
+        try writer.setMetadata(MetadataKey.lineage, identity.uuidString)
+        try writer.setMetadata(MetadataKey.textForm, "nfc")
+        try describe(writer, schema)
+    }
+
+    // MARK: The schema
+
+    /// Writes down what the store's records are.
+    static func describe(_ writer: some EngineWriter, _ schema: Schema) throws {
+        try writer.setMetadata(MetadataKey.schemaVersion, schema.version.description)
+        try writer.setMetadata(MetadataKey.schema, schema.storedText)
+        for (position, entity) in schema.entities.enumerated() {
+            try writer.setMetadata(MetadataKey.shapePrefix + entity.name, schema.shapeHash(ofEntity: position))
+        }
+    }
+
+    /// Writes down what the store's records are from now on.
+    static func redescribe(_ writer: some EngineWriter, from old: Schema, to new: Schema) throws {
+        for entity in old.entities { try writer.setMetadata(MetadataKey.shapePrefix + entity.name, nil) }
+        try describe(writer, new)
+        var standing = try standing(writer)
+        standing.migrations += 1
+        try writer.setMetadata(MetadataKey.role, standing.text)
+    }
+
+    /// Refuses another schema than the store's.
+    ///
+    /// - Returns: whether the store has written it down as it is; otherwise only what is no part of a record's shape differs.
+    /// - Throws: ``HabitStoreError/Code/newerVersion``, ``HabitStoreError/Code/migrationRequired``,
+    ///   ``HabitStoreError/Code/schemaMismatch``.
+    @discardableResult
+    static func requireSchema(_ snapshot: some EngineSnapshot, _ schema: Schema, path: String?) throws -> Bool {
+        guard try snapshot.metadata(MetadataKey.storeID) != nil else {
+            throw HabitStoreError(.notAStore, "the file holds no store yet", at: .init(path: path))
+        }
+        guard let text = try snapshot.metadata(MetadataKey.schema) else {
+            try requireHashes(snapshot, schema, path: path)
+            return false
+        }
+        if text == schema.storedText { return true }
+        try requireVersion(try StoredSchema.version(in: text, path: path), schema, path)
+        let differences = try StoredSchema(parsing: text, path: path).differences(from: schema.stored)
+        guard differences.isEmpty else { throw HabitStoreError.schemaMismatch(differences, path: path) }
+        return false
+    }
+
+    private static func requireVersion(_ version: Schema.Version, _ schema: Schema, _ path: String?) throws {
+        if version > schema.version {
+            throw HabitStoreError(
+                .newerVersion,
+                "the store is of schema version \(version), and this program knows versions up to \(schema.version); "
+                    + "use a newer program",
+                at: .init(path: path)
+            )
+        }
+        if version < schema.version {
+            throw HabitStoreError(
+                .migrationRequired,
+                "the store is of schema version \(version), and this program's is \(schema.version); "
+                    + "migrate it with `habitstore migrate`, or open it with a migration plan",
+                at: .init(path: path)
+            )
+        }
+    }
+
+    /// Stores of the first versions have only written down a hash of each entity's shape.
+    private static func requireHashes(_ snapshot: some EngineSnapshot, _ schema: Schema, path: String?) throws {
+        try requireVersion(try version(snapshot, path: path), schema, path)
+        for (position, entity) in schema.entities.enumerated() {
+            let stored = try snapshot.metadata(MetadataKey.shapePrefix + entity.name)
+            guard let stored else {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "the store has no entity \(entity.name)",
+                    at: .init(path: path, entity: entity.name)
+                )
+            }
+            guard stored == schema.shapeHash(ofEntity: position) else {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "the store's entity \(entity.name) has another shape than the one declared",
+                    at: .init(path: path, entity: entity.name)
+                )
+            }
+        }
+    }
+
+    /// The version of the store's schema.
+    static func version(_ snapshot: some EngineSnapshot, path: String?) throws -> Schema.Version {
+        guard let version = try snapshot.metadata(MetadataKey.schemaVersion).flatMap(Schema.Version.init(parsing:))
+        else {
+            throw HabitStoreError(
+                .corrupt,
+                "the store does not say of which schema version it is; restore a backup",
+                at: .init(path: path)
+            )
+        }
+        return version
+    }
+
+    // MARK: The role
+
+    static func standing(_ snapshot: some EngineSnapshot) throws -> StoreStanding {
+        guard let text = try snapshot.metadata(MetadataKey.role) else { return StoreStanding() }
+        guard let standing = StoreStanding(parsing: text) else {
+            throw HabitStoreError(.newerVersion, "the store has a role that this version does not know")
+        }
+        return standing
+    }
+
+    static func setRole(_ writer: some EngineWriter, _ role: StoreRole) throws {
+        var standing = try standing(writer)
+        standing.role = role
+        try writer.setMetadata(MetadataKey.role, standing.text)
+    }
+
+    static func role(_ snapshot: some EngineSnapshot) throws -> StoreRole { try standing(snapshot).role }
+
+    /// The role, as a program sees it that opened the store when it had been migrated so many times.
+    static func role(_ snapshot: some EngineSnapshot, migrations: Int, path: String?) throws -> StoreRole {
+        let standing = try standing(snapshot)
+        guard standing.migrations == migrations else {
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the store was migrated to schema version \(try version(snapshot, path: path)) meanwhile; open it again",
+                at: .init(path: path)
+            )
+        }
+        return standing.role
+    }
+
+    static func epoch(_ snapshot: some EngineSnapshot) throws -> Int {
+        try number(snapshot, MetadataKey.epoch)
+    }
+
+    static func historyFloor(_ snapshot: some EngineSnapshot) throws -> HistoryToken {
+        HistoryToken(rawValue: Int64(try number(snapshot, MetadataKey.historyFloor)))
+    }
+
+    /// The history after a token, refused when some of it was pruned.
+    static func history(
+        _ snapshot: some EngineSnapshot,
+        after token: HistoryToken,
+        _ body: (HistoryTransaction) throws -> Bool
+    ) throws {
+        let floor = try historyFloor(snapshot)
+        guard token >= floor else {
+            throw HabitStoreError(
+                .historyExpired,
+                "the history up to token \(floor) was pruned; start from a full read and token \(floor) or later"
+            )
+        }
+        try snapshot.history(after: token.rawValue, body)
+    }
+
+    /// The last token: of the history, or of the bookkeeping when the history was pruned that far.
+    static func lastToken(_ snapshot: some EngineSnapshot) throws -> HistoryToken {
+        HistoryToken(rawValue: max(try snapshot.lastToken(), Int64(try number(snapshot, MetadataKey.lastToken))))
+    }
+
+    /// Forgets the history up to and including a token, but never the token itself.
+    static func pruneHistory(_ writer: some EngineWriter, through token: HistoryToken) throws {
+        let last = try lastToken(writer)
+        let floor = min(token, last)
+        guard floor > (try historyFloor(writer)) else { return }
+        try writer.pruneHistory(through: floor.rawValue)
+        try writer.setMetadata(MetadataKey.historyFloor, String(floor.rawValue))
+        try writer.setMetadata(MetadataKey.lastToken, String(last.rawValue))
+    }
+
+    static func information(_ snapshot: some EngineSnapshot) throws -> StoreInformation {
+        StoreInformation(
+            storeID: try identifier(snapshot, MetadataKey.storeID),
+            lineage: try identifier(snapshot, MetadataKey.lineage),
+            token: try lastToken(snapshot),
+            historyFloor: try historyFloor(snapshot),
+            role: try role(snapshot),
+            epoch: try epoch(snapshot)
+        )
+    }
+
+    private static func number(_ snapshot: some EngineSnapshot, _ key: String) throws -> Int {
+        guard let text = try snapshot.metadata(key) else { return 0 }
+        guard let number = Int(text), number >= 0 else {
+            throw HabitStoreError(.corrupt, "the store's bookkeeping holds no number under \(key)")
+        }
+        return number
+    }
+
+    private static func identifier(_ snapshot: some EngineSnapshot, _ key: String) throws -> UUID {
+        guard let text = try snapshot.metadata(key), let id = UUID(uuidString: text) else {
+            throw HabitStoreError(.corrupt, "the store's bookkeeping holds no identifier under \(key)")
+        }
+        return id
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+
+extension EngineStore {
+    /// Takes the store through one stage, in one transaction: it is of the one version or of the other, whatever happens. The
+    /// store must be opened anew behind it.
+    ///
+    /// - Parameters:
+    ///   - timestamp: the time of what the hooks change, in the history.
+    ///   - progress: is told how many of the records that have to be written anew were; a throw undoes the stage.
+    /// - Throws: what a hook throws; ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do;
+    ///   ``HabitStoreError/Code/invalidValue`` and ``HabitStoreError/Code/uniqueViolation`` for a record that does not fit into
+    ///   the new version. The store is as it was then.
+    func migrate(
+        _ stage: MigrationStage,
+        timestamp: Date,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> MigrationStep {
+        let new = stage.to.schema
+        let mapping = try SchemaMapping(from: schema, to: new, isCustom: stage.isCustom)
+        var step = MigrationStep(
+            from: schema.version,
+            to: new.version,
+            isCustom: stage.isCustom,
+            changes: mapping.changes,
+            rewrittenRecords: 0,
+            hookChanges: 0
+        )
+        try engine.reshape(to: new) { writer, reshape in
+            try requireMigratable(writer)
+            if case .custom(_, _, let willMigrate?, _) = stage {
+                let transaction = EngineWriteTransaction(
+                    writer,
+                    schema: schema,
+                    evaluatesPredicates: evaluatesPredicates
+                )
+                step.hookChanges += try transaction.hook(author: stage.author, timestamp) {
+                    try willMigrate(transaction)
+                }
+            }
+            let spool = try MigrationSpool(besideStore: engine.path ?? "")
+            step.rewrittenRecords = try spoolRecords(writer, mapping, new, spool)
+            for (position, entity) in schema.entities.enumerated() where mapping.replaces(entity.name, in: new) {
+                try writer.removeDigestLeaves(entity: position)
+            }
+            let reshaped = try reshape(mapping.rewritten(in: new))
+            var done = 0
+            let total = step.rewrittenRecords
+            try spool.forEach { entity, record in
+                try Self.insert(record, entity, new, reshaped)
+                done += 1
+                if done % 1_000 == 0 { try progress(done, total) }
+            }
+            try Self.requireUnique(mapping, new, reshaped)
+            let ledger = DigestLedger(reshaped, new)
+            try ledger.begin(mapping.entities.filter(\.isRewritten).map(\.target))
+            try StoreBookkeeping.redescribe(reshaped, from: schema, to: new)
+            try progress(total, total)
+            if case .custom(_, _, _, let didMigrate?) = stage {
+                let transaction = EngineWriteTransaction(
+                    reshaped,
+                    schema: new,
+                    evaluatesPredicates: evaluatesPredicates
+                )
+                step.hookChanges += try transaction.hook(author: stage.author, timestamp) {
+                    try engine.read { snapshot in
+                        try EngineReadTransaction(snapshot, self).run { try didMigrate($0, transaction) }
+                    }
+                }
+            }
+        }
+        return step
+    }
+
+    /// The role does not matter, the shape does: another process may have migrated the store meanwhile.
+    private func requireMigratable(_ writer: Engine.Writer) throws {
+        try requireShape(writer)
+        try StoreBookkeeping.requireSchema(writer, schema, path: engine.path)
+        guard try StoreBookkeeping.role(writer) != .backfilling else {
+            throw HabitStoreError(
+                .unsupported,
+                "a copy into this store is not finished; finish it with `habitstore copy` first, or delete the store",
+                at: .init(path: engine.path)
+            )
+        }
+    }
+
+    /// Puts the records that have to be written anew aside, in their new form.
+    private func spoolRecords(
+        _ writer: Engine.Writer,
+        _ mapping: SchemaMapping,
+        _ new: Schema,
+        _ spool: MigrationSpool
+    ) throws -> Int {
+        let replica = EngineReplicaSnapshot(writer, schema)
+        var count = 0
+        for entity in mapping.entities where entity.isRewritten {
+            guard let source = entity.source else { continue }
+            let layout = schema.entities[source].layout
+            try replica.enumerate(entity: source, after: nil) { _, record in
+                try spool.append(entity: entity.target, try entity.record(record, layout))
+                count += 1
+                return true
+            }
+        }
+        return count
+    }
+
+    private static func insert(_ record: EncodedRecord, _ entity: Int, _ schema: Schema, _ writer: Engine.Writer) throws
+    {
+        try record.withView(schema.entities[entity].layout) { view in
+            let id = try view.identifier()
+            guard try writer.insert(entity: entity, id: id, record: view) else {
+                throw HabitStoreError(
+                    .internalInconsistency,
+                    "a record was met twice while its store was migrated",
+                    at: .init(entity: schema.entities[entity].name, id: id)
+                )
+            }
+        }
+    }
+
+    /// What an older version allowed to be there twice is carried as it is, unless this version is the first to forbid it.
+    private static func requireUnique(_ mapping: SchemaMapping, _ schema: Schema, _ writer: Engine.Writer) throws {
+        for (entity, attribute) in mapping.newlyUnique {
+            let description = schema.entities[entity]
+            try EngineReplicaSnapshot(writer, schema).enumerate(entity: entity, after: nil) { id, record in
+                let value = try record.withView(description.layout) { try $0.value(at: attribute) }
+                if value.isNull { return true }
+                let found = try writer.identifiers(entity: entity, attribute: attribute, equalTo: value, limit: 2)
+                guard let other = found.first(where: { $0 != id }) else { return true }
+                let name = description.attributes[attribute].name
+                throw HabitStoreError(
+                    .uniqueViolation,
+                    "two records, \(id.uuidString) and \(other.uuidString), have the same \(description.name).\(name), which the "
+                        + "new schema version forbids; make them differ in a custom stage's willMigrate",
+                    at: .init(entity: description.name, attribute: name, id: id)
+                )
+            }
+        }
+    }
+}
+
+extension SchemaMapping {
+    /// The names of the new version's entities whose records are written anew.
+    fileprivate func rewritten(in schema: Schema) -> Set<String> {
+        Set(entities.filter(\.isRewritten).map { schema.entities[$0.target].name })
+    }
+
+    /// Whether what a store keeps of an old entity's records is replaced.
+    fileprivate func replaces(_ name: String, in schema: Schema) -> Bool {
+        removed.contains(name) || rewritten(in: schema).contains(name)
+    }
+}
+
+extension MigrationStage {
+    /// Who writes what the hooks change, in the history.
+    fileprivate var author: String { "migration \(from.versionIdentifier) to \(to.versionIdentifier)" }
+}
+
+extension EngineWriteTransaction {
+    /// Runs a hook.
+    ///
+    /// - Returns: how many changes it came to.
+    fileprivate func hook(author: String, _ timestamp: Date, _ body: () throws -> Void) throws -> Int {
+        try run { _ in try body() }
+        return try finish(author: author, timestamp: timestamp)?.changes.count ?? 0
+    }
+}

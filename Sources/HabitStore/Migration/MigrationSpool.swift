@@ -1,0 +1,124 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The records of a stage between their old place and their new one: a file beside the store that has no name, so that
+/// nothing is left of it however the process ends. The memory that it takes does not grow with the store.
+final class MigrationSpool {
+    private let file: FileHandle
+    private let path: String
+    private var buffer = Data()
+
+    private static let bufferBytes = 1 << 20
+    private static let headerBytes = 8
+
+    /// - Parameter path: the store's; the file lies in its folder.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied``, ``HabitStoreError/Code/full`` or
+    ///   ``HabitStoreError/Code/inputOutput``.
+    init(besideStore path: String) throws {
+        let name = "\(path)-migrating-\(UUID().uuidString)"
+        let descriptor = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(errno, path) }
+        file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        self.path = path
+        guard unlink(name) == 0 else { throw Self.failure(errno, path) }
+    }
+
+    /// Adds a record: the entity's position u32, the number of bytes u32, the bytes.
+    func append(entity: Int, _ record: EncodedRecord) throws {
+        for number in [UInt32(entity), UInt32(record.bytes.count)] {
+            withUnsafeBytes(of: number.littleEndian) { buffer.append(contentsOf: $0) }
+        }
+        buffer.append(contentsOf: record.bytes)
+        if buffer.count >= Self.bufferBytes { try flush() }
+    }
+
+    private func flush() throws {
+        do {
+            try file.write(contentsOf: buffer)
+        } catch {
+            throw Self.failure(error, path)
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Hands what was added to `body`, in its order.
+    func forEach(_ body: (_ entity: Int, EncodedRecord) throws -> Void) throws {
+        try flush()
+        do {
+            try file.seek(toOffset: 0)
+        } catch {
+            throw Self.failure(error, path)
+        }
+        var rest = Data()
+        while let chunk = try read() {
+            rest.append(chunk)
+            let used = try rest.withUnsafeBytes { try Self.records(in: $0, body) }
+            rest = Data(rest.dropFirst(used))
+        }
+        guard rest.isEmpty else {
+            throw HabitStoreError(
+                .inputOutput,
+                "the file between old and new records was cut short",
+                at: .init(path: path)
+            )
+        }
+    }
+
+    private func read() throws -> Data? {
+        do {
+            guard let chunk = try file.read(upToCount: Self.bufferBytes), !chunk.isEmpty else { return nil }
+            return chunk
+        } catch {
+            throw Self.failure(error, path)
+        }
+    }
+
+    /// - Returns: how many bytes the whole records took.
+    private static func records(
+        in bytes: UnsafeRawBufferPointer,
+        _ body: (_ entity: Int, EncodedRecord) throws -> Void
+    ) throws -> Int {
+        var offset = 0
+        while bytes.count - offset >= headerBytes {
+            func number(_ place: Int) -> Int {
+                Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + place, as: UInt32.self)))
+            }
+            let (entity, count) = (number(0), number(4))
+            let end = offset + headerBytes + count
+            guard end <= bytes.count else { break }
+            try body(
+                entity,
+                EncodedRecord(copying: UnsafeRawBufferPointer(rebasing: bytes[(offset + headerBytes)..<end]))
+            )
+            offset = end
+        }
+        return offset
+    }
+
+    private static func failure(_ error: any Error, _ path: String) -> HabitStoreError {
+        let code = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError).code
+        return failure(Int32(truncatingIfNeeded: code), path, error)
+    }
+
+    private static func failure(_ number: Int32, _ path: String, _ cause: (any Error)? = nil) -> HabitStoreError {
+        let code: HabitStoreError.Code
+        switch number {
+        case ENOSPC, EDQUOT: code = .full
+        case EACCES, EPERM, EROFS: code = .permissionDenied
+        default: code = .inputOutput
+        }
+        return HabitStoreError(
+            code,
+            "the store is as it was; the records could not be put aside in its folder: \(String(cString: strerror(number)))",
+            at: .init(path: path),
+            underlying: cause
+        )
+    }
+}

@@ -1,0 +1,15 @@
+/// What one stage did to a store, or would do.
+public struct MigrationStep: Sendable, Hashable, Codable {
+    /// The version that it led from.
+    public let from: Schema.Version
+    /// The version that it led to.
+    public let to: Schema.Version
+    /// Whether the stage has hooks.
+    public let isCustom: Bool
+    /// What the declarations change, a sentence each.
+    public let changes: [String]
+    /// How many records were written anew.
+    public internal(set) var rewrittenRecords: Int
+    /// How many changes of records the hooks came to.
+    public internal(set) var hookChanges: Int
+}

@@ -1,0 +1,133 @@
+/// How the records of one schema version become those of a later one.
+struct SchemaMapping {
+    /// An entity for each of the new version.
+    let entities: [EntityMapping]
+    /// The names of the old entities that are gone.
+    let removed: [String]
+    /// The attributes that were not unique before and are now: entity and attribute position in the new version.
+    let newlyUnique: [(entity: Int, attribute: Int)]
+    /// What changes, a sentence each.
+    let changes: [String]
+
+    /// - Parameter isCustom: whether the stage has work of its own, which may fill an attribute whose kind changes.
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do.
+    init(from old: Schema, to new: Schema, isCustom: Bool) throws {
+        try old.validate()
+        try new.validate()
+        var builder = Builder(isCustom: isCustom)
+        var used: Set<Int> = []
+        var entities: [EntityMapping] = []
+        for (position, entity) in new.entities.enumerated() {
+            let name = entity.originalName ?? entity.name
+            let source = old.entities.firstIndex { $0.name == name }
+            if let source { used.insert(source) }
+            entities.append(try builder.map(entity, at: position, source.map { ($0, old.entities[$0]) }))
+        }
+        let gone = old.entities.indices.filter { !used.contains($0) }.map { old.entities[$0].name }
+        self.entities = entities
+        // An entity that was renamed leaves its old name behind.
+        removed = old.entities.map(\.name).filter { name in !new.entities.contains { $0.name == name } }
+        newlyUnique = builder.newlyUnique
+        changes = builder.changes + gone.map { "\($0) goes, with all of its records" }
+    }
+}
+
+private struct Builder {
+    let isCustom: Bool
+    var changes: [String] = []
+    var newlyUnique: [(entity: Int, attribute: Int)] = []
+
+    mutating func map(
+        _ entity: EntityDescription,
+        at target: Int,
+        _ source: (position: Int, entity: EntityDescription)?
+    ) throws -> EntityMapping {
+        guard let source else {
+            changes.append("\(entity.name) is new")
+            return EntityMapping(target: target, source: nil, attributes: [], isRewritten: true, description: entity)
+        }
+        if source.entity.name != entity.name { changes.append("\(source.entity.name) becomes \(entity.name)") }
+        var attributes: [EntityMapping.Source] = []
+        for (position, attribute) in entity.attributes.enumerated() {
+            let name = attribute.originalName ?? attribute.name
+            let before = source.entity.attributes.firstIndex { $0.name == name }
+            attributes.append(try map(attribute, of: entity, before.map { ($0, source.entity.attributes[$0]) }))
+            let wasUnique = before.map { source.entity.attributes[$0].isUnique } ?? false
+            if attribute.isUnique, !wasUnique { newlyUnique.append((target, position)) }
+        }
+        for attribute in source.entity.attributes
+        where !entity.attributes.contains(where: { ($0.originalName ?? $0.name) == attribute.name }) {
+            changes.append("\(source.entity.name).\(attribute.name) goes")
+        }
+        return EntityMapping(
+            target: target,
+            source: source.position,
+            attributes: attributes,
+            isRewritten: source.entity.name != entity.name || !Self.lieAlike(source.entity, entity),
+            description: entity
+        )
+    }
+
+    /// Whether the records of both have the same form in a file.
+    private static func lieAlike(_ left: EntityDescription, _ right: EntityDescription) -> Bool {
+        left.indexes == right.indexes && left.attributes.count == right.attributes.count
+            && zip(left.attributes, right.attributes).allSatisfy {
+                $0.name == $1.name && $0.kind == $1.kind && $0.isOptional == $1.isOptional
+            }
+    }
+
+    private mutating func map(
+        _ attribute: AttributeDescription,
+        of entity: EntityDescription,
+        _ source: (position: Int, attribute: AttributeDescription)?
+    ) throws -> EntityMapping.Source {
+        let title = "\(entity.name).\(attribute.name)"
+        guard let source, source.attribute.kind == attribute.kind else {
+            if let source, !isCustom {
+                throw impossible(
+                    entity,
+                    attribute,
+                    "\(title) changes from \(source.attribute.kind) to \(attribute.kind), which takes a custom stage"
+                )
+            }
+            let value = try begin(attribute, of: entity)
+            changes.append(
+                "\(title) is new, \(value.isNull ? "nil" : value.description) for the records that there are"
+            )
+            return .constant(value)
+        }
+        if source.attribute.name != attribute.name {
+            changes.append("\(entity.name).\(source.attribute.name) becomes \(title)")
+        }
+        if source.attribute.isOptional != attribute.isOptional {
+            let fallback = attribute.defaultValue.map { ", \($0) where it was" } ?? ""
+            changes.append(
+                "\(title) may \(attribute.isOptional ? "" : "no longer ")be nil\(attribute.isOptional ? "" : fallback)"
+            )
+        }
+        if source.attribute.isUnique != attribute.isUnique {
+            changes.append("\(title) is \(attribute.isUnique ? "" : "no longer ")unique")
+        }
+        return .copy(position: source.position, fallback: attribute.isOptional ? nil : attribute.defaultValue)
+    }
+
+    /// What the records that there are begin with in a new attribute.
+    private func begin(_ attribute: AttributeDescription, of entity: EntityDescription) throws -> Value {
+        if let value = attribute.defaultValue { return value }
+        if attribute.kind == .links { return .links([]) }
+        if attribute.isOptional { return .null }
+        throw impossible(
+            entity,
+            attribute,
+            "\(entity.name).\(attribute.name) is new and may not be nil; declare a default for the records that there are"
+        )
+    }
+
+    private func impossible(
+        _ entity: EntityDescription,
+        _ attribute: AttributeDescription,
+        _ message: String
+    ) -> HabitStoreError {
+        HabitStoreError(.schemaMismatch, message, at: .init(entity: entity.name, attribute: attribute.name))
+    }
+}

@@ -1,0 +1,132 @@
+/// One thing in which the shape of a store's records differs from the one that is declared.
+public struct SchemaDifference: Sendable, Hashable, CustomStringConvertible {
+    /// The entity's name.
+    public let entity: String
+    /// The attribute's or relationship's name; nil where the whole entity differs.
+    public let attribute: String?
+    /// One sentence that says what there is and what is declared.
+    public let description: String
+
+    /// Makes a difference.
+    public init(entity: String, attribute: String?, description: String) {
+        (self.entity, self.attribute, self.description) = (entity, attribute, description)
+    }
+}
+
+extension StoredSchema {
+    /// In what the records of a store with this schema have another shape than those of a declared one. Indexes, defaults
+    /// and what is preserved on deletion are no part of a record's shape.
+    public func differences(from declared: StoredSchema) -> [SchemaDifference] {
+        var differences: [SchemaDifference] = []
+        for entity in declared.entities {
+            guard let stored = entities.first(where: { $0.name == entity.name }) else {
+                differences.append(
+                    SchemaDifference(
+                        entity: entity.name,
+                        attribute: nil,
+                        description: "the store has no entity \(entity.name)"
+                    )
+                )
+                continue
+            }
+            differences += stored.attributeDifferences(from: entity) + stored.relationshipDifferences(from: entity)
+        }
+        for entity in entities where !declared.entities.contains(where: { $0.name == entity.name }) {
+            differences.append(
+                SchemaDifference(
+                    entity: entity.name,
+                    attribute: nil,
+                    description: "the store has an entity \(entity.name), which is not declared"
+                )
+            )
+        }
+        return differences
+    }
+}
+
+extension EntityShape {
+    fileprivate func attributeDifferences(from declared: EntityShape) -> [SchemaDifference] {
+        var differences: [SchemaDifference] = []
+        func differ(_ attribute: String, _ text: String) {
+            differences.append(SchemaDifference(entity: name, attribute: attribute, description: text))
+        }
+        for attribute in declared.attributes {
+            let title = "\(name).\(attribute.name)"
+            guard let stored = attributes.first(where: { $0.name == attribute.name }) else {
+                differ(attribute.name, "the store has no attribute \(title)")
+                continue
+            }
+            if stored.kind != attribute.kind {
+                differ(
+                    attribute.name,
+                    "\(title) is of kind \(stored.kind) in the store and declared as \(attribute.kind)"
+                )
+            }
+            if stored.isOptional != attribute.isOptional {
+                let (there, here) = stored.isOptional ? ("may", "may not") : ("may not", "may")
+                differ(attribute.name, "\(title) \(there) be nil in the store and \(here) as declared")
+            }
+            if stored.isUnique != attribute.isUnique {
+                let (there, here) = stored.isUnique ? ("is", "is not") : ("is not", "is")
+                differ(attribute.name, "\(title) \(there) unique in the store and \(here) as declared")
+            }
+        }
+        for stored in attributes where !declared.attributes.contains(where: { $0.name == stored.name }) {
+            differ(stored.name, "the store has an attribute \(name).\(stored.name), which is not declared")
+        }
+        if differences.isEmpty,
+            let (stored, _) = zip(attributes, declared.attributes).first(where: { $0.name != $1.name })
+        {
+            differ(stored.name, "the attributes of \(name) are in another order in the store, from \(stored.name) on")
+        }
+        return differences
+    }
+
+    fileprivate func relationshipDifferences(from declared: EntityShape) -> [SchemaDifference] {
+        var differences: [SchemaDifference] = []
+        func differ(_ relationship: String, _ text: String) {
+            differences.append(SchemaDifference(entity: name, attribute: relationship, description: text))
+        }
+        for relationship in declared.relationships {
+            let title = "\(name).\(relationship.name)"
+            guard let stored = relationships.first(where: { $0.name == relationship.name }) else {
+                differ(relationship.name, "the store has no relationship \(title)")
+                continue
+            }
+            for (what, there, here) in [
+                ("kind", stored.kindText, relationship.kindText),
+                ("destination", stored.destination, relationship.destination),
+                ("inverse", stored.inverse ?? "none", relationship.inverse ?? "none"),
+                ("delete rule", stored.deleteRule.rawValue, relationship.deleteRule.rawValue),
+            ] where there != here {
+                differ(relationship.name, "the \(what) of \(title) is \(there) in the store and \(here) as declared")
+            }
+        }
+        for stored in relationships where !declared.relationships.contains(where: { $0.name == stored.name }) {
+            differ(stored.name, "the store has a relationship \(name).\(stored.name), which is not declared")
+        }
+        return differences
+    }
+}
+
+extension RelationshipShape {
+    fileprivate var kindText: String { attribute.map { "\(kind.rawValue) through \($0)" } ?? kind.rawValue }
+}
+
+extension HabitStoreError {
+    /// The most differences that one message names.
+    private static let namedDifferences = 5
+
+    /// The error for a store whose records have another shape than declared.
+    static func schemaMismatch(_ differences: [SchemaDifference], path: String?) -> HabitStoreError {
+        var message = differences.prefix(namedDifferences).map(\.description).joined(separator: "; ")
+        if differences.count > namedDifferences {
+            message += "; and \(differences.count - namedDifferences) more differences"
+        }
+        return HabitStoreError(
+            .schemaMismatch,
+            message,
+            at: .init(path: path, entity: differences.first?.entity, attribute: differences.first?.attribute)
+        )
+    }
+}

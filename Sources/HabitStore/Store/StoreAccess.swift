@@ -1,0 +1,9 @@
+/// What a program may do to a store that it opens.
+public enum StoreAccess: Sendable {
+    /// Nothing is written, and there must be a store.
+    case readOnly
+    /// There must be a store.
+    case readWrite
+    /// A store is made where there is none.
+    case create
+}

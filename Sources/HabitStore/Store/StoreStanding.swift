@@ -1,0 +1,24 @@
+/// What a store may be used for, and how often its file was migrated: a program that opened it before a migration knows
+/// by the number that its records have another shape now.
+///
+/// Written as `authoritative`, or `authoritative 2` behind two migrations.
+struct StoreStanding: Equatable {
+    var role = StoreRole.authoritative
+    var migrations = 0
+
+    init() {}
+
+    init?(parsing text: String) {
+        if let role = StoreRole(rawValue: text) {
+            self.role = role
+            return
+        }
+        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 2, let role = StoreRole(rawValue: String(parts[0])), let migrations = Int(parts[1]),
+            migrations > 0
+        else { return nil }
+        (self.role, self.migrations) = (role, migrations)
+    }
+
+    var text: String { migrations == 0 ? role.rawValue : "\(role.rawValue) \(migrations)" }
+}

@@ -1,0 +1,36 @@
+import HabitStore
+
+extension LMDBEngine {
+    /// Runs `body` in one write transaction over this schema's databases and then over those of another one.
+    ///
+    /// The databases that the other schema needs are made before: LMDB makes handles of them only behind a commit. Empty ones
+    /// that are left behind a failure are no part of the store.
+    public func reshape<R>(
+        to schema: Schema,
+        _ body: (_ writer: LMDBWriter, _ reshaped: (Set<String>) throws -> LMDBWriter) throws -> R
+    ) throws -> R {
+        try schema.validate()
+        let parts = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }
+        let databases = try environment.openDatabases(names: parts.names, create: true)
+        let newCatalog = LMDBCatalog(
+            schema: schema,
+            path: catalog.path,
+            metadata: catalog.metadata,
+            databases: Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) }),
+            layouts: parts.layouts
+        )
+        return try write { writer in
+            try body(writer) { rewritten in
+                let transaction = writer.transaction
+                let kept = Set(newCatalog.tables.map(\.name)).subtracting(rewritten)
+                // What the other schema calls by a name that nothing had must be empty too: a file may hold anything.
+                for table in catalog.tables + newCatalog.tables where !kept.contains(table.name) {
+                    try transaction.removeAll(try writer.catalog.records(table))
+                    for index in table.indexes { try transaction.removeAll(try writer.catalog.database(index)) }
+                }
+                try transaction.put(catalog.metadata, Array(LMDBFormat.indexesKey.utf8), newCatalog.indexList)
+                return try LMDBWriter(transaction, newCatalog)
+            }
+        }
+    }
+}

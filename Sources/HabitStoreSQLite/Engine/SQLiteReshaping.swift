@@ -1,0 +1,25 @@
+import HabitStore
+
+extension SQLiteEngine {
+    /// Runs `body` in one write transaction over this schema's tables and then over those of another one.
+    public func reshape<R>(
+        to schema: Schema,
+        _ body: (_ writer: SQLiteWriter, _ reshaped: (Set<String>) throws -> SQLiteWriter) throws -> R
+    ) throws -> R {
+        let newTables = try Self.tables(of: schema, path: database.path)
+        return try write { writer in
+            try body(writer) { rewritten in
+                let connection = writer.connection
+                let kept = Set(newTables.map(\.description.name)).subtracting(rewritten)
+                for table in tables where !kept.contains(table.description.name) {
+                    for name in table.tableNames { try connection.exec("DROP TABLE \(SQLiteFormat.quoted(name))") }
+                }
+                for table in newTables where rewritten.contains(table.description.name) {
+                    for statement in table.definitions { try connection.exec(statement) }
+                }
+                try writer.setMetadata(SQLiteFormat.indexesKey, SQLiteIndexUpkeep(newTables).list)
+                return SQLiteWriter(connection, newTables, isKnownCanonical: false, hasDigests: false)
+            }
+        }
+    }
+}
