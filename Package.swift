@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "FeatureFlags", targets: ["FeatureFlags"]),
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
+        .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
         .executable(name: "habitstore-fuzz", targets: ["HabitStoreFuzz"]),
@@ -41,6 +42,7 @@ let package = Package(
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
         ),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "HabitStore",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
@@ -74,11 +76,19 @@ let package = Package(
             ],
             swiftSettings: crashSettings
         ),
+        .target(
+            name: "HabitStoreImport",
+            dependencies: [
+                "CSQLite", "CZlib", "HabitStore", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: crashSettings
+        ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
         .executableTarget(
             name: "HabitStoreCommand",
             dependencies: [
-                "FeatureFlags", "HabitStore", "HabitStoreRollout", "HabitTracking", "ShadowVerifier",
+                "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreRollout", "HabitTracking",
+                "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -173,6 +183,14 @@ let package = Package(
                 "HabitStoreTesting", "HabitStoreTraffic", "ShadowVerifier",
             ],
             swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreImportTests",
+            dependencies: [
+                "CSQLite", "CZlib", "HabitStore", "HabitStoreImport", "HabitStoreLMDB", "HabitStoreSQLite",
+                "ShadowVerifier",
+            ],
+            swiftSettings: crashSettings
         ),
         .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),
         .testTarget(

@@ -19,7 +19,7 @@ struct Habitstore: AsyncParsableCommand {
                 subcommands: [
                     VerificationCommand.self, CopyCommand.self, CheckCommand.self, QueryCommand.self,
                     HistoryCommand.self,
-                    InfoCommand.self,
+                    InfoCommand.self, InspectCommand.self,
                 ]
             ),
             CommandGroup(name: "Rollout", subcommands: [RolloutCommand.self, FlagsCommand.self]),

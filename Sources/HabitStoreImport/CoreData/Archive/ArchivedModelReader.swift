@@ -1,0 +1,117 @@
+import Foundation
+
+/// Reads entities and their properties out of an archived model.
+struct ArchivedModelReader {
+    let archive: KeyedArchive
+    let maximumNesting: Int
+
+    func entity(_ reference: KeyedArchive.Reference) -> ArchivedModel.Entity? {
+        let fields = archive.fields(reference)
+        guard let name = fields["NSEntityName"]?.text else { return nil }
+        let parent = fields["NSSuperentity"]?.reference.flatMap { archive.fields($0)["NSEntityName"]?.text }
+        return ArchivedModel.Entity(
+            name: name,
+            superentity: parent,
+            isAbstract: fields["NSIsAbstract"]?.bool ?? false,
+            className: fields["NSClassNameForEntity"]?.text,
+            properties: archive.elements(fields["NSProperties"]?.reference).compactMap(property),
+            uniqueness: archive.elements(fields["NSUniqueTuples"]?.reference).map { tuple in
+                archive.elements(tuple).compactMap(propertyName)
+            }.filter { !$0.isEmpty }
+        )
+    }
+
+    /// A property of a uniqueness constraint: its name, or its description.
+    private func propertyName(_ reference: KeyedArchive.Reference) -> String? {
+        if case .string(let name) = archive.node(reference) { return name }
+        return archive.fields(reference)["NSPropertyName"]?.text
+    }
+
+    private func property(_ reference: KeyedArchive.Reference) -> ArchivedModel.Property? {
+        let fields = archive.fields(reference)
+        guard let name = fields["NSPropertyName"]?.text else { return nil }
+        if fields["NSIsTransient"]?.bool == true { return .notStored(name) }
+        if fields["NSAttributeType"] != nil { return attribute(reference, 0).map { .attribute($0) } }
+        guard fields["NSMaxCount"] != nil || fields["_NSDestinationEntityName"] != nil else { return .notStored(name) }
+        return relationship(name, fields)
+    }
+
+    private func relationship(_ name: String, _ fields: [String: KeyedArchive.Field]) -> ArchivedModel.Property {
+        func target(_ direct: String, _ object: String, _ key: String) -> String? {
+            fields[direct]?.text ?? fields[object]?.reference.flatMap { archive.fields($0)[key]?.text }
+        }
+        guard let destination = target("_NSDestinationEntityName", "NSDestinationEntity", "NSEntityName") else {
+            return .notStored(name)
+        }
+        return .relationship(
+            ArchivedRelationship(
+                name: name,
+                destination: destination,
+                inverse: target("_NSInverseRelationshipName", "NSInverseRelationship", "NSPropertyName"),
+                isToMany: fields["NSMaxCount"]?.int != 1,
+                isOrdered: fields["NSIsOrdered"]?.bool ?? fields["NSOrdered"]?.bool ?? false,
+                isOptional: fields["NSIsOptional"]?.bool ?? false,
+                deleteRule: fields["NSDeleteRule"]?.int ?? 0
+            )
+        )
+    }
+
+    private func attribute(_ reference: KeyedArchive.Reference, _ depth: Int) -> ArchivedAttribute? {
+        let fields = archive.fields(reference)
+        guard depth < maximumNesting, let name = fields["NSPropertyName"]?.text,
+            let type = fields["NSAttributeType"]?.int
+        else { return nil }
+        return ArchivedAttribute(
+            name: name,
+            type: type,
+            isOptional: fields["NSIsOptional"]?.bool ?? false,
+            isDerived: fields["NSDerivationExpression"] != nil,
+            defaultValue: fields["NSDefaultValue"].flatMap(words),
+            valueClass: fields["NSAttributeValueClassName"]?.text,
+            transformer: fields["NSValueTransformerName"]?.text,
+            elements: elements(fields, depth)
+        )
+    }
+
+    /// The elements of a composite. Under which key they stand is nowhere documented, so they are known by what they are.
+    private func elements(_ fields: [String: KeyedArchive.Field], _ depth: Int) -> [ArchivedAttribute] {
+        guard fields["NSAttributeType"]?.int == CoreDataAttributeType.composite.rawValue else { return [] }
+        for key in fields.keys.sorted() {
+            guard key != "$class", key != "NSEntity", let reference = fields[key]?.reference else { continue }
+            let members = archive.elements(reference).compactMap { attribute($0, depth + 1) }
+            if !members.isEmpty { return members }
+        }
+        return []
+    }
+
+    /// A default value in words; an object of a kind that is not known by its class.
+    private func words(_ field: KeyedArchive.Field) -> String? {
+        switch field.node {
+        case .null: return nil
+        case .bool(let flag): return String(flag)
+        case .int(let number): return String(number)
+        case .real(let number): return String(number)
+        case .string(let text): return field.isNull ? nil : "\"\(text)\""
+        case .data(let bytes): return "\(bytes.count) bytes"
+        case .date(let date): return "\(date.timeIntervalSinceReferenceDate) seconds since 2001"
+        case .uid, .array: return nil
+        case .dictionary: return field.reference.flatMap(words)
+        }
+    }
+
+    private func words(_ reference: KeyedArchive.Reference) -> String? {
+        let fields = archive.fields(reference)
+        if let seconds = fields["NS.time"]?.node {
+            switch seconds {
+            case .real(let number): return "\(number) seconds since 2001"
+            case .int(let number): return "\(number) seconds since 2001"
+            default: break
+            }
+        }
+        if let text = fields["NS.string"]?.text ?? fields["NS.relative"]?.text { return "\"\(text)\"" }
+        if case .data(let bytes)? = fields["NS.uuidbytes"]?.node, bytes.count == 16 {
+            return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)).uuidString }
+        }
+        return archive.className(reference).map { "a \($0)" }
+    }
+}

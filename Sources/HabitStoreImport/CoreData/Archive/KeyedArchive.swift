@@ -1,0 +1,104 @@
+import Foundation
+
+/// A keyed archive (`NSKeyedArchiver`), read without making any of its objects: their keys and values only.
+struct KeyedArchive {
+    /// An object of the archive, by its number.
+    typealias Reference = Int
+
+    private let list: BinaryPropertyList
+    private let objects: [Int]
+    /// The topmost object.
+    let root: Reference
+
+    /// Nil for bytes that are no keyed archive.
+    init?(_ data: Data) {
+        guard let list = BinaryPropertyList(data), let top = Self.members(list, list.top),
+            let objectsNode = top["$objects"], case .array(let objects) = list.nodes[objectsNode],
+            let topNode = top["$top"], let tops = Self.members(list, topNode),
+            let rootNode = tops["root"] ?? tops.values.first, case .uid(let root) = list.nodes[rootNode],
+            objects.indices.contains(root)
+        else { return nil }
+        self.list = list
+        self.objects = objects
+        self.root = root
+    }
+
+    private static func members(_ list: BinaryPropertyList, _ node: Int) -> [String: Int]? {
+        guard case .dictionary(let pairs) = list.nodes[node] else { return nil }
+        var result: [String: Int] = [:]
+        for (key, value) in pairs {
+            if case .string(let name) = list.nodes[key] { result[name] = value }
+        }
+        return result
+    }
+
+    /// The object of a reference.
+    func node(_ reference: Reference) -> PropertyListNode {
+        objects.indices.contains(reference) ? list.nodes[objects[reference]] : .null
+    }
+
+    /// The keys of an object and what stands behind them, a reference followed to what it leads to.
+    func fields(_ reference: Reference) -> [String: Field] {
+        guard objects.indices.contains(reference), let members = Self.members(list, objects[reference]) else {
+            return [:]
+        }
+        return members.mapValues { number in
+            if case .uid(let target) = list.nodes[number] { return Field(reference: target, node: node(target)) }
+            return Field(reference: nil, node: list.nodes[number])
+        }
+    }
+
+    /// The name of an object's class.
+    func className(_ reference: Reference) -> String? {
+        guard let target = fields(reference)["$class"]?.reference else { return nil }
+        return fields(target)["$classname"]?.text
+    }
+
+    /// The members of an archived array, set or dictionary of values; empty for anything else.
+    func elements(_ reference: Reference?) -> [Reference] {
+        guard let reference else { return [] }
+        var fields = fields(reference)
+        // A dictionary over known keys keeps its values in an array of their own.
+        if let known = fields["values"]?.reference { fields = self.fields(known) }
+        guard case .array(let members)? = fields["NS.objects"]?.node else { return [] }
+        return members.compactMap { member in
+            if case .uid(let target) = list.nodes[member] { return target }
+            return nil
+        }
+    }
+
+    /// What stands behind a key.
+    struct Field {
+        /// The object's number, when it is one.
+        let reference: Reference?
+        /// The value.
+        let node: PropertyListNode
+
+        /// A text.
+        var text: String? {
+            if case .string(let text) = node, text != "$null" { return text }
+            return nil
+        }
+        /// A whole number.
+        var int: Int? {
+            if case .int(let number) = node { return Int(number) }
+            return nil
+        }
+        /// A truth value; also one that was archived as a number.
+        var bool: Bool {
+            switch node {
+            case .bool(let flag): return flag
+            case .int(let number): return number != 0
+            default: return false
+            }
+        }
+        /// Whether the archive says that there is nothing.
+        var isNull: Bool {
+            switch node {
+            case .null: return true
+            case .string("$null"): return reference == 0
+            default: return false
+            }
+        }
+    }
+}

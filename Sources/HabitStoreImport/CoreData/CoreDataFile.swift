@@ -1,0 +1,96 @@
+import Foundation
+import HabitStore
+
+/// A Core Data or SwiftData file, opened for reading. The file and what lies beside it are copied at one moment, and only
+/// the copy is ever opened as a database, so that nothing about the original changes.
+///
+/// Used by one thread at a time.
+public final class CoreDataFile {
+    /// The file.
+    public let path: String
+    /// What the file says about itself.
+    public let metadata: CoreDataMetadata
+    /// Its entities.
+    public let model: CoreDataModel
+    /// What is missing, guessed, or not as it usually is.
+    public let oddities: [CoreDataOddity]
+    /// What its persistent history holds; nil when it keeps none.
+    public let history: CoreDataHistory?
+    /// What tells this state of the files from another.
+    let stamps: SourceStamps
+    let connection: SourceConnection
+    private let snapshot: SourceSnapshot
+
+    /// Opens a file as it is now.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound``, ``HabitStoreError/Code/notAStore`` for what is no Core Data file,
+    ///   ``HabitStoreError/Code/corrupt`` for one that is cut short or damaged, ``HabitStoreError/Code/busy`` for one that is
+    ///   written to without a pause.
+    public init(path: String) throws {
+        var opening = try SourceOpening(path)
+        let connection = try opening.open()
+        let tables = try StoreTables(connection)
+        var oddities = opening.oddities
+        let (metadata, found) = try CoreDataMetadata.read(connection, tables)
+        oddities += found
+        let model = try Self.readModel(connection, tables, metadata, &oddities)
+        history = try CoreDataHistory(connection, tables, model)
+        oddities += history?.oddities ?? []
+        self.path = path
+        self.metadata = metadata
+        self.model = model
+        self.oddities = oddities
+        self.connection = connection
+        snapshot = opening.snapshot
+        stamps = opening.snapshot.stamps
+    }
+
+    /// Ends the reading and removes the private copy.
+    public func close() { connection.close() }
+
+    private static func readModel(
+        _ connection: SourceConnection,
+        _ tables: StoreTables,
+        _ metadata: CoreDataMetadata,
+        _ oddities: inout [CoreDataOddity]
+    ) throws -> CoreDataModel {
+        var model: CoreDataModel?
+        if let archived = try archivedModel(connection, tables, &oddities) {
+            var builder = CachedModelBuilder(archived, tables)
+            if let entities = builder.entities() {
+                var cached = CoreDataModel(origin: .modelCache, entities: entities)
+                var resolver = StorageResolver(connection, tables)
+                try resolver.resolve(&cached)
+                model = cached
+                oddities += builder.oddities + resolver.oddities
+            } else {
+                oddities += builder.oddities
+            }
+        }
+        if let model { return model }
+        var builder = TableModelBuilder(connection, tables)
+        let guessed = CoreDataModel(origin: .tables, entities: try builder.entities())
+        oddities += builder.oddities
+        return guessed
+    }
+
+    private static func archivedModel(
+        _ connection: SourceConnection,
+        _ tables: StoreTables,
+        _ oddities: inout [CoreDataOddity]
+    ) throws -> ArchivedModel? {
+        guard tables.columns["Z_MODELCACHE"] != nil else { return nil }
+        let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE WHERE Z_CONTENT NOT NULL")
+        guard try statement.step() else {
+            oddities.append(CoreDataOddity("modelCacheEmpty", "the file has a place for its model, and nothing in it"))
+            return nil
+        }
+        let model = ArchivedModel(statement.blob(0))
+        if model == nil {
+            oddities.append(
+                CoreDataOddity("modelCacheUnreadable", "the model that is kept in the file cannot be read")
+            )
+        }
+        return model
+    }
+}

@@ -1,0 +1,24 @@
+/// The numbers of a Core Data file that only ever grow: the highest key of each entity, and the last transaction of its
+/// history.
+struct GrowingNumbers {
+    private var numbers: [String: Int64] = [:]
+
+    /// Reads them; none of a file that cannot be read.
+    init(_ connection: SourceConnection?) {
+        guard let connection else { return }
+        if let statement = try? connection.prepare("SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY") {
+            while (try? statement.step()) == true {
+                numbers["highest key of \(statement.text(0) ?? "")"] = statement.optionalInt(1) ?? 0
+            }
+        }
+        if let last = try? connection.int("SELECT max(Z_PK) FROM ATRANSACTION") { numbers["last transaction"] = last }
+    }
+
+    /// The name of a number that is greater here than there.
+    func firstGreater(than other: GrowingNumbers) -> String? {
+        numbers.keys.sorted().first { name in
+            guard let there = other.numbers[name], let here = numbers[name] else { return false }
+            return here > there
+        }
+    }
+}

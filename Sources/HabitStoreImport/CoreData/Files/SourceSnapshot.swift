@@ -1,0 +1,99 @@
+import Foundation
+import HabitStore
+
+/// A private copy of a database at one moment. The original's files are read and never opened as a database: opening can
+/// bring the log into the main file and remove it.
+final class SourceSnapshot {
+    /// The copy's path.
+    let path: String
+    /// The state of the original's files that was copied.
+    let stamps: SourceStamps
+    private let folder: URL
+
+    private static let tries = 200
+
+    /// Copies the main file, and of the files beside it the ones that are asked for.
+    ///
+    /// - Throws: ``HabitStoreError/Code/busy`` when the original is being written to without a pause.
+    init(of original: String) throws {
+        try Self.requireFile(original)
+        folder = try Self.makeFolder()
+        path = folder.appendingPathComponent("source.sqlite").path
+        do {
+            stamps = try Self.copy(original, to: path)
+        } catch {
+            try? FileManager.default.removeItem(at: folder)
+            throw error
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Removes one of the copied files, so that it is not read.
+    func leaveOut(_ suffix: String) throws {
+        do {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the private copy cannot be changed",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    private static func requireFile(_ path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            let denied = errno == EACCES
+            throw HabitStoreError(
+                denied ? .permissionDenied : .notFound,
+                denied ? "the file cannot be reached" : "there is no file here",
+                at: .init(path: path)
+            )
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw HabitStoreError(.notAStore, "this is no file; name the database's main file", at: .init(path: path))
+        }
+    }
+
+    private static func makeFolder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "habitstore-source-\(UUID().uuidString)"
+        )
+        do {
+            try FileManager.default.createDirectory(
+                at: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "no folder for a private copy can be made",
+                at: .init(path: folder.path),
+                underlying: error
+            )
+        }
+        return folder
+    }
+
+    private static func copy(_ original: String, to path: String) throws -> SourceStamps {
+        for attempt in 0..<tries {
+            if attempt > 0 { Thread.sleep(forTimeInterval: 0.02) }
+            guard let before = SourceStamps(original), before.isSettled else { continue }
+            try FileCopy.copy(original, to: path)
+            for (suffix, stamp) in [("-journal", before.journal), ("-wal", before.log)] {
+                try? FileManager.default.removeItem(atPath: path + suffix)
+                if stamp != nil { try FileCopy.copy(original + suffix, to: path + suffix, mayBeMissing: true) }
+            }
+            if let after = SourceStamps(original), after.allowsCopy(before: before) { return before }
+        }
+        throw HabitStoreError(
+            .busy,
+            "the file is being written to without a pause, so that no copy of one moment can be made",
+            at: .init(path: original)
+        )
+    }
+}

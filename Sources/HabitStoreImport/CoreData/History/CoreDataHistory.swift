@@ -1,0 +1,94 @@
+import Foundation
+import HabitStore
+
+/// What the persistent history of a Core Data file holds.
+public struct CoreDataHistory: Sendable, Hashable, Encodable {
+    /// How the history is laid out.
+    public enum Layout: String, Sendable, Hashable, Codable {
+        /// Names beside each transaction, as the first systems with a history wrote it.
+        case inlineNames
+        /// Names in a table of their own.
+        case namesInTable
+    }
+
+    /// How it is laid out.
+    public let layout: Layout
+    /// How many transactions there are.
+    public let transactions: Int
+    /// The number of the oldest; 0 when there is none.
+    public let first: Int64
+    /// The number of the newest; 0 when there is none.
+    public let last: Int64
+    /// Changes that made a record.
+    public let inserts: Int
+    /// Changes that changed one.
+    public let updates: Int
+    /// Changes that deleted one.
+    public let deletes: Int
+    /// Deletions that kept values of the record.
+    public let tombstones: Int
+    /// Who wrote, each once.
+    public let authors: [String]
+    /// What is odd about it.
+    let oddities: [CoreDataOddity]
+    let columns: CoreDataHistoryColumns
+
+    /// Whether everything that ever happened in the file is in the history: its first transaction is there.
+    public var isComplete: Bool { first == 1 }
+
+    private enum CodingKeys: String, CodingKey {
+        case layout, transactions, first, last, inserts, updates, deletes, tombstones, authors
+    }
+
+    /// Nil for a file without a history.
+    init?(_ connection: SourceConnection, _ tables: StoreTables, _ model: CoreDataModel) throws {
+        guard let columns = CoreDataHistoryColumns(tables) else { return nil }
+        self.columns = columns
+        layout = columns.hasNamesInTable ? .namesInTable : .inlineNames
+        transactions = Int(try connection.int("SELECT count(*) FROM ATRANSACTION") ?? 0)
+        first = try connection.int("SELECT min(Z_PK) FROM ATRANSACTION") ?? 0
+        last = try connection.int("SELECT max(Z_PK) FROM ATRANSACTION") ?? 0
+        func changes(_ condition: String) throws -> Int {
+            Int(try connection.int("SELECT count(*) FROM ACHANGE WHERE \(condition)") ?? 0)
+        }
+        inserts = try changes("ZCHANGETYPE = 0")
+        updates = try changes("ZCHANGETYPE = 1")
+        deletes = try changes("ZCHANGETYPE = 2")
+        let kept = columns.tombstones.map { "\(SourceConnection.quoted($0)) NOT NULL" }.joined(separator: " OR ")
+        tombstones = kept.isEmpty ? 0 : try changes("ZCHANGETYPE = 2 AND (\(kept))")
+        authors = try connection.texts(
+            "SELECT DISTINCT \(columns.author) AS a FROM ATRANSACTION t WHERE a NOT NULL ORDER BY 1"
+        )
+        var oddities: [CoreDataOddity] = []
+        func note(_ kind: String, _ condition: String, _ message: (Int) -> String) throws {
+            let count = try changes(condition)
+            if count > 0 { oddities.append(CoreDataOddity(kind, message(count), count: count)) }
+        }
+        try note("changeKind", "ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2)") {
+            "\($0) changes of the history are of a kind that is not known"
+        }
+        try note("changeOrphaned", "ZTRANSACTIONID NOT IN (SELECT Z_PK FROM ATRANSACTION)") {
+            "\($0) changes of the history belong to no transaction"
+        }
+        let numbers = model.entities.map { String($0.number) }.joined(separator: ", ")
+        try note("changeElsewhere", "ZENTITY NOT IN (\(numbers))") {
+            "\($0) changes of the history are of entities that the file does not have"
+        }
+        if first > 1 {
+            oddities.append(
+                CoreDataOddity("historyPruned", "the history begins at transaction \(first): what was before is pruned")
+            )
+        }
+        self.oddities = oddities
+    }
+
+    /// The same history, whatever was found odd in it.
+    public static func == (left: CoreDataHistory, right: CoreDataHistory) -> Bool {
+        left.layout == right.layout && left.first == right.first && left.last == right.last
+            && left.transactions == right.transactions && left.inserts == right.inserts
+            && left.updates == right.updates && left.deletes == right.deletes
+    }
+
+    /// By the last transaction.
+    public func hash(into hasher: inout Hasher) { hasher.combine(last) }
+}

@@ -1,0 +1,33 @@
+/// The entities of a Core Data file.
+public struct CoreDataModel: Sendable, Hashable, Codable {
+    /// Where a model was read.
+    public enum Origin: String, Sendable, Hashable, Codable {
+        /// In the model that Core Data keeps in the file (`Z_MODELCACHE`).
+        case modelCache
+        /// In the names and types of tables and columns, with guesses.
+        case tables
+    }
+
+    /// Where it was read.
+    public let origin: Origin
+    /// The entities, by their numbers.
+    public internal(set) var entities: [CoreDataEntity]
+
+    /// The entity of a name.
+    public func entity(_ name: String) -> CoreDataEntity? { entities.first { $0.name == name } }
+
+    /// The entity of a number.
+    public func entity(number: Int) -> CoreDataEntity? { entities.first { $0.number == number } }
+
+    /// An entity and those that inherit from it.
+    public func family(of name: String) -> [CoreDataEntity] {
+        var names: Set<String> = [name]
+        // By number, an entity stands behind the one that it inherits from; a damaged file may say otherwise.
+        for _ in entities {
+            let more = entities.filter { $0.superentity.map(names.contains) == true && !names.contains($0.name) }
+            if more.isEmpty { break }
+            names.formUnion(more.map(\.name))
+        }
+        return entities.filter { names.contains($0.name) }
+    }
+}

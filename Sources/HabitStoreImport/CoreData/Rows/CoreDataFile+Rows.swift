@@ -1,0 +1,73 @@
+import HabitStore
+
+extension CoreDataFile {
+    /// The number of an entity's own records; those of the entities that inherit from it are not among them.
+    public func count(of entity: CoreDataEntity) throws -> Int {
+        let table = SourceConnection.quoted(entity.table)
+        return Int(try connection.int("SELECT count(*) FROM \(table) WHERE Z_ENT = \(entity.number)") ?? 0)
+    }
+
+    /// Hands the entity's own records to `body`, by their keys from behind `key` on, until it returns false.
+    public func enumerate(
+        _ entity: CoreDataEntity,
+        after key: Int64 = .min,
+        _ body: (CoreDataRow) throws -> Bool
+    ) throws {
+        let reader = CoreDataRowReader(entity)
+        let statement = try connection.prepare(reader.sql + " AND Z_PK > ?1 ORDER BY Z_PK")
+        try statement.bind(key, at: 1)
+        while try statement.step() {
+            guard try body(reader.row(statement)) else { return }
+        }
+    }
+
+    /// The record of a key; nil when there is none of this entity.
+    public func row(_ entity: CoreDataEntity, key: Int64) throws -> CoreDataRow? {
+        let reader = CoreDataRowReader(entity)
+        let statement = try connection.prepare(reader.sql + " AND Z_PK = ?1")
+        try statement.bind(key, at: 1)
+        return try statement.step() ? reader.row(statement) : nil
+    }
+
+    /// The number of the entity of the record that has a key in a table; nil when there is none.
+    func entityNumber(of key: Int64, in table: String) throws -> Int? {
+        let statement = try connection.prepare("SELECT Z_ENT FROM \(SourceConnection.quoted(table)) WHERE Z_PK = ?1")
+        try statement.bind(key, at: 1)
+        return try statement.step() ? statement.optionalInt(0).map { Int($0) } : nil
+    }
+
+    /// Hands the links of a relationship to many to `body`: the key here, the key there, and the place in the order where
+    /// there is one. By the key here, then by the order.
+    public func enumerateLinks(
+        _ relationship: CoreDataRelationship,
+        of entity: CoreDataEntity,
+        _ body: (_ here: Int64, _ there: Int64, _ order: Int64?) throws -> Void
+    ) throws {
+        guard let sql = linkQuery(relationship) else { return }
+        let statement = try connection.prepare(sql)
+        while try statement.step() {
+            guard let here = statement.optionalInt(0), let there = statement.optionalInt(1) else { continue }
+            try body(here, there, statement.optionalInt(2))
+        }
+    }
+
+    private func linkQuery(_ relationship: CoreDataRelationship) -> String? {
+        let order = relationship.orderColumn.map(SourceConnection.quoted) ?? "NULL"
+        switch relationship.storage {
+        case .table(let table, let here, let there):
+            let (left, right) = (SourceConnection.quoted(here), SourceConnection.quoted(there))
+            let from = "FROM \(SourceConnection.quoted(table)) WHERE \(left) NOT NULL AND \(right) NOT NULL"
+            let forth = "SELECT \(left) AS here, \(right) AS there, \(order) AS place \(from)"
+            // A relationship that is its own inverse leads both ways, whichever of them was written down.
+            guard here == "REFLEXIVE" else { return forth + " ORDER BY 1, 3, 2" }
+            return forth + " UNION SELECT \(right), \(left), NULL \(from) ORDER BY 1, 3, 2"
+        case .otherSide(let column):
+            guard let destination = model.entity(relationship.destination) else { return nil }
+            let numbers = model.family(of: destination.name).map { String($0.number) }.joined(separator: ", ")
+            let name = SourceConnection.quoted(column)
+            return "SELECT \(name), Z_PK, \(order) FROM \(SourceConnection.quoted(destination.table)) "
+                + "WHERE \(name) NOT NULL AND Z_ENT IN (\(numbers)) ORDER BY 1, 3, 2"
+        case .column, .missing: return nil
+        }
+    }
+}

@@ -1,0 +1,11 @@
+/// A record of a Core Data file.
+public struct CoreDataRow: Sendable {
+    /// The key within its table (`Z_PK`). It belongs to this file: a migration by the app gives out new ones.
+    public let key: Int64
+    /// How often the record was saved (`Z_OPT`); no data of the app.
+    public let saves: Int64?
+    /// The values, in the order of the entity's attributes.
+    public let values: [CoreDataValue]
+    /// The targets of the entity's to-one relationships, by their names.
+    public let references: [String: CoreDataReference]
+}

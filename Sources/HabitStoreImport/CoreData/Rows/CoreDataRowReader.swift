@@ -1,0 +1,44 @@
+import HabitStore
+
+/// Reads the rows of one entity.
+struct CoreDataRowReader {
+    private let entity: CoreDataEntity
+    private let places: [Int?]
+    private let references: [(name: String, place: Int, entityPlace: Int?)]
+    /// The query for the entity's rows, to which conditions can be added.
+    let sql: String
+
+    init(_ entity: CoreDataEntity) {
+        self.entity = entity
+        var columns = ["Z_PK", "Z_OPT"]
+        func place(_ column: String) -> Int {
+            columns.append(SourceConnection.quoted(column))
+            return columns.count - 1
+        }
+        places = entity.attributes.map { $0.column.map(place) }
+        references = entity.relationships.compactMap { relationship in
+            guard case .column(let column, let second) = relationship.storage else { return nil }
+            return (relationship.name, place(column), second.map(place))
+        }
+        let table = SourceConnection.quoted(entity.table)
+        sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE Z_ENT = \(entity.number)"
+    }
+
+    func row(_ statement: SourceStatement) -> CoreDataRow {
+        var found: [String: CoreDataReference] = [:]
+        for (name, place, entityPlace) in references {
+            guard let key = statement.optionalInt(place) else { continue }
+            let number = entityPlace.flatMap { statement.optionalInt($0) }.map { Int($0) }
+            found[name] = CoreDataReference(key: key, entityNumber: number)
+        }
+        return CoreDataRow(
+            key: statement.optionalInt(0) ?? 0,
+            saves: statement.optionalInt(1),
+            values: zip(entity.attributes, places).map { attribute, place in
+                guard let place else { return CoreDataValue(.null) }
+                return ValueDecoder.decode(statement.value(place), as: attribute.type)
+            },
+            references: found
+        )
+    }
+}

@@ -1,0 +1,84 @@
+internal import CSQLite
+import Foundation
+import HabitStore
+
+#if canImport(SQLite3)
+internal import SQLite3
+#endif
+
+/// A statement over another app's database: step, and read columns by what is stored in them, whatever was declared.
+final class SourceStatement {
+    private let connection: SourceConnection
+    private var pointer: OpaquePointer?
+
+    /// Compiles one statement.
+    init(_ sql: String, _ connection: SourceConnection) throws {
+        self.connection = connection
+        let result = sqlite3_prepare_v2(connection.pointer, sql, -1, &pointer, nil)
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
+    deinit { sqlite3_finalize(pointer) }
+
+    /// The number of columns.
+    var columnCount: Int { Int(sqlite3_column_count(pointer)) }
+
+    /// The name of a column.
+    func columnName(_ column: Int) -> String {
+        sqlite3_column_name(pointer, Int32(column)).map { String(cString: $0) } ?? ""
+    }
+
+    /// Sets a parameter, counted from 1, to a number.
+    func bind(_ value: Int64, at parameter: Int) throws {
+        let result = sqlite3_bind_int64(pointer, Int32(parameter), value)
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
+    /// Makes the statement ready to run again.
+    func reset() { sqlite3_reset(pointer) }
+
+    /// Goes to the next row; false behind the last.
+    func step() throws -> Bool {
+        switch sqlite3_step(pointer) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let result: throw connection.error(result, "reading rows")
+        }
+    }
+
+    /// What is stored in a column of the row.
+    func value(_ column: Int) -> SourceValue {
+        switch sqlite3_column_type(pointer, Int32(column)) {
+        case SQLITE_INTEGER: return .int(sqlite3_column_int64(pointer, Int32(column)))
+        case SQLITE_FLOAT: return .real(sqlite3_column_double(pointer, Int32(column)))
+        case SQLITE_TEXT: return .text(text(column) ?? "")
+        case SQLITE_BLOB: return .blob(blob(column))
+        default: return .null
+        }
+    }
+
+    /// A column as a number; nil for null.
+    func optionalInt(_ column: Int) -> Int64? {
+        guard sqlite3_column_type(pointer, Int32(column)) != SQLITE_NULL else { return nil }
+        return sqlite3_column_int64(pointer, Int32(column))
+    }
+
+    /// A column as a double; nil for null.
+    func optionalDouble(_ column: Int) -> Double? {
+        guard sqlite3_column_type(pointer, Int32(column)) != SQLITE_NULL else { return nil }
+        return sqlite3_column_double(pointer, Int32(column))
+    }
+
+    /// A column as text; nil for null. Bytes that are no UTF-8 become U+FFFD.
+    func text(_ column: Int) -> String? {
+        guard let start = sqlite3_column_text(pointer, Int32(column)) else { return nil }
+        let count = Int(sqlite3_column_bytes(pointer, Int32(column)))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// A column as bytes.
+    func blob(_ column: Int) -> Data {
+        guard let start = sqlite3_column_blob(pointer, Int32(column)) else { return Data() }
+        return Data(bytes: start, count: Int(sqlite3_column_bytes(pointer, Int32(column))))
+    }
+}

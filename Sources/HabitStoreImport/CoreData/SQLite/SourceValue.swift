@@ -1,0 +1,13 @@
+import Foundation
+
+/// What a column of another app's database holds, by its storage class.
+enum SourceValue: Sendable, Hashable {
+    case null
+    case int(Int64)
+    case real(Double)
+    case text(String)
+    case blob(Data)
+
+    /// Whether there is nothing.
+    var isNull: Bool { self == .null }
+}
