@@ -30,11 +30,19 @@ struct RolloutMetrics: Sendable {
         Counter(label: "habit_store_shadow_reads", dimensions: [("verdict", verdict.rawValue)])
     }
     private let lag = Gauge(label: "habit_store_mirror_lag")
+    private let open = Gauge(label: "habit_store_open_users")
+    private let closings = Counter(label: "habit_store_users_closed")
     private let kills = Counter(label: "habit_store_kills")
     private let refusals = Counter(label: "habit_store_promotions_refused")
 
     /// How many transactions the mirror is behind.
     func mirrorLag(_ transactions: Int) { lag.record(transactions) }
+
+    /// How many users are open.
+    func openUsers(_ count: Int) { open.record(count) }
+
+    /// A user was closed to make room for another one.
+    func userClosed() { closings.increment() }
 
     /// A user was moved.
     func stageChanged(from: Stage, to: Stage) {

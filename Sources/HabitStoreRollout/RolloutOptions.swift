@@ -1,6 +1,14 @@
 import HabitStore
 import Logging
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// How the stores of all users under a root are kept.
 public struct RolloutOptions: Sendable {
     /// How mirrors follow.
@@ -16,6 +24,15 @@ public struct RolloutOptions: Sendable {
     public var lockWaitSeconds = 30.0
     /// How long a store may take for one step of a move, in seconds. The kill switch goes on without the new store then.
     public var stepLimitSeconds = 5.0
+    /// How many users' files may be open at once; those of users who were not at work for the longest time are closed for
+    /// others. Each takes up to 16 open files when it is at rest, two more for each read that runs beside eight others, and on
+    /// LMDB 4 GiB of address space, which is neither memory nor disk.
+    public var maximumOpenUsers = Self.defaultMaximumOpenUsers
+    /// How long an operation waits for a place where that many users are at work, in seconds.
+    public var placeWaitSeconds = 30.0
+    /// How much memory SQLite may take for all connections of the process before they give up old pages for new ones, in
+    /// bytes. It is set for the whole process; a lower limit that the app has set stays.
+    public var cacheBudgetBytes = 256 << 20
     /// Whether flag files and the sentinel file are watched; else they are read once.
     public var followsFlags = true
     /// How often rules are evaluated anew although no file has changed, for those that ask for the time, in seconds.
@@ -31,4 +48,17 @@ public struct RolloutOptions: Sendable {
 
     /// Options with the defaults.
     public init() {}
+
+    /// A sixteenth of the files that this process may open (`ulimit -n`), less 128 for the app's own; from 1 to 256.
+    public static var defaultMaximumOpenUsers: Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        #else
+        let isKnown = getrlimit(RLIMIT_NOFILE, &limit) == 0
+        #endif
+        guard isKnown else { return 1 }
+        let files = Int(clamping: limit.rlim_cur)
+        return max(1, min(256, (files - 128) / 16))
+    }
 }

@@ -1,6 +1,7 @@
 import FeatureFlags
 import Foundation
 import HabitStore
+import HabitStoreSQLite
 import ShadowVerifier
 import Synchronization
 
@@ -20,12 +21,9 @@ public final class UserStores: Sendable {
     let options: RolloutOptions
     let flags: FlagWatch
     private let queries: [QueryFile.Query]
-    private let metrics = RolloutMetrics()
-    private let open = Mutex<[String: Weak]>([:])
-
-    private struct Weak {
-        weak var store: UserStore?
-    }
+    private let metrics: RolloutMetrics
+    private let pool: UserPool
+    private let handles = Mutex(UserHandles())
 
     /// Stores under `root`.
     ///
@@ -44,6 +42,13 @@ public final class UserStores: Sendable {
         self.schema = schema
         self.queries = queries
         self.options = options
+        metrics = RolloutMetrics()
+        pool = UserPool(
+            limit: options.maximumOpenUsers,
+            waitSeconds: options.placeWaitSeconds,
+            metrics: metrics
+        )
+        SQLiteHabitStore.limitCaches(toBytes: options.cacheBudgetBytes)
         self.flags = try FlagWatch(
             root: root,
             flags: flags,
@@ -54,6 +59,9 @@ public final class UserStores: Sendable {
     }
 
     /// A user's store; the same one for everybody in this process who asks while it is in use.
+    ///
+    /// As many may be kept as there are users: the files behind them are open for the users who were at work last, at most
+    /// ``RolloutOptions/maximumOpenUsers``, and opened again by the next operation of any other.
     ///
     /// Where ``RolloutFlags/backend`` wants the user on another engine, the user is put there first: the other store is
     /// brought to the current one's token, verified against it while nobody writes, and only then served. Where that does
@@ -68,28 +76,30 @@ public final class UserStores: Sendable {
         attributes: [String: FlagValue] = [:],
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
-        if let store = open.withLock({ $0[user]?.store }), !store.isClosed { return store }
-        let directory = try UserDirectory(root: root, user: user)
-        try directory.make()
-        let store = UserStore(
-            directory: directory,
-            schema: schema,
-            options: options,
-            flags: flags,
-            attributes: attributes,
-            queries: queries,
-            metrics: metrics
-        )
-        try store.begin(progress)
-        return open.withLock { open in
-            if let other = open[user]?.store, !other.isClosed {
-                store.close()
-                return other
-            }
-            open[user] = Weak(store: store)
+        let store = try handles.withLock { handles in
+            if let store = handles[user], !store.isClosed { return store }
+            let store = UserStore(
+                directory: try UserDirectory(root: root, user: user),
+                schema: schema,
+                options: options,
+                flags: flags,
+                attributes: attributes,
+                queries: queries,
+                metrics: metrics,
+                pool: pool
+            )
+            handles[user] = store
             return store
         }
+        try store.begin(progress)
+        return store
     }
+
+    /// How many users' files are open, ``RolloutOptions/maximumOpenUsers`` at most.
+    public var openUserCount: Int { pool.figures.open }
+
+    /// How often a user's files were closed to make room for another user.
+    public var madeRoomCount: Int { pool.figures.closings }
 
     /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
     package func reloadFlags() { flags.provider.reload() }

@@ -5,18 +5,24 @@ import HabitStoreRollout
 /// One of several processes that use a user's store at once, for tests: `HabitStoreTraffic write|read ROOT FLAGS LOG`.
 ///
 /// It works until its standard input ends, and then writes down what it did: see ``TrafficLine``.
+/// `HabitStoreTraffic many ROOT FLAGS LOG COUNT` uses so many users one after the other: see ``ManyUsersReport``.
 @main
 enum Main {
     static func main() throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 5, ["write", "read"].contains(arguments[1]) else {
-            throw HabitStoreError(.invalidValue, "usage: HabitStoreTraffic write|read ROOT FLAGS LOG")
+        let users = arguments.count == 6 && arguments[1] == "many" ? Int(arguments[5]) : nil
+        guard users != nil || (arguments.count == 5 && ["write", "read"].contains(arguments[1])) else {
+            throw HabitStoreError(.invalidValue, "usage: HabitStoreTraffic write|read|many ROOT FLAGS LOG [COUNT]")
         }
         var options = RolloutOptions()
         options.advancesByItself = false
         options.gate.cleanShadowReads = 1
         options.logger.logLevel = .critical
         let stores = try UserStores(root: arguments[2], flags: arguments[3], options: options)
+        if let users {
+            let report = ManyUsersReport.make(stores, users: users)
+            return try report.data().write(to: URL(fileURLWithPath: arguments[4]))
+        }
         let store = try stores.store(for: "alice")
         let isOver = InputEnd()
         var lines: [TrafficLine] = []

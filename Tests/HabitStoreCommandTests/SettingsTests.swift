@@ -56,6 +56,21 @@ struct SettingsTests {
         #expect(try sandbox.state().keys.sorted() == ["config.json"])
     }
 
+    @Test func howManyUsersMayBeOpenIsANumberOrOneError() throws {
+        let sandbox = try Sandbox()
+        for text in ["0", "-1", "many", ""] {
+            try sandbox.run(["habit", "list"], environment: ["HABITSTORE_OPEN_USERS": text])
+                .expectError(64, containing: "openUsers")
+        }
+        #expect(try sandbox.state().isEmpty)
+        for number in 0..<6 { try sandbox.run("habit", "add", "Run", "--user", "user-\(number)").expectSuccess() }
+        let listed = try sandbox.run(
+            ["rollout", "advance", "--all", "--jobs", "4"],
+            environment: ["HABITSTORE_OPEN_USERS": "1"]
+        )
+        #expect(listed.output.contains("0 failed, of 6"))
+    }
+
     @Test func aMissingFileThatWasNamedIsAnError() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "list", "--config", "none.json").expectError(74, containing: "none.json")

@@ -18,6 +18,8 @@ struct Settings {
     /// The file of the gate's policy; nil where there is none, and its defaults hold.
     let policy: String?
     let timeZone: TimeZone
+    /// How many users' files may be open at once; nil for what fits into the files that this process may open.
+    let openUsers: Int?
 
     /// Finds the settings.
     ///
@@ -55,6 +57,12 @@ struct Settings {
         } else {
             timeZone = .current
         }
+        openUsers = try await Self.value(nil, "openUsers", reader).map { text in
+            guard let count = Int(text), count > 0 else {
+                throw CommandFailure.usage("openUsers is \"\(text)\"; write how many users may be open at once, from 1")
+            }
+            return count
+        }
     }
 
     /// The stores under the root.
@@ -69,6 +77,7 @@ struct Settings {
         recorder: QueryRecorder? = nil
     ) throws -> UserStores {
         var options = Self.rolloutOptions
+        if let openUsers { options.maximumOpenUsers = openUsers }
         options.gate = gate
         options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []

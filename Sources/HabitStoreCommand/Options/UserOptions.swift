@@ -23,7 +23,7 @@ struct UserOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A JSON file with any of the keys root, user, flags, policy, timeZone.",
+            "A JSON file with any of the keys root, user, flags, policy, timeZone, openUsers.",
             discussion: "[default: $XDG_CONFIG_HOME/habitstore/config.json, if it is there]"
         )
     )

@@ -17,6 +17,8 @@ extension UserStore {
         waitSeconds: Double? = nil,
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> GateDecision? {
+        try begin()
+        defer { route.end() }
         var last: GateDecision?
         while let target = stage ?? wantedStage, let next = try self.stage().next, next <= target {
             catchUp(waitSeconds: waitSeconds ?? options.stepLimitSeconds, progress)
@@ -76,9 +78,13 @@ extension UserStore {
         }
     }
 
-    /// One try in the background.
+    /// One try in the background. A user who is not open is left alone, and this is no use that would keep one open.
     func advanceByItself() {
-        guard let route = route.load() else { return }
+        let reference = self.route
+        let (isOpen, wasUsed) = reference.beginWork()
+        guard isOpen else { return }
+        defer { reference.endWork(wasUsed: wasUsed) }
+        guard let route = reference.load() else { return }
         do {
             if route.refusal != nil {
                 _ = try land()

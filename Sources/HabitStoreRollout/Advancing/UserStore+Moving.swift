@@ -9,7 +9,9 @@ extension UserStore {
     /// - Throws: why the move failed; the user stays then.
     @discardableResult
     public func promote(to stage: Stage? = nil) throws -> GateDecision {
-        try routing.withLock { routing in
+        try begin()
+        defer { route.end() }
+        return try routing.withLock { routing in
             try withSwitch(&routing) { routing, change in
                 let revision = flags.revision
                 let actual = try reroute(&routing, change, revision).actual
@@ -34,6 +36,8 @@ extension UserStore {
     ///
     /// - Parameter stage: the stage to go to; nil for the one that is next.
     public func decision(for stage: Stage? = nil) throws -> GateDecision {
+        try begin()
+        defer { route.end() }
         let actual = try currentRoute().actual
         guard let target = stage ?? actual.stage.next else {
             return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
@@ -50,6 +54,8 @@ extension UserStore {
     }
 
     func moveBack(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage? = nil) throws {
+        try begin()
+        defer { route.end() }
         try withOldUp { try moveBackNow(to: stage, reason: reason, onlyFrom: onlyFrom) }
     }
 
@@ -111,6 +117,8 @@ extension UserStore {
                 at: .init(path: flags.latch.path)
             )
         }
+        try begin()
+        defer { route.end() }
         return try routing.withLock { routing in
             try withSwitch(&routing) { routing, change in
                 let revision = flags.revision

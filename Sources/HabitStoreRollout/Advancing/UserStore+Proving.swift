@@ -10,6 +10,8 @@ extension UserStore {
     /// - Throws: why a store cannot be read.
     @discardableResult
     public func verify(progress: (String, Int, Int) -> Void = { _, _, _ in }) throws -> VerificationReport {
+        try begin()
+        defer { route.end() }
         let actual = try currentRoute().actual
         route.load()?.mirror?.retry()
         _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
@@ -98,6 +100,8 @@ extension UserStore {
     /// - Throws: why the copies cannot be made.
     @discardableResult
     public func rehearse() throws -> HabitStoreError? {
+        try begin()
+        defer { route.end() }
         let actual = try currentRoute().actual
         _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
         // Alone, so that what another one has left behind can only be that of a process which was killed.

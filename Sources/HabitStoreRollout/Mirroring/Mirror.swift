@@ -138,6 +138,9 @@ final class Mirror: Sendable {
         return state.failure == nil && !state.isScheduled
     }
 
+    /// Whether it does nothing now: it is current, or failed and waits to try again.
+    var isAtRest: Bool { locked { !$0.isScheduled || $0.failure != nil } }
+
     /// Ends the following, behind the step that is being done.
     func stop() {
         locked { $0.isStopped = true }

@@ -5,7 +5,8 @@ import Synchronization
 /// go, so that what hangs in a store which the user is to be taken away from holds up nobody behind it.
 final class OperationLanes: Sendable {
     private struct Lane {
-        let word: UInt64
+        /// Nil until it is known, where the first of its operations opens the user.
+        var word: UInt64?
         let revision: Int
         let dispatcher: StoreDispatcher
     }
@@ -16,12 +17,20 @@ final class OperationLanes: Sendable {
     init(label: String) { self.label = label }
 
     /// The threads for operations that begin while the control file has this word and the flags this revision.
-    func dispatcher(word: UInt64, revision: Int) -> StoreDispatcher {
+    ///
+    /// - Parameter word: nil while the user is not open, so that nobody can be moved behind an operation's back.
+    func dispatcher(word: UInt64?, revision: Int) -> StoreDispatcher {
         current.withLock { lane in
-            if let lane, lane.word == word, lane.revision == revision { return lane.dispatcher }
+            if let known = lane, known.revision == revision, word == nil || known.word == nil || known.word == word {
+                lane?.word = known.word ?? word
+                return known.dispatcher
+            }
             let made = Lane(word: word, revision: revision, dispatcher: StoreDispatcher(label: label))
             lane = made
             return made.dispatcher
         }
     }
+
+    /// Lets go of the threads; what runs on them is finished.
+    func release() { current.withLock { $0 = nil } }
 }

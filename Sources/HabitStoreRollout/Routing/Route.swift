@@ -1,5 +1,4 @@
 import HabitStore
-import Synchronization
 
 /// Where a user's operations go, as of one stage and epoch. It is made when the stage changes, and only read afterwards.
 final class Route: Sendable {
@@ -37,19 +36,5 @@ final class Route: Sendable {
         self.mirror = mirror
         self.shadow = shadow
         self.refusal = refusal
-    }
-}
-
-/// The route in force. Reading it is one atomic load; routes that were replaced are kept as long as this, which is as many
-/// as the user has changed stages.
-final class RouteReference: Sendable {
-    private let current = Atomic<Unmanaged<Route>?>(nil)
-    private let kept = Mutex<[Route]>([])
-
-    func load() -> Route? { current.load(ordering: .acquiring)?.takeUnretainedValue() }
-
-    func store(_ route: Route?) {
-        if let route { kept.withLock { $0.append(route) } }
-        current.store(route.map { Unmanaged.passUnretained($0) }, ordering: .releasing)
     }
 }

@@ -22,7 +22,7 @@ extension UserStore {
 
     /// Writes events down. One that no line can hold is told to the log instead, and keeps no other back.
     private func write(_ events: [EvidenceEvent]) throws {
-        let anchor = route.load()?.actual.state.evidence
+        let anchor = route.present?.actual.state.evidence
         do {
             try evidence.append(events, at: Date(), anchor: anchor)
         } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {

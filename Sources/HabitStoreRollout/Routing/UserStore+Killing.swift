@@ -6,6 +6,8 @@ extension UserStore {
     /// - Returns: whether the user is killed.
     /// - Throws: why the user could not be taken back; reads are served all the same, and writes refused with this error.
     public func land() throws -> Bool {
+        try begin()
+        defer { route.end() }
         var route = try recheck()
         if route.refusal != nil {
             // At `complete` the old store has not followed, and its history may not reach back to where it was left.

@@ -3,9 +3,13 @@ import HabitStore
 import ShadowVerifier
 
 extension UserStore {
-    /// Finds the user's store, and puts the user on another engine first where the flags want that directly.
+    /// Opens the user, who is put on another engine first where the flags want that directly; an open one is left as is.
     func begin(_ progress: (String, Int, Int) -> Void) throws {
-        try routing.withLock { routing in
+        let isOpen = route.begin()
+        defer { route.end() }
+        if isOpen { return try requireOpen() }
+        try open { routing in
+            try directory.make()
             try withSwitch(&routing) { routing, change in
                 try directory.claim()
                 let revision = flags.revision
@@ -25,7 +29,6 @@ extension UserStore {
                 }
             }
         }
-        startAdvancing()
     }
 
     private func toggle(

@@ -7,13 +7,7 @@ extension UserStore {
     @discardableResult
     func reroute() throws -> Route {
         try routing.withLock { routing in
-            guard !routing.isClosed else {
-                throw HabitStoreError(
-                    .closed,
-                    "the user's store was closed; open it again",
-                    at: .init(path: directory.path)
-                )
-            }
+            try requireOpen()
             let revision = flags.revision
             if let route = route.load(), route.condition.holds {
                 if revision == checkedRevision.load(ordering: .acquiring) { return route }

@@ -10,6 +10,10 @@ import Synchronization
 /// Each operation asks two atomic numbers whether anything may have changed: one that the flag files move, and one that all
 /// processes share for this user. Only when one of them has is the lock of the user's switches taken and looked again. The
 /// stage is looked at once per operation: an operation that has begun is finished by the store that it began on.
+///
+/// This is a handle, and may be kept for as long as the app likes. The files behind it are closed when other users need the
+/// room (``RolloutOptions/maximumOpenUsers``), never under an operation, and opened again by the next one: that finds out
+/// anew where the user is, so that whatever happened meanwhile holds for it.
 public final class UserStore: HabitStore {
     /// Whose store it is.
     public let user: String
@@ -17,12 +21,16 @@ public final class UserStore: HabitStore {
     public let schema: Schema
     /// Where the async forms run.
     public var dispatcher: StoreDispatcher {
-        let word = control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.word } ?? 0
+        // As in an operation, which keeps the control file mapped; it opens nothing.
+        let isOpen = route.begin()
+        defer { route.end() }
+        let word = isOpen ? control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.word } : nil
         return lanes.dispatcher(word: word, revision: flags.revision)
     }
 
     let directory: UserDirectory
-    let pair: StorePair
+    /// The two stores, as long as the user is open. Later ones are others: what was left to itself opens none again.
+    var pair: StorePair { pairs.withLock { pair in pair.open(directory, schema, options.opener) } }
     let options: RolloutOptions
     let flags: FlagWatch
     private let revision: FlagWatch.Revision
@@ -34,7 +42,6 @@ public final class UserStore: HabitStore {
 
     /// What is guarded by the lock within this process.
     struct Routing {
-        var isClosed = false
         var control: ControlFile?
         var wanted: WantedStage?
         var notes: [String] = []
@@ -49,13 +56,18 @@ public final class UserStore: HabitStore {
     let unwritten = Mutex<[EvidenceEvent]>([])
     let route = RouteReference()
     /// The control file, as soon as it is mapped; kept by ``routing``.
-    private let control = Atomic<Unmanaged<ControlFile>?>(nil)
+    let control = Atomic<Unmanaged<ControlFile>?>(nil)
     /// How many copies are being made that need the history to stay as it is.
     let historyReaders = Atomic<Int>(0)
     /// The flags' revision at which the route was found right.
     let checkedRevision = Atomic<Int>(0)
-    private let lanes: OperationLanes
-    private let advancer = Mutex<Ticker?>(nil)
+    let lanes: OperationLanes
+    let advancer = Mutex<Ticker?>(nil)
+    let pool: UserPool
+    let pairs = Mutex(Pair())
+    private let ended = Atomic<Bool>(false)
+    /// How far the mirror was when the user was closed for another one.
+    let restingMirror = Mutex<MirrorStatus>(.none)
 
     /// How often an operation looks for its way anew before it gives up: each time somebody has moved the user meanwhile.
     private static let maximumAttempts = 1_000
@@ -67,7 +79,8 @@ public final class UserStore: HabitStore {
         flags: FlagWatch,
         attributes: [String: FlagValue],
         queries: [QueryFile.Query],
-        metrics: RolloutMetrics
+        metrics: RolloutMetrics,
+        pool: UserPool
     ) {
         user = directory.user
         self.schema = schema
@@ -77,8 +90,8 @@ public final class UserStore: HabitStore {
         revision = flags.counter
         self.queries = queries
         self.metrics = metrics
+        self.pool = pool
         context = EvaluationContext(targetingKey: directory.user, attributes: attributes)
-        pair = StorePair(directory: directory, schema: schema, opener: options.opener)
         lanes = OperationLanes(label: directory.path)
         evidence = EvidenceLog(directory)
     }
@@ -90,12 +103,12 @@ public final class UserStore: HabitStore {
     /// Where the user is, as this process knows.
     ///
     /// - Throws: why the user's stores cannot be served.
-    public func stage() throws -> Stage { try currentRoute().actual.stage }
+    public func stage() throws -> Stage { try leased { try currentRoute().actual.stage } }
 
     /// The engine that reads come from.
     ///
     /// - Throws: as ``stage()`` does.
-    public func engine() throws -> EngineName { try currentRoute().actual.engine }
+    public func engine() throws -> EngineName { try leased { try currentRoute().actual.engine } }
 
     /// The stage that the flags want; nil when they say nothing.
     public var wantedStage: Stage? { routing.withLock { $0.wanted?.stage } }
@@ -114,7 +127,7 @@ public final class UserStore: HabitStore {
 
     /// How far the mirror is.
     public var mirrorStatus: MirrorStatus {
-        guard let route = route.load() else { return .none }
+        guard let route = route.present else { return restingMirror.withLock { $0 } }
         if let mirror = route.mirror { return mirror.status }
         guard route.first != nil else { return .none }
         return route.actual.obstacle.map { .lagging(since: route.actual.token, $0) } ?? .current(route.actual.token)
@@ -124,12 +137,14 @@ public final class UserStore: HabitStore {
     public var shadowReads: [ShadowVerdict: Int] { shadowTotals.all }
 
     /// Waits until what was read before is compared, `seconds` at most.
-    package func drainShadowReads(seconds: Double) { route.load()?.shadow?.drain(seconds: seconds) }
+    package func drainShadowReads(seconds: Double) { route.present?.shadow?.drain(seconds: seconds) }
 
     // MARK: Operations
 
     /// Runs `body` over one moment of the store that answers at the user's stage.
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        try begin()
+        defer { route.end() }
         do {
             return try read(on: try currentRoute(), body)
         } catch is ReadRefused {
@@ -182,6 +197,8 @@ public final class UserStore: HabitStore {
     }
 
     private func written<R>(_ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        try begin()
+        defer { route.end() }
         for _ in 0..<Self.maximumAttempts {
             var route = try currentRoute()
             if route.refusal != nil || route.actual.obstacle != nil { route = try recheck() }
@@ -216,7 +233,7 @@ public final class UserStore: HabitStore {
     /// The user was moved before the operation began: it looks for its way anew.
     struct Rerouted: Error {}
 
-    /// The route in force: two atomic loads, while nothing changes.
+    /// The route in force, within an operation: two atomic loads, while nothing changes.
     func currentRoute() throws -> Route {
         if let route = route.load(), isInForce(route) { return route }
         return try reroute()
@@ -247,17 +264,15 @@ public final class UserStore: HabitStore {
 
     // MARK: Closing
 
-    var isClosed: Bool { routing.withLock { $0.isClosed } }
+    var isClosed: Bool { ended.load(ordering: .acquiring) }
 
     /// Closes the store, behind what the mirror is doing. Later operations throw ``HabitStoreError/Code/closed``.
     public func close() {
-        let isFirst = routing.withLock { routing in
-            defer { routing.isClosed = true }
-            return !routing.isClosed
-        }
+        // Behind an opening that is under way.
+        let isFirst = routing.withLock { _ in !ended.exchange(true, ordering: .acquiringAndReleasing) }
         guard isFirst else { return }
         advancer.withLock { $0 = nil }
-        if let route = route.load() {
+        if let route = route.present {
             if let mirror = route.mirror {
                 _ = mirror.settle(waitSeconds: options.mirror.closingWaitSeconds)
                 mirror.stop()
@@ -267,6 +282,7 @@ public final class UserStore: HabitStore {
         }
         route.store(nil)
         pair.close()
+        pool.leave(self)
     }
 
     func startAdvancing() {

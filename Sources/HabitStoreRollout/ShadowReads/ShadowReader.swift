@@ -127,6 +127,9 @@ final class ShadowReader: Sendable {
         }
     }
 
+    /// Whether there is nothing to compare.
+    var isAtRest: Bool { waiting.load(ordering: .acquiring) == 0 }
+
     /// Waits until what was asked before is compared, `seconds` at most.
     func drain(seconds: Double) {
         let deadline = ContinuousClock.now + .seconds(seconds)

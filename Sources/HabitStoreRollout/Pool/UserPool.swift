@@ -1,0 +1,124 @@
+import Foundation
+import HabitStore
+import Synchronization
+
+/// The users whose stores this process has open under one root: a stated number of them at most.
+///
+/// Who wants in when all places are taken closes somebody who is not in use, by the CLOCK rule: a hand goes round over the
+/// places, takes the mark of recent use away where there is one, and closes the first user whom it finds without. Using a
+/// user's stores sets the mark and takes no lock; only opening and closing come here.
+///
+/// Whatever an operation, a mirror or a comparison works on stays open. Where all users are at work, who wants in waits. After
+/// ``patienceSeconds`` a mirror that is behind no longer protects its user, since it goes on from the history at the next
+/// opening; an operation always does.
+final class UserPool: Sendable {
+    /// How long somebody waits before users are closed whose mirrors or comparisons are not at rest, in seconds.
+    static let patienceSeconds = 0.25
+    private static let longestPauseSeconds = 0.02
+
+    private struct Place {
+        let id: ObjectIdentifier
+        weak var store: UserStore?
+    }
+
+    private struct State {
+        var places: [Place] = []
+        var indexes: [ObjectIdentifier: Int] = [:]
+        var hand = 0
+        /// How many were closed to make room.
+        var closings = 0
+    }
+
+    /// How many users may be open at once.
+    let limit: Int
+    private let waitSeconds: Double
+    private let metrics: RolloutMetrics
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - limit: how many users may be open at once; at least one.
+    ///   - waitSeconds: how long somebody waits for a place.
+    init(limit: Int, waitSeconds: Double, metrics: RolloutMetrics) {
+        self.limit = max(1, limit)
+        self.waitSeconds = waitSeconds
+        self.metrics = metrics
+    }
+
+    /// How many users are open, and how many were closed to make room so far.
+    var figures: (open: Int, closings: Int) { state.withLock { ($0.places.count, $0.closings) } }
+
+    /// Takes a place for a user whose stores are about to be opened.
+    ///
+    /// - Throws: ``HabitStoreError/Code/busy`` when all places are taken by users at work for longer than the stated wait.
+    func enter(_ store: UserStore) throws {
+        let start = ContinuousClock.now
+        var pause = 0.000_5
+        while true {
+            if take(store) { return }
+            let waited = (ContinuousClock.now - start) / .seconds(1)
+            if makeRoom(isPatient: waited < Self.patienceSeconds) { continue }
+            guard waited < waitSeconds else { throw full(store) }
+            Thread.sleep(forTimeInterval: pause)
+            pause = min(pause * 2, Self.longestPauseSeconds)
+        }
+    }
+
+    /// Gives a user's place back, if the user has one.
+    func leave(_ store: UserStore) {
+        let id = ObjectIdentifier(store)
+        let count: Int? = state.withLock { state in
+            guard let index = state.indexes.removeValue(forKey: id) else { return nil }
+            let last = state.places.removeLast()
+            if last.id != id {
+                state.places[index] = last
+                state.indexes[last.id] = index
+            }
+            return state.places.count
+        }
+        if let count { metrics.openUsers(count) }
+    }
+
+    private func take(_ store: UserStore) -> Bool {
+        let id = ObjectIdentifier(store)
+        let count: Int? = state.withLock { state in
+            guard state.places.count < limit else { return nil }
+            state.indexes[id] = state.places.count
+            state.places.append(Place(id: id, store: store))
+            return state.places.count
+        }
+        guard let count else { return false }
+        metrics.openUsers(count)
+        return true
+    }
+
+    /// Closes one user who is not in use.
+    ///
+    /// - Returns: false when there is none.
+    private func makeRoom(isPatient: Bool) -> Bool {
+        // The first round takes marks away, the second finds who was not used since.
+        for _ in 0..<2 * limit {
+            // Held until after the lock: where this is the last reference, letting go of it comes back here.
+            guard let candidate = state.withLock({ next(&$0) }) else { continue }
+            guard candidate.closeForAnother(isPatient: isPatient) else { continue }
+            state.withLock { $0.closings += 1 }
+            metrics.userClosed()
+            return true
+        }
+        return false
+    }
+
+    private func next(_ state: inout State) -> UserStore? {
+        guard !state.places.isEmpty else { return nil }
+        state.hand = (state.hand + 1) % state.places.count
+        return state.places[state.hand].store
+    }
+
+    private func full(_ store: UserStore) -> HabitStoreError {
+        HabitStoreError(
+            .busy,
+            "all \(limit) users that may be open at once were in use for \(waitSeconds) s; raise maximumOpenUsers, and the "
+                + "limit of open files with it",
+            at: .init(path: store.directory.path)
+        )
+    }
+}
