@@ -109,7 +109,8 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreFixtures",
             dependencies: [
-                "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier",
+                "CLMDB", "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
+                "ShadowVerifier",
             ],
             swiftSettings: settings
         ),
@@ -143,7 +144,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreMigrationTests",
-            dependencies: ["CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite"],
+            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -17,7 +17,8 @@ struct Habitstore: AsyncParsableCommand {
             CommandGroup(
                 name: "Stores",
                 subcommands: [
-                    VerificationCommand.self, CopyCommand.self, CheckCommand.self, QueryCommand.self,
+                    VerificationCommand.self, CopyCommand.self, MigrateCommand.self, CheckCommand.self,
+                    QueryCommand.self,
                     HistoryCommand.self,
                     InfoCommand.self, InspectCommand.self,
                 ]

@@ -48,12 +48,7 @@ struct FixtureWriter {
         try writeMetadata(contents, identity, database)
         try database.execute("COMMIT")
         try database.execute(indexes)
-        try database.execute("VACUUM")
-        try database.execute("PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE);")
-        database.close()
-        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
-            try FileManager.default.removeItem(atPath: path + suffix)
-        }
+        try database.finish(path)
     }
 
     private static func writeRecords(_ contents: FixtureContents, _ database: RawDatabase) throws {
@@ -71,15 +66,7 @@ struct FixtureWriter {
                 try database.insert("Habit_tagIDs", [.uuid(habit.id), .uuid(tag)])
             }
         }
-        for entry in contents.entries {
-            try database.insert(
-                "Entry",
-                [
-                    .uuid(entry.id), .date(entry.date), entry.note.map { .string($0) } ?? .null,
-                    entry.value.map { .double($0) } ?? .null, entry.habitID.map { .uuid($0) } ?? .null,
-                ]
-            )
-        }
+        try writeEntries(contents.entries, database)
         for tag in contents.tags { try database.insert("Tag", [.uuid(tag.id), .string(tag.name)]) }
         for draft in contents.drafts {
             try database.insert(
@@ -92,7 +79,19 @@ struct FixtureWriter {
         }
     }
 
-    private static func writeHistory(_ contents: FixtureContents, _ database: RawDatabase) throws {
+    static func writeEntries(_ entries: [Entry], _ database: RawDatabase) throws {
+        for entry in entries {
+            try database.insert(
+                "Entry",
+                [
+                    .uuid(entry.id), .date(entry.date), entry.note.map { .string($0) } ?? .null,
+                    entry.value.map { .double($0) } ?? .null, entry.habitID.map { .uuid($0) } ?? .null,
+                ]
+            )
+        }
+    }
+
+    static func writeHistory(_ contents: FixtureContents, _ database: RawDatabase) throws {
         for transaction in contents.history where transaction.token.rawValue > contents.floor {
             try database.insert(
                 "history_transaction",
@@ -146,7 +145,7 @@ struct FixtureWriter {
         }
     }
 
-    private static func json(_ value: some Encodable) throws -> String {
+    static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self)

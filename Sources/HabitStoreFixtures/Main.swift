@@ -38,11 +38,29 @@ enum Main {
                 "\(name): \(contents.habits.count) habits, \(contents.entries.count) entries, token \(contents.token)"
             )
         }
+        for version in [1, 2] { try writePast(version, to: directory) }
         var random = SeededGenerator(seed: 99)
         let pair = try DivergedPair()
         let expectation = try pair.write(to: directory, identity: random.identifier(), name: "diverged")
         try json(expectation, to: directory, "diverged.pair.json")
         print("diverged: \(expectation.differences.count) differences")
+    }
+
+    /// A store of an older schema version, by each engine, and what they have to be behind a migration.
+    private static func writePast(_ version: Int, to directory: URL) throws {
+        let past = try PastFixture.make(version: version)
+        var random = SeededGenerator(seed: UInt64(100 + version))
+        let identity = random.identifier()
+        let path = directory.appendingPathComponent("v\(version)").path
+        try PastSQLiteWriter.write(past, identity: identity, to: path + ".sqlite")
+        try PastLMDBWriter.write(past.canonical, identity: identity, to: path + ".lmdb")
+        var migrated = past.migrated
+        // The tags are made in a transaction of the migration's own.
+        migrated.token += 1
+        try json(expectations(migrated), to: directory, "v\(version).expected.json")
+        print(
+            "v\(version): \(migrated.habits.count) habits, \(migrated.entries.count) entries, \(migrated.tags.count) tags"
+        )
     }
 
     private static func expectations(_ contents: FixtureContents) -> Expectations {

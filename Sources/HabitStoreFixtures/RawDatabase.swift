@@ -16,6 +16,16 @@ final class RawDatabase {
         handle = nil
     }
 
+    /// Packs the database, leaves it in WAL mode without a log, and closes it.
+    func finish(_ path: String) throws {
+        try execute("VACUUM")
+        try execute("PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE);")
+        close()
+        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+
     func execute(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
 
     /// Inserts a row with all columns.

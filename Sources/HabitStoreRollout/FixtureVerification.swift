@@ -4,8 +4,9 @@ import ShadowVerifier
 
 /// Verifies every store in a folder of fixtures.
 ///
-/// A fixture `NAME.sqlite` or `NAME.lmdb` with `NAME.expected.json` beside it is copied aside, backfilled into a fresh
-/// store of the other engine, and both are compared with one another and with the expected results. A
+/// A fixture `NAME.sqlite` or `NAME.lmdb` with `NAME.expected.json` beside it is copied aside, taken through the migration plan
+/// if it is of an older schema version, backfilled into a fresh store of the other engine, and both are compared with one
+/// another and with the expected results. A
 /// `NAME.pair.json` names two stores and the differences that must be found between them, neither more nor fewer.
 /// The folder itself is only read.
 public struct FixtureVerification {
@@ -49,7 +50,7 @@ public struct FixtureVerification {
         self.showsValues = showsValues
     }
 
-    /// The names of the fixtures, in the order in which they are verified.
+    /// The names of the fixtures, in the order in which they are verified; the file's, where both engines have one.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is none, and when a store has no expectations beside it.
     public func names() throws -> [String] {
@@ -74,7 +75,10 @@ public struct FixtureVerification {
         guard !described.isEmpty else {
             throw HabitStoreError(.notFound, "there are no fixtures in this folder", at: .init(path: directory.path))
         }
-        return described
+        return described.flatMap { name -> [String] in
+            let both = EngineName.allCases.map { "\(name).\($0.rawValue)" }.filter(files.contains)
+            return both.count > 1 && !files.contains("\(name).pair.json") ? both : [name]
+        }
     }
 
     /// Verifies one fixture.
@@ -96,19 +100,27 @@ public struct FixtureVerification {
         _ aside: URL,
         _ progress: (String, Int, Int) throws -> Void
     ) throws -> Result {
+        let named = EngineName.allCases.first { name.hasSuffix(".\($0.rawValue)") }
+        let base = named.map { String(name.dropLast($0.rawValue.count + 1)) } ?? name
         let expectations = try Expectations.load(
-            path: directory.appendingPathComponent("\(name).expected.json").path
+            path: directory.appendingPathComponent("\(base).expected.json").path
         )
+        let engines = named.map { [$0] } ?? EngineName.allCases
         guard
-            let engine = EngineName.allCases.first(where: { engine in
+            let engine = engines.first(where: { engine in
                 FileManager.default.fileExists(
-                    atPath: directory.appendingPathComponent("\(name).\(engine.rawValue)").path
+                    atPath: directory.appendingPathComponent("\(base).\(engine.rawValue)").path
                 )
             })
         else {
             throw HabitStoreError(.notFound, "there are expected results but no store", at: .init(path: name))
         }
-        let source = try copy("\(name).\(engine.rawValue)", to: aside).open(.readWrite)
+        let address = try copy("\(base).\(engine.rawValue)", to: aside)
+        _ = try address.migrate(
+            HabitMigrationPlan.self,
+            progress: { try progress("migrating to \($0.to)", $0.done, $0.total) }
+        )
+        let source = try address.open(.readWrite)
         defer { source.close() }
         let copyPath = aside.appendingPathComponent("copy.\(engine.other.rawValue)").path
         let target = try StoreAddress(engine.other, path: copyPath).open(.create)

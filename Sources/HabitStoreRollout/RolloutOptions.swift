@@ -43,6 +43,9 @@ public struct RolloutOptions: Sendable {
     public var advanceSeconds = 5.0
     /// Told about stages, kills and failures.
     public var logger = Logger(label: "habit-store")
+    /// What brings users' stores of older schema versions to the current one, when they are opened; without one they are
+    /// refused with ``HabitStore/HabitStoreError/Code/migrationRequired``.
+    public var migrationPlan: (any SchemaMigrationPlan.Type)?
     /// Opens a user's stores.
     public var opener: StoreOpener = { address, access, schema in try address.open(access, schema: schema) }
 

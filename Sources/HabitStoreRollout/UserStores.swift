@@ -125,18 +125,28 @@ public final class UserStores: Sendable {
         return (current, other)
     }
 
+    /// The stores of a user that there are, of whatever version; nothing is switched or written.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
+    public func existingAddresses(of user: String) throws -> [StoreAddress] {
+        let directory = try UserDirectory(root: root, user: user)
+        let addresses = EngineName.allCases.map { directory.address($0) }
+            .filter { FileManager.default.fileExists(atPath: $0.path) }
+        guard !addresses.isEmpty else { throw missing(user) }
+        return addresses
+    }
+
+    private func missing(_ user: String) -> HabitStoreError {
+        HabitStoreError(.notFound, "this user has no stores under the root", at: .init(path: root), detail: user)
+    }
+
     /// The store that holds a user's current data; nothing is switched or written.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has no stores.
     public func currentAddress(of user: String) throws -> StoreAddress {
         let directory = try UserDirectory(root: root, user: user)
         guard let standing = try CurrentStore(directory, schema: schema, opener: options.opener).find() else {
-            throw HabitStoreError(
-                .notFound,
-                "this user has no stores under the root",
-                at: .init(path: root),
-                detail: user
-            )
+            throw missing(user)
         }
         return directory.address(standing.engine)
     }

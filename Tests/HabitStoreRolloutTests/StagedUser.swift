@@ -39,7 +39,10 @@ struct StagedUser: Sendable {
     }
 
     /// The stores as a process sees them.
-    func stores(_ change: (inout RolloutOptions) -> Void = { _ in }) throws -> UserStores {
+    func stores(
+        schema: Schema = HabitSchema.current,
+        _ change: (inout RolloutOptions) -> Void = { _ in }
+    ) throws -> UserStores {
         var options = RolloutOptions()
         options.followsFlags = false
         options.advancesByItself = false
@@ -49,7 +52,7 @@ struct StagedUser: Sendable {
         options.shadowReads.comparisonSeconds = 120
         options.mirror.waitSeconds = 10
         change(&options)
-        return try UserStores(root: root, flags: flags, options: options)
+        return try UserStores(root: root, flags: flags, schema: schema, options: options)
     }
 
     var directory: UserDirectory { get throws { try UserDirectory(root: root, user: "alice") } }
@@ -59,11 +62,17 @@ struct StagedUser: Sendable {
     }
 
     /// Brings a store to a stage on the regular way, with everything that the gate asks for.
-    func bring(_ store: UserStore, to stage: Stage) throws {
+    ///
+    /// - Parameter reading: the reads that are the evidence.
+    func bring(
+        _ store: UserStore,
+        to stage: Stage,
+        reading: (UserStore) throws -> Void = { _ = try $0.all(Habit.self) }
+    ) throws {
         try want(stage.rawValue)
         store.flags.provider.reload()
         while let next = try store.stage().next, next <= stage {
-            for _ in 0..<5 { _ = try store.all(Habit.self) }
+            for _ in 0..<5 { try reading(store) }
             let decision = try store.advance(to: next)
             guard decision?.isOpen == true else {
                 let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"

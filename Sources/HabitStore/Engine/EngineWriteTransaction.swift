@@ -1,7 +1,7 @@
 import Foundation
 
 /// A write transaction over an engine: uniqueness, references, delete rules and history.
-final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<Writer>, WriteTransaction {
+final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<Writer>, RecordWriteTransaction {
     /// The last token whose history may be forgotten; nil for all.
     var pruneLimit: HistoryToken?
 
@@ -65,14 +65,23 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
             if mayReplace, let old = try snapshot.withRow(entity: entity, id: id, { try $0.encoded() }) {
                 try update(entity, id, record, old)
             } else {
-                try requireUnique(entity, id, record, nil)
-                guard try ledger.insert(entity: entity, id: id, record: record) else {
-                    throw uniqueViolation(entity, attribute: 0, takenBy: id)
-                }
-                try noteReferences(entity, record, nil)
-                changes.noteInsertion(RecordKey(entity: entity, id: id), record, schema.layouts[entity])
+                try insert(entity, id, record)
             }
         }
+    }
+
+    private func insert(_ entity: Int, _ id: UUID, _ record: RecordView) throws {
+        try requireUnique(entity, id, record, nil)
+        guard try ledger.insert(entity: entity, id: id, record: record) else {
+            throw uniqueViolation(entity, attribute: 0, takenBy: id)
+        }
+        try noteReferences(entity, record, nil)
+        changes.noteInsertion(RecordKey(entity: entity, id: id), record, schema.layouts[entity])
+    }
+
+    func insert(entity: Int, _ record: EncodedRecord) throws {
+        try requireOpen()
+        try record.withView(schema.layouts[entity]) { try insert(entity, try $0.identifier(), $0) }
     }
 
     private func position<M: PersistentModel>(of model: M.Type) throws -> Int {
@@ -214,8 +223,12 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 
     @discardableResult
     func delete<M: PersistentModel>(_ type: M.Type, id: UUID) throws -> Bool {
+        try delete(entity: try schema.position(of: type), id: id)
+    }
+
+    func delete(entity: Int, id: UUID) throws -> Bool {
         try requireOpen()
-        let key = RecordKey(entity: try schema.position(of: type), id: id)
+        let key = RecordKey(entity: entity, id: id)
         guard try exists(key) else { return false }
         // Everything is decided before anything is changed, so that a refusal that is caught leaves nothing half done,
         // and so that the order of the rules does not matter.

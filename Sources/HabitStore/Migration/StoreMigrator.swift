@@ -6,23 +6,9 @@ import Foundation
 /// a stage with hooks a copy of the store is put beside it, unless there is one of the same version and token. Other
 /// programs that have the store open are refused with their next transaction and have to open it anew.
 public struct StoreMigrator<Store: FileBackedStore> {
-    /// How far a run has come.
-    public struct Progress: Sendable {
-        /// The version that the stage leads to.
-        public let to: Schema.Version
-        /// The number of the stage, from 1.
-        public let stage: Int
-        /// How many stages there are.
-        public let stages: Int
-        /// How many records were written anew.
-        public let done: Int
-        /// How many have to be.
-        public let total: Int
-    }
-
-    private let path: String
-    private let plan: any SchemaMigrationPlan.Type
-    private let now: @Sendable () -> Date
+    let path: String
+    let plan: any SchemaMigrationPlan.Type
+    let now: @Sendable () -> Date
 
     /// Prepares a migration.
     ///
@@ -48,7 +34,7 @@ public struct StoreMigrator<Store: FileBackedStore> {
     /// - Parameter progress: a throw stops the run, and undoes the stage that is under way.
     /// - Returns: what was done; nothing for a store of the plan's last version.
     /// - Throws: as ``pending()`` does, and what the stages throw.
-    public func run(progress: (Progress) throws -> Void = { _ in }) throws -> MigrationOutcome {
+    public func run(progress: (MigrationProgress) throws -> Void = { _ in }) throws -> MigrationOutcome {
         let stages = try pending()
         var outcome = MigrationOutcome(version: try plan.current().version, steps: [], backups: [])
         for (place, stage) in stages.enumerated() {
@@ -58,7 +44,7 @@ public struct StoreMigrator<Store: FileBackedStore> {
             outcome.steps.append(
                 try store.core.migrate(stage, timestamp: now()) { done, total in
                     try progress(
-                        Progress(
+                        MigrationProgress(
                             to: stage.to.versionIdentifier,
                             stage: place + 1,
                             stages: stages.count,

@@ -29,7 +29,7 @@ struct CheckCommand: ReportingCommand {
 
     func run() async throws {
         let address = try StoreAddress(parsing: store)
-        let store = try address.open(rebuildDigests ? .readWrite : .readOnly)
+        let store = try address.openAsWritten(rebuildDigests ? .readWrite : .readOnly)
         defer { store.close() }
         if rebuildDigests { try store.rebuildDigests() }
         let bar = ProgressBar(isQuiet: quiet)

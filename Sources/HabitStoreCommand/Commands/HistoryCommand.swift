@@ -43,7 +43,7 @@ struct HistoryCommand: ReportingCommand {
     }
 
     private func history() throws -> (StoreInformation, [HistoryTransaction]) {
-        let store = try StoreAddress(parsing: store).open(.readOnly)
+        let store = try StoreAddress(parsing: store).openAsWritten(.readOnly)
         defer { store.close() }
         return try store.read { transaction in
             let information = try transaction.information()

@@ -18,7 +18,7 @@ struct InfoCommand: ReportingCommand {
 
     func run() async throws {
         let address = try StoreAddress(parsing: store)
-        let store = try address.open(.readOnly)
+        let store = try address.openAsWritten(.readOnly)
         defer { store.close() }
         // An unfinished copy serves nobody, but says what it is.
         let (information, counts) = try store.replicaRead { replica in
@@ -47,6 +47,7 @@ struct InfoCommand: ReportingCommand {
             table.append(["engine", address.engine.rawValue])
             table.append(["store", information.storeID.uuidString.lowercased()])
             table.append(["lineage", information.lineage.uuidString.lowercased()])
+            table.append(["schema", "version \(store.schema.version)"])
             table.append(["token", information.token.description])
             table.append(["history from", String(information.historyFloor.rawValue + 1)])
             table.append(["role", "\(information.role.rawValue), epoch \(information.epoch)"])

@@ -42,7 +42,7 @@ struct InspectCommand: ReportingCommand {
 
     private func inspectStore() throws {
         let address = try StoreAddress(parsing: file)
-        let store = try address.open(.readOnly)
+        let store = try address.openAsWritten(.readOnly)
         defer { store.close() }
         let (information, counts) = try store.replicaRead { replica in
             (try replica.information(), try store.schema.entities.indices.map { try replica.count(entity: $0) })

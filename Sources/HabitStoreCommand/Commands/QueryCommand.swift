@@ -62,17 +62,18 @@ struct QueryCommand: ReportingCommand {
     func run() async throws {
         // A mistake in the query is told before any file is touched.
         let query = try parsedQuery()
+        let address = try await address()
+        let store = try address.openAsWritten(.readOnly)
+        defer { store.close() }
         do {
-            _ = try query.bound(to: HabitSchema.current)
+            _ = try query.bound(to: store.schema)
         } catch let error as HabitStoreError {
             throw FilterFailure.illustrated(error, filter: filter)
         }
-        try answer(query, try await address())
+        try answer(query, store)
     }
 
-    private func answer(_ query: RecordQuery, _ address: StoreAddress) throws {
-        let store = try address.open(.readOnly)
-        defer { store.close() }
+    private func answer(_ query: RecordQuery, _ store: any UserStoreBackend) throws {
         try store.read { transaction in
             if analyze {
                 try show(try transaction.analyze(query))

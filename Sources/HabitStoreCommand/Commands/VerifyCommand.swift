@@ -111,27 +111,30 @@ struct VerifyCommand: ReportingCommand {
         options.checkpointPath = checkpoint
         if let queries { options.queries = try QueryFile.load(path: queries).queries }
         try comparison.configure(&options)
-        let left = try a.open(.readOnly)
-        defer { left.close() }
-        let right = try b.open(.readOnly)
-        defer { right.close() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let verifier = ShadowVerifier(
-            .init(name: nameA, store: left),
-            .init(name: nameB, store: right),
-            options: options
-        )
-        let report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        let comparison = VersionComparison(directory: FileManager.default.temporaryDirectory.path)
+        let report = try comparison.run(a, b) { left, right in
+            let verifier = ShadowVerifier(
+                .init(name: Self.name(nameA, left), store: left.store),
+                .init(name: Self.name(nameB, right), store: right.store),
+                options: options
+            )
+            return try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        }
         bar.clear()
         // A report that was worth the wait is shown also where a file cannot be written.
-        let files = Result { try comparison.write(report, options.recorder) }
+        let files = Result { try self.comparison.write(report, options.recorder) }
         switch output.format {
         case .json: try JSON.write(report)
         case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
         }
         try files.get()
         try ExitStatus.end(with: report)
+    }
+
+    private static func name(_ name: String, _ side: VersionComparison.Side) -> String {
+        side.version.map { "\(name) (of schema version \($0), through the migration plan)" } ?? name
     }
 
     private func verifyFixtures(_ folder: String) throws {

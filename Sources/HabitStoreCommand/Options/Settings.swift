@@ -105,6 +105,7 @@ struct Settings {
         options.followsFlags = false
         options.advancesByItself = false
         options.logger.logLevel = .critical
+        options.migrationPlan = HabitMigrationPlan.self
         return options
     }
 

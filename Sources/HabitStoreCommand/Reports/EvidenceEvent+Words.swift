@@ -33,6 +33,7 @@ extension EvidenceEvent {
         case .difference(let stage, let token, let message):
             ("DIFFERENCE at \(stage.rawValue)", "token \(token): \(message)")
         case .repaired(let token, let records): ("repaired", "\(records) records, token \(token)")
+        case .migrated(let from, let to, let token): ("migrated", "schema version \(from) to \(to), token \(token)")
         case .rehearsed(let token, let isClean, let message):
             ("rehearsed: \(isClean ? "the way back works" : "FAILED")", message ?? "token \(token)")
         case .killed(let trigger): ("killed", trigger)

@@ -19,6 +19,8 @@ struct LMDBOpening {
     func open() throws -> LMDBCatalog {
         try requireSoundStructure()
         let metadata = try openMetadata()
+        // Who asks for no entity wants to know what the store says of itself, whatever its schema.
+        if schema.entities.isEmpty { return catalog(metadata, try openDatabases()) }
         if let databases = try existingDatabases() {
             let catalog = catalog(metadata, databases)
             if try isReadOnly || listedIndexes(catalog) == catalog.indexList { return catalog }

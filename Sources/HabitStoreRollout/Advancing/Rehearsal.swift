@@ -58,7 +58,7 @@ struct Rehearsal {
 
     /// A write as `live` makes it, and its undoing.
     private func write(_ there: Actual) throws {
-        guard there.stage.awaitsMirror else { return }
+        guard there.stage.awaitsMirror, let sample = try pair.schema.sampleRecord() else { return }
         let first = try pair.store(there.engine.other)
         for step in 0..<2 {
             let terms = WriteTerms(
@@ -71,14 +71,18 @@ struct Rehearsal {
                     }
                 }
             )
-            let draft = Draft(id: Self.draft, content: "rehearsal", creationDate: Date(timeIntervalSince1970: 0))
             try pair.store(there.engine).write(author: "rehearsal", under: terms) { transaction in
-                if step == 0 { try transaction.save(draft) } else { try transaction.delete(draft) }
+                guard let transaction = transaction as? any RecordWriteTransaction else {
+                    throw HabitStoreError(.unsupported, "the store takes no records without their Swift type")
+                }
+                if step == 0 {
+                    try transaction.insert(entity: sample.entity, sample.record)
+                } else {
+                    _ = try transaction.delete(entity: sample.entity, id: sample.id)
+                }
             }
         }
     }
-
-    private static let draft = UUID()
 
     /// Removes the copies.
     func remove() {

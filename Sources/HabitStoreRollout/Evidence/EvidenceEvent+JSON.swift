@@ -51,6 +51,7 @@ extension EvidenceEvent: Codable {
         case "difference":
             .difference(stage: try fields("stage"), token: try fields("token"), message: try fields("message"))
         case "repaired": .repaired(token: try fields("token"), records: try fields("records"))
+        case "migrated": .migrated(from: try fields("from"), to: try fields("to"), token: try fields("token"))
         case "rehearsed":
             .rehearsed(
                 token: try fields("token"),
@@ -98,6 +99,8 @@ extension EvidenceEvent: Codable {
         case .difference(let stage, let token, let message):
             ["kind": "difference", "stage": stage, "token": token, "message": message]
         case .repaired(let token, let records): ["kind": "repaired", "token": token, "records": records]
+        case .migrated(let from, let to, let token):
+            ["kind": "migrated", "from": from, "to": to, "token": token]
         case .rehearsed(let token, let isClean, let message):
             ["kind": "rehearsed", "token": token, "isClean": isClean, "message": message]
         case .killed(let trigger): ["kind": "killed", "trigger": trigger]

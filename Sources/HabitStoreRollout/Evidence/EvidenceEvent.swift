@@ -44,6 +44,8 @@ public enum EvidenceEvent: Sendable, Hashable {
     case difference(stage: Stage, token: HistoryToken, message: String)
     /// Records of the mirror were put right.
     case repaired(token: HistoryToken, records: Int)
+    /// Both stores were taken to another version of the schema, and have come to a token with it.
+    case migrated(from: Schema.Version, to: Schema.Version, token: HistoryToken)
     /// The way back was executed on copies; `message` says what went wrong.
     case rehearsed(token: HistoryToken, isClean: Bool, message: String?)
     /// The kill switch was pulled.

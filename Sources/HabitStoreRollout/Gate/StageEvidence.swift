@@ -71,6 +71,14 @@ struct StageEvidence {
             isRepaired = true
             cleanReads = []
         case .rehearsed(_, let isClean, _): rehearsal = (record.time, isClean)
+        // What was proven was proven of other records.
+        case .migrated:
+            verification = nil
+            isRepaired = false
+            differences = 0
+            cleanReads = []
+            selfComparisons = [:]
+            rehearsal = nil
         // It may be a difference of a kind that this version has no word for.
         case .unknown:
             verification = nil

@@ -59,7 +59,7 @@ extension UserStore {
         let wanted = WantedStage(flags.provider.snapshot, context)
         routing.wanted = wanted
         var actual =
-            try change.settle(old: wanted.old, isKilled: flags.isKillPulled(for: context))
+            try settle(change, old: wanted.old)
             ?? change.createFirst(first(wanted))
         if actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete {
             actual = try change.turn(actual)

@@ -184,7 +184,7 @@ extension StageSwitch {
     /// The new store is gone or cannot be read, and the old one holds everything: it takes over.
     private func land(on claiming: Standing, _ found: Found, _ isKilled: Bool) throws -> Actual {
         if !isKilled, let failure = found.failure,
-            [.busy, .newerVersion, .schemaMismatch, .permissionDenied].contains(failure.code)
+            [.busy, .newerVersion, .migrationRequired, .schemaMismatch, .permissionDenied].contains(failure.code)
         {
             // The file may be sound: whoever can read it has to decide.
             throw failure

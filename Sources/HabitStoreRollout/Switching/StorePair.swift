@@ -72,6 +72,9 @@ final class StorePair: Sendable {
     /// Closes one store; it is opened again when it is asked for.
     func close(_ engine: EngineName) { slot(engine).close() }
 
+    /// Closes both; each is opened again when it is asked for.
+    func release() { for engine in EngineName.allCases { close(engine) } }
+
     /// Closes both for good: work in the background that was left to itself opens none again.
     func close() { for engine in EngineName.allCases { slot(engine).close(isLast: true) } }
 

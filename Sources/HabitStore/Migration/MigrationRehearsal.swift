@@ -1,0 +1,32 @@
+/// What a migration would do to a store, tried out on a copy.
+public struct MigrationRehearsal: Sendable, Hashable, Codable {
+    /// What became of the records of one entity, as the files have them before and behind: read past what migrates records.
+    public struct Entity: Sendable, Hashable, Codable {
+        /// The entity's name; behind the migration, if it is there then.
+        public var name: String
+        /// How many records there were; nil for a new entity.
+        public var before: Int?
+        /// How many there are; nil for an entity that is gone.
+        public var after: Int?
+        /// How many have every value that both versions have.
+        public var unchanged = 0
+        /// How many of the records before are not there any more.
+        public var missing = 0
+        /// How many were not there before.
+        public var added = 0
+        /// For each attribute that both versions have, how many records have another value there. Hooks may do that.
+        public var changed: [String: Int] = [:]
+    }
+
+    /// What was done; it names no copies, since the store itself was not touched.
+    public let outcome: MigrationOutcome
+    /// What became of the records.
+    public let entities: [Entity]
+    /// What a check of the copy finds that one of the store does not.
+    public let findings: [StoreFinding]
+
+    /// Whether no record is gone that its entity has not taken along, and the migrated store contradicts itself nowhere.
+    public var isSound: Bool {
+        entities.allSatisfy { $0.after == nil || $0.missing == 0 } && !findings.contains { $0.severity == .damage }
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import HabitStore
+import ShadowVerifier
+
+/// Brings both stores of a user to the last version of a schema, in step. The caller holds the lock of the user's switches.
+///
+/// The stores are first brought to one token in their old shape, each is then taken through the same stages with the same
+/// clock, the authoritative one last, and both are compared by their digests. A store that cannot be brought along, or comes
+/// out otherwise, is set aside and never deleted: the mirror then makes it anew, as any that is missing. Killed in between,
+/// the authoritative store is still of the old version, and the next opening goes on.
+struct PairMigration {
+    /// What was done.
+    struct Outcome {
+        var from: Schema.Version
+        var to: Schema.Version
+        var token: HistoryToken
+        var notes: [String]
+    }
+
+    let directory: UserDirectory
+    let plan: any SchemaMigrationPlan.Type
+    let opener: StoreOpener
+    let control: ControlFile
+    let stepLimitSeconds: Double
+
+    /// - Parameter old: the engine that users come from.
+    /// - Returns: nil when no store is of an older version.
+    func run(old: EngineName) throws -> Outcome? {
+        let target = try plan.current().version
+        var outlines: [EngineName: StoreOutline] = [:]
+        for engine in EngineName.allCases {
+            guard FileManager.default.fileExists(atPath: directory.address(engine).path) else { continue }
+            outlines[engine] = try directory.address(engine).outline()
+        }
+        guard let from = outlines.values.map(\.version).min(), from < target else { return nil }
+        var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
+        let authority: EngineName
+        // One of both is of the new version already where a process was killed between them.
+        if let schema = plan.schema(of: from), outlines.values.allSatisfy({ $0.version == from }) {
+            guard let settled = try settle(schema, old: old, &outcome) else { return nil }
+            authority = settled
+        } else {
+            authority = outlines.first { $0.value.version == from }?.key ?? old
+        }
+        try migrate(authority, &outcome)
+        return outcome
+    }
+
+    /// Finishes what was begun in the old shape, and brings both stores to one token.
+    private func settle(_ schema: Schema, old: EngineName, _ outcome: inout Outcome) throws -> EngineName? {
+        let pair = StorePair(directory: directory, schema: schema, opener: opener)
+        defer { pair.close() }
+        let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: stepLimitSeconds)
+        guard let actual = try change.settle(old: old) else { return nil }
+        let other = actual.engine.other
+        guard pair.exists(other) else { return actual.engine }
+        do {
+            try change.drain(actual.engine, into: other)
+        } catch let error as HabitStoreError {
+            pair.close(other)
+            try setAside(other, outcome.from, error.description, &outcome)
+        }
+        return actual.engine
+    }
+
+    private func migrate(_ authority: EngineName, _ outcome: inout Outcome) throws {
+        let (current, other) = (directory.address(authority), directory.address(authority.other))
+        let clock = try timestamp(other)
+        let hasOther = FileManager.default.fileExists(atPath: other.path)
+        if hasOther { _ = try other.migrate(plan, now: { clock }) }
+        CrashPoint.reach("migration.mirror")
+        let done = try current.migrate(plan, now: { clock })
+        CrashPoint.reach("migration.authority")
+        outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
+        let information = try current.outline().information
+        outcome.token = information.token
+        guard hasOther, let difference = try difference(current, other) else { return }
+        try setAside(authority.other, outcome.to, difference, &outcome)
+        try refill(current, other)
+    }
+
+    /// What the other store was stamped with, if it was migrated before; else now.
+    private func timestamp(_ other: StoreAddress) throws -> Date {
+        guard FileManager.default.fileExists(atPath: other.path), try other.outline().version == plan.current().version
+        else {
+            return Date()
+        }
+        let store = try opener(other, .readOnly, try plan.current())
+        defer { store.close() }
+        let last = try store.replicaRead { try Replication.transaction($0, $0.information().token) }
+        return last?.timestamp ?? Date()
+    }
+
+    /// In what the stores differ; nil when they do not.
+    private func difference(_ current: StoreAddress, _ other: StoreAddress) throws -> String? {
+        let schema = try plan.current()
+        let (a, b) = (try opener(current, .readOnly, schema), try opener(other, .readOnly, schema))
+        defer {
+            a.close()
+            b.close()
+        }
+        var options = VerificationOptions()
+        options.depth = .keptDigests
+        let report = try ShadowVerifier(
+            .init(name: "current", store: a),
+            .init(name: "other", store: b),
+            options: options
+        )
+        .run()
+        guard report.verdict != .match else {
+            let token = try a.currentToken()
+            let agree = try a.replicaRead { a in try b.replicaRead { try Replication.agree(a, $0, at: token) } }
+            return agree ? nil : "the stages came to another history there"
+        }
+        return report.reason ?? report.differences.first?.message ?? "the stages came to something else there"
+    }
+
+    private func setAside(
+        _ engine: EngineName,
+        _ version: Schema.Version,
+        _ reason: String,
+        _ outcome: inout Outcome
+    ) throws {
+        let aside = try directory.address(engine).setAside(as: "\(version)-aside")
+        outcome.notes.append(
+            "the \(engine.rawValue) store could not be migrated in step (\(reason)); it is \(aside) now"
+        )
+    }
+
+    /// Makes the other store anew, since nothing can be acknowledged without it at some stages.
+    private func refill(_ current: StoreAddress, _ other: StoreAddress) throws {
+        let schema = try plan.current()
+        let source = try opener(current, .readOnly, schema)
+        defer { source.close() }
+        let target = try opener(other, .create, schema)
+        defer { target.close() }
+        _ = try Backfill(from: source, to: target).run()
+    }
+}
+
+extension SchemaMigrationPlan {
+    /// The schema of one of the plan's versions.
+    fileprivate static func schema(of version: Schema.Version) -> Schema? {
+        schemas.first { $0.versionIdentifier == version }?.schema
+    }
+}

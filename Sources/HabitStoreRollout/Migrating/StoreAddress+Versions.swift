@@ -1,0 +1,29 @@
+import Foundation
+import HabitStore
+
+extension StoreAddress {
+    /// Opens a store of whatever schema version, with the schema that it was written with.
+    ///
+    /// - Parameter plan: has the schemas of versions whose stores have not written theirs down.
+    /// - Throws: a typed error for everything that can be wrong with the file.
+    public func openAsWritten(
+        _ access: StoreAccess,
+        schema: Schema = HabitSchema.current,
+        plan: any SchemaMigrationPlan.Type = HabitMigrationPlan.self
+    ) throws -> any UserStoreBackend {
+        do {
+            return try open(access, schema: schema)
+        } catch let error as HabitStoreError
+            where [.migrationRequired, .newerVersion, .schemaMismatch].contains(error.code)
+        {
+            let outline = try outline()
+            if let stored = outline.schema {
+                return try open(access, schema: Schema(shapes: stored.entities, version: stored.version))
+            }
+            guard let version = plan.schemas.first(where: { $0.versionIdentifier == outline.version }) else {
+                throw error
+            }
+            return try open(access, schema: version.schema)
+        }
+    }
+}

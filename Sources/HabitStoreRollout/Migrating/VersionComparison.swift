@@ -1,0 +1,87 @@
+import Foundation
+import HabitStore
+
+/// Opens two stores so that they can be compared, also where they are of different versions of their schema.
+///
+/// A store of an older version than the plan's last one is not opened itself then, but a copy of it that has gone through the
+/// plan. What the stages' hooks change is stamped as in the other store, if that has gone the same way.
+public struct VersionComparison {
+    /// One of both.
+    public struct Side {
+        /// The store, or the copy.
+        public let store: any UserStoreBackend
+        /// The version that the store was of before it went through the plan; nil when it is the store itself.
+        public let version: Schema.Version?
+    }
+
+    private let plan: any SchemaMigrationPlan.Type
+    private let directory: String
+
+    /// - Parameter directory: where copies are made, which are removed again.
+    public init(plan: any SchemaMigrationPlan.Type = HabitMigrationPlan.self, directory: String) {
+        (self.plan, self.directory) = (plan, directory)
+    }
+
+    /// Runs `body` over both.
+    ///
+    /// - Throws: what is wrong with a store, and what its stages throw.
+    public func run<R>(_ a: StoreAddress, _ b: StoreAddress, _ body: (Side, Side) throws -> R) throws -> R {
+        let (left, right) = (try a.outline(), try b.outline())
+        let isAlike = left.version == right.version
+        return try open(a, left, asWritten: isAlike, like: b) { a in
+            try open(b, right, asWritten: isAlike, like: a.address) { b in try body(a.side, b.side) }
+        }
+    }
+
+    private struct Opened {
+        let side: Side
+        let address: StoreAddress
+    }
+
+    private func open<R>(
+        _ address: StoreAddress,
+        _ outline: StoreOutline,
+        asWritten: Bool,
+        like other: StoreAddress,
+        _ body: (Opened) throws -> R
+    ) throws -> R {
+        guard !asWritten, outline.version != (try plan.current().version) else {
+            let store = try address.openAsWritten(.readOnly, plan: plan)
+            defer { store.close() }
+            return try body(Opened(side: Side(store: store, version: nil), address: address))
+        }
+        let folder = "\(directory)/comparison-\(UUID().uuidString)"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "no folder for the copy can be made here; name another one",
+                at: .init(path: directory),
+                underlying: error
+            )
+        }
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let copy = StoreAddress(address.engine, path: folder + "/store")
+        let source = try address.openAsWritten(.readOnly, plan: plan)
+        defer { source.close() }
+        try source.backup(to: copy.path)
+        let clock = try timestamp(behind: outline.information.token, in: other)
+        _ = try copy.migrate(plan, now: { clock })
+        let store = try copy.open(.readOnly, schema: try plan.current())
+        defer { store.close() }
+        return try body(Opened(side: Side(store: store, version: outline.version), address: copy))
+    }
+
+    /// When the other store came from a token to the next one; the present where it has not.
+    private func timestamp(behind token: HistoryToken, in other: StoreAddress) throws -> Date {
+        let store = try other.openAsWritten(.readOnly, plan: plan)
+        defer { store.close() }
+        let next = HistoryToken(rawValue: token.rawValue + 1)
+        return try store.replicaRead { try Replication.transaction($0, next) }?.timestamp ?? Date()
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import HabitStore
+import ShadowVerifier
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Both stores of a user go through the versions of the schema together, wherever the user's rollout is.
+@Suite("Migrating a user in the middle of a rollout")
+struct MigrationInStepTests {
+    private typealias V1 = HabitSchemaV1
+
+    /// A user of schema version 1 with three habits, brought to a stage; the store is closed.
+    private func user(at stage: Stage) throws -> StagedUser {
+        let user = try StagedUser()
+        let store = try user.stores(schema: V1.schema).store(for: "alice")
+        defer { store.close() }
+        try store.write(author: "app") { transaction in
+            for (number, tags) in ["health, outdoors", "outdoors", ""].enumerated() {
+                let habit = V1.Habit(id: UUID.named("\(number)", in: UUID.namespace), name: "h\(number)", tags: tags)
+                try transaction.insert(habit)
+                try transaction.insert(V1.Entry(date: Date(timeIntervalSinceReferenceDate: 1), habitID: habit.id))
+            }
+        }
+        try user.bring(store, to: stage) { _ = try $0.all(V1.Habit.self) }
+        return user
+    }
+
+    private func open(
+        _ user: StagedUser,
+        plan: (any SchemaMigrationPlan.Type)? = HabitMigrationPlan.self
+    ) throws -> UserStore {
+        try user.stores { $0.migrationPlan = plan }.store(for: "alice")
+    }
+
+    private func expectMigrated(
+        _ user: StagedUser,
+        _ store: UserStore,
+        at stage: Stage,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(try store.stage() == stage, sourceLocation: sourceLocation)
+        #expect(try store.all(Habit.self).map(\.tagIDs.count).sorted() == [0, 1, 2], sourceLocation: sourceLocation)
+        #expect(try store.all(Entry.self).count == 3, sourceLocation: sourceLocation)
+        #expect(Set(try store.all(Tag.self).map(\.name)) == ["health", "outdoors"], sourceLocation: sourceLocation)
+        try store.save(Draft(content: "still takes writes"))
+        _ = store.route.present?.mirror?.settle(waitSeconds: 10)
+        store.close()
+        let addresses = try [StoreSide.old, .new].map { try user.address($0) }
+            .filter { FileManager.default.fileExists(atPath: $0.path) }
+        for address in addresses {
+            #expect(try address.outline().version == HabitSchema.current.version, sourceLocation: sourceLocation)
+        }
+        guard stage != .off, stage != .complete else { return }
+        let (a, b) = (try addresses[0].open(.readOnly), try addresses[1].open(.readOnly))
+        defer {
+            a.close()
+            b.close()
+        }
+        let report = try ShadowVerifier(.init(name: "a", store: a), .init(name: "b", store: b)).run()
+        #expect(report.verdict == .match, "\(report.differences.map(\.message))", sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: Stage.allCases)
+    func bothStoresComeOutEqualAtEveryStage(stage: Stage) throws {
+        let user = try user(at: stage)
+        let store = try open(user)
+        #expect(store.notes.contains("migrated from schema version 1.0.0 to 3.0.0"), "\(store.notes)")
+        #expect(!store.notes.contains { $0.contains("in step") }, "\(store.notes)")
+        let events = try EvidenceLog(user.directory).read().records.map(\.event)
+        #expect(
+            events.contains {
+                if case .migrated(let from, let to, _) = $0 { return (from, to) == (.init(1, 0, 0), .init(3, 0, 0)) }
+                return false
+            }
+        )
+        try expectMigrated(user, store, at: stage)
+        // The next opening has nothing left to do.
+        let again = try open(user)
+        #expect(!again.notes.contains { $0.contains("migrated") }, "\(again.notes)")
+        again.close()
+    }
+
+    /// What was proven of the records of the old version says nothing about those of the new one.
+    @Test func theGateAsksForEvidenceAnew() throws {
+        let user = try user(at: .shadow)
+        let before = try user.stores(schema: V1.schema).store(for: "alice")
+        for _ in 0..<5 { _ = try before.all(V1.Habit.self) }
+        before.drainShadowReads(seconds: 30)
+        before.close()
+        let store = try open(user)
+        defer { store.close() }
+        try user.want("live")
+        store.flags.provider.reload()
+        let decision = try store.promote()
+        #expect(decision.isOpen == false)
+        #expect(decision.reasons.contains { "\($0)".contains("verified") }, "\(decision.reasons)")
+    }
+
+    @Test(arguments: [Stage.dualwrite, .live])
+    func aProcessThatDiesBetweenBothIsMadeUpFor(stage: Stage) throws {
+        let user = try user(at: stage)
+        // The authoritative store is the last one to be migrated.
+        _ = try user.address(stage.authority.other).migrate(HabitMigrationPlan.self)
+        let store = try open(user)
+        #expect(!store.notes.contains { $0.contains("in step") }, "\(store.notes)")
+        try expectMigrated(user, store, at: stage)
+    }
+
+    @Test func aMirrorThatIsBehindIsCaughtUpInTheOldShapeFirst() throws {
+        let user = try user(at: .dualwrite)
+        let old = try user.address(.old).open(.readWrite, schema: V1.schema)
+        try old.save(V1.Habit(name: "late", tags: "outdoors"))
+        try old.write { try $0.delete(V1.Habit.self, where: #Predicate { $0.name == "late" }) }
+        old.close()
+        let store = try open(user)
+        #expect(!store.notes.contains { $0.contains("in step") }, "\(store.notes)")
+        try expectMigrated(user, store, at: .dualwrite)
+    }
+
+    private enum Random: SchemaMigrationPlan {
+        static let schemas = HabitMigrationPlan.schemas
+        static let stages = [
+            MigrationStage.custom(
+                fromVersion: HabitSchemaV1.self,
+                toVersion: HabitSchemaV3.self,
+                willMigrate: nil,
+                didMigrate: { before, store in
+                    let texts = try before.all(HabitSchemaV1.Habit.self).map { ($0.id, $0.tags) }
+                    let names = Set(texts.flatMap { HabitMigrationPlan.tagNames(in: $0.1) })
+                    let tags = names.map { Tag(name: $0) }
+                    for tag in tags { try store.insert(tag) }
+                    for (id, text) in texts {
+                        guard var habit = try store.model(Habit.self, id: id) else { continue }
+                        let wanted = HabitMigrationPlan.tagNames(in: text)
+                        habit.tagIDs = Set(tags.filter { wanted.contains($0.name) }.map(\.id))
+                        try store.save(habit)
+                    }
+                }
+            )
+        ]
+    }
+
+    /// A stage that makes random identifiers comes to something else in each store: the mirror is then made anew, and the
+    /// store that it was stays.
+    @Test(arguments: [Stage.shadow, .live])
+    func aStoreThatComesOutOtherwiseIsSetAsideAndMadeAnew(stage: Stage) throws {
+        let user = try user(at: stage)
+        let store = try open(user, plan: Random.self)
+        let note = try #require(store.notes.first { $0.contains("could not be migrated in step") }, "\(store.notes)")
+        let aside = try user.address(stage.authority.other).path + "-3.0.0-aside"
+        #expect(note.contains(aside))
+        #expect(FileManager.default.fileExists(atPath: aside))
+        try expectMigrated(user, store, at: stage)
+    }
+
+    @Test func withoutAPlanTheStoresAreRefusedAndLeftAsTheyAre() throws {
+        let user = try user(at: .shadow)
+        let paths = try [StoreSide.old, .new].map { try user.address($0).path }
+        let before = try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        let error = #expect(throws: HabitStoreError.self) { try open(user, plan: nil) }
+        #expect(error?.code == .migrationRequired)
+        #expect(try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) } == before)
+    }
+
+    /// The app of the version before may still run in another process.
+    @Test(arguments: [Stage.dualwrite, .live])
+    func aProcessOfTheVersionBeforeIsRefusedAndLosesNothing(stage: Stage) throws {
+        let user = try user(at: stage)
+        let early = try user.stores(schema: V1.schema).store(for: "alice")
+        defer { early.close() }
+        #expect(try early.all(V1.Habit.self).count == 3)
+        let store = try open(user)
+        let error = #expect(throws: HabitStoreError.self) { try early.save(V1.Habit(name: "late", tags: "")) }
+        #expect(error?.code == .schemaMismatch || error?.code == .newerVersion, "\(String(describing: error))")
+        #expect(throws: HabitStoreError.self) { try early.all(V1.Habit.self) }
+        try expectMigrated(user, store, at: stage)
+    }
+}
+
+extension UUID {
+    fileprivate static let namespace = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+}
