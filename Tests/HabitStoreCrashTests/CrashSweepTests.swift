@@ -8,6 +8,7 @@ struct CrashSweepTests {
 
     private static let kills = 150
     private static let groupKills = 16
+    private static let migrationKills = 40
 
     /// Children that write, read, forget history and move their user's stage are killed at each crash point and at random
     /// instants, some of them again in the recovery. The sweep prints its seed and its figures.
@@ -19,6 +20,11 @@ struct CrashSweepTests {
     /// acknowledged is there, none is there in part, and none that gave up.
     @Test func noWriteThatSharesACommitIsLostOrHalfThereWhereverAProcessIsKilled() throws {
         try sweep(["group-sweep", "--kills", "\(Self.groupKills)"])
+    }
+
+    /// Processes that migrate stores, and users' stores in step, are killed at random instants: a store is of one version, whole.
+    @Test func aKilledMigrationLeavesAStoreOfOneVersion() throws {
+        try sweep(["migration-sweep", "--kills", "\(Self.migrationKills)"])
     }
 
     private func sweep(_ arguments: [String]) throws {

@@ -1,0 +1,31 @@
+import HabitStore
+
+/// What a sweep over migrations has come to.
+struct MigrationFigures {
+    private(set) var kills = 0
+    private var finished = 0
+    private var found: [Schema.Version: Int] = [:]
+    private(set) var violations = 0
+
+    /// Counts a process's end.
+    ///
+    /// - Parameter wasKilled: whether it was, or had come to its end before.
+    mutating func died(_ wasKilled: Bool) { if wasKilled { kills += 1 } else { finished += 1 } }
+
+    /// Counts what was found of a store behind it.
+    mutating func found(_ version: Schema.Version) { found[version, default: 0] += 1 }
+
+    mutating func violation(_ text: String) {
+        print("VIOLATION kill \(kills): \(text)")
+        violations += 1
+    }
+
+    var lines: [String] {
+        let versions = found.sorted { $0.key < $1.key }.map { "\($0.value) of \($0.key)" }.joined(separator: ", ")
+        return [
+            "\(kills) kills, \(finished) processes had come to their end before",
+            "stores found behind them: \(versions)",
+            "\(violations) violations",
+        ]
+    }
+}
