@@ -84,6 +84,7 @@ let package = Package(
             swiftSettings: crashSettings
         ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
+        .target(name: "TripsSample", dependencies: ["HabitStore"], swiftSettings: settings),
         .executableTarget(
             name: "HabitStoreCommand",
             dependencies: [
@@ -192,6 +193,14 @@ let package = Package(
                 "ShadowVerifier",
             ],
             swiftSettings: crashSettings
+        ),
+        .testTarget(
+            name: "TripsSampleTests",
+            dependencies: [
+                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier",
+                "TripsSample",
+            ],
+            swiftSettings: settings
         ),
         .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),
         .testTarget(

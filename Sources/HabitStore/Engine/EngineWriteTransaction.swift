@@ -79,11 +79,6 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         changes.noteInsertion(RecordKey(entity: entity, id: id), record, schema.layouts[entity])
     }
 
-    func insert(entity: Int, _ record: EncodedRecord) throws {
-        try requireOpen()
-        try record.withView(schema.layouts[entity]) { try insert(entity, try $0.identifier(), $0) }
-    }
-
     private func position<M: PersistentModel>(of model: M.Type) throws -> Int {
         let type = ObjectIdentifier(model)
         if let lastModel, lastModel.type == type { return lastModel.entity }
@@ -143,6 +138,24 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
                 throw uniqueViolation(entity, attribute: position, takenBy: other)
             }
         }
+        for combination in schema.uniqueCombinations[entity] {
+            guard let values = try combination.values(of: record) else { continue }
+            if let old, try combination.values(of: old) == values { continue }
+            if let other = try combination.record(with: values, besides: id, snapshot, schema) {
+                throw uniqueViolation(combination, takenBy: other)
+            }
+        }
+    }
+
+    private func uniqueViolation(_ combination: UniqueCombination, takenBy id: UUID) -> HabitStoreError {
+        let description = schema.entities[combination.entity]
+        let name = combination.positions.first.map { description.attributes[$0].name }
+        return HabitStoreError(
+            .uniqueViolation,
+            "another \(description.name) (\(id.uuidString)) already has this \(combination.title(schema)), which must be unique "
+                + "together",
+            at: .init(entity: description.name, attribute: name, id: id)
+        )
     }
 
     private func uniqueViolation(_ entity: Int, attribute: Int, takenBy id: UUID) -> HabitStoreError {
@@ -223,12 +236,8 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 
     @discardableResult
     func delete<M: PersistentModel>(_ type: M.Type, id: UUID) throws -> Bool {
-        try delete(entity: try schema.position(of: type), id: id)
-    }
-
-    func delete(entity: Int, id: UUID) throws -> Bool {
         try requireOpen()
-        let key = RecordKey(entity: entity, id: id)
+        let key = RecordKey(entity: try schema.position(of: type), id: id)
         guard try exists(key) else { return false }
         // Everything is decided before anything is changed, so that a refusal that is caught leaves nothing half done,
         // and so that the order of the rules does not matter.

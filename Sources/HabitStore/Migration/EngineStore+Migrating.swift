@@ -121,6 +121,7 @@ extension EngineStore {
 
     /// What an older version allowed to be there twice is carried as it is, unless this version is the first to forbid it.
     private static func requireUnique(_ mapping: SchemaMapping, _ schema: Schema, _ writer: Engine.Writer) throws {
+        for combination in mapping.newCombinations { try requireUnique(combination, schema, writer) }
         for (entity, attribute) in mapping.newlyUnique {
             let description = schema.entities[entity]
             try EngineReplicaSnapshot(writer, schema).enumerate(entity: entity, after: nil) { id, record in
@@ -136,6 +137,35 @@ extension EngineStore {
                     at: .init(entity: description.name, attribute: name, id: id)
                 )
             }
+        }
+    }
+}
+
+extension EngineStore {
+    private static func requireUnique(
+        _ combination: UniqueCombination,
+        _ schema: Schema,
+        _ writer: Engine.Writer
+    ) throws {
+        let description = schema.entities[combination.entity]
+        try EngineReplicaSnapshot(writer, schema).enumerate(entity: combination.entity, after: nil) { id, record in
+            let values = try record.withView(description.layout) { try combination.values(of: $0) }
+            guard let values, let other = try combination.record(with: values, besides: id, writer, schema) else {
+                return true
+            }
+            throw HabitStoreError(
+                .uniqueViolation,
+                "two records, \(id.uuidString) and \(other.uuidString), have the same \(combination.title(schema)) of "
+                    + "\(description.name), which the new schema version forbids together; make them differ in a custom "
+                    + "stage's willMigrate",
+                at: .init(
+                    entity: description.name,
+                    attribute: combination.positions.first.map {
+                        description.attributes[$0].name
+                    },
+                    id: id
+                )
+            )
         }
     }
 }

@@ -6,6 +6,8 @@ struct SchemaMapping {
     let removed: [String]
     /// The attributes that were not unique before and are now: entity and attribute position in the new version.
     let newlyUnique: [(entity: Int, attribute: Int)]
+    /// The combinations that were not unique before and are now.
+    let newCombinations: [UniqueCombination]
     /// What changes, a sentence each.
     let changes: [String]
 
@@ -28,6 +30,11 @@ struct SchemaMapping {
         // An entity that was renamed leaves its old name behind.
         removed = old.entities.map(\.name).filter { name in !new.entities.contains { $0.name == name } }
         newlyUnique = builder.newlyUnique
+        newCombinations = entities.flatMap { entity in
+            let before = entity.source.map { old.entities[$0].uniqueness } ?? []
+            return zip(new.entities[entity.target].uniqueness, new.uniqueCombinations[entity.target])
+                .filter { !before.contains($0.0) }.map(\.1)
+        }
         changes = builder.changes + gone.map { "\($0) goes, with all of its records" }
     }
 }

@@ -12,18 +12,21 @@ public struct EntityDescription: Sendable {
     public let relationships: [RelationshipDescription]
     /// The indexes, declared ones and those that unique attributes and references need, each once.
     public let indexes: [IndexDescription]
+    /// The combinations of attributes that no two records may have in common.
+    public let uniqueness: [UniquenessDescription]
     /// Where each attribute lies in an encoded record.
     public let layout: RecordLayout
 
-    /// Declares an entity. Unique attributes, references and links get an index of their own when no declared index
-    /// begins with them.
+    /// Declares an entity. Unique attributes and combinations, references and links get an index of their own when no
+    /// declared index begins with them.
     public init<M: PersistentModel>(
         _ type: M.Type,
         name: String? = nil,
         originalName: String? = nil,
         attributes: [AttributeDescription],
         relationships: [RelationshipDescription] = [],
-        indexes: [IndexDescription] = []
+        indexes: [IndexDescription] = [],
+        uniqueness: [UniquenessDescription] = []
     ) {
         self.name = name ?? String(describing: type)
         self.originalName = originalName
@@ -35,6 +38,12 @@ public struct EntityDescription: Sendable {
         var needed = attributes.dropFirst().filter { $0.isUnique || $0.kind == .links }.map(\.name)
         for relationship in relationships {
             if case .toOne(let attribute) = relationship.kind { needed.append(attribute) }
+        }
+        let combinations = uniqueness.map { $0.named(by: attributes) }
+        self.uniqueness = combinations
+        for combination in combinations
+        where !indexes.contains(where: { $0.attributes.starts(with: combination.attributes) }) {
+            indexes.append(IndexDescription(attributes: combination.attributes))
         }
         for name in needed where !indexes.contains(where: { $0.attributes.first == name }) {
             indexes.append(IndexDescription(attributes: [name]))

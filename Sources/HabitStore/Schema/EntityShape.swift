@@ -19,15 +19,19 @@ public struct EntityShape: Sendable, Hashable, Codable {
     public var relationships: [RelationshipShape]
     /// All indexes, also those that unique attributes and references need.
     public var indexes: [IndexShape]
+    /// The combinations of attributes that no two records may have in common.
+    public var uniqueness: [[String]]
 
     /// Makes a shape.
     public init(
         name: String,
         attributes: [AttributeShape],
         relationships: [RelationshipShape] = [],
-        indexes: [IndexShape] = []
+        indexes: [IndexShape] = [],
+        uniqueness: [[String]] = []
     ) {
         (self.name, self.attributes, self.relationships, self.indexes) = (name, attributes, relationships, indexes)
+        self.uniqueness = uniqueness
     }
 
     /// The shape of a declared entity.
@@ -45,10 +49,11 @@ public struct EntityShape: Sendable, Hashable, Codable {
         }
         relationships = entity.relationships.map(RelationshipShape.init)
         indexes = entity.indexes.map { IndexShape($0.attributes, isClustering: $0.isClustering) }
+        uniqueness = entity.uniqueness.map(\.attributes)
     }
 
     private enum CodingKeys: String, CodingKey {
-        case name, attributes, relationships, indexes
+        case name, attributes, relationships, indexes, uniqueness
     }
 
     /// Reads a shape.
@@ -58,6 +63,7 @@ public struct EntityShape: Sendable, Hashable, Codable {
         attributes = try container.decode([AttributeShape].self, forKey: .attributes)
         relationships = try container.decodeIfPresent([RelationshipShape].self, forKey: .relationships) ?? []
         indexes = try container.decodeIfPresent([IndexShape].self, forKey: .indexes) ?? []
+        uniqueness = try container.decodeIfPresent([[String]].self, forKey: .uniqueness) ?? []
     }
 
     /// Writes the shape.
@@ -67,5 +73,6 @@ public struct EntityShape: Sendable, Hashable, Codable {
         try container.encode(attributes, forKey: .attributes)
         if !relationships.isEmpty { try container.encode(relationships, forKey: .relationships) }
         if !indexes.isEmpty { try container.encode(indexes, forKey: .indexes) }
+        if !uniqueness.isEmpty { try container.encode(uniqueness, forKey: .uniqueness) }
     }
 }

@@ -50,6 +50,8 @@ public final class Schema: Sendable {
     let storedReferences: [[StoredReference]]
     /// For each entity, the attributes beside the identifier whose values are unique.
     let uniquePositions: [[Int]]
+    /// For each entity, the combinations of attributes that are unique.
+    let uniqueCombinations: [[UniqueCombination]]
     /// For each entity, where its attributes lie in an encoded record.
     let layouts: [RecordLayout]
     private let positions: [String: Int]
@@ -108,6 +110,11 @@ public final class Schema: Sendable {
         layouts = entities.map(\.layout)
         uniquePositions = entities.map { entity in
             entity.attributes.indices.dropFirst().filter { entity.attributes[$0].isUnique }
+        }
+        uniqueCombinations = entities.enumerated().map { position, entity in
+            entity.uniqueness.map {
+                UniqueCombination(entity: position, positions: $0.attributes.compactMap(entity.position))
+            }
         }
         do throws(HabitStoreError) {
             let resolved = try Self.resolve(entities, positions)
@@ -172,7 +179,7 @@ public final class Schema: Sendable {
         let property: Property
     }
 
-    /// A name for an entity's shape that changes when an attribute, its kind, optionality, uniqueness or a relationship
+    /// A name for an entity's shape that changes when an attribute, its kind, optionality, uniqueness, a unique combination or a relationship
     /// does: XXH64 over the declaration, as 16 hexadecimal digits.
     public func shapeHash(ofEntity position: Int) -> String { shapeHashes[position] }
 
@@ -194,6 +201,8 @@ extension Schema {
             text += "\n\(attribute.name):\(attribute.kind.rawValue):\(attribute.isOptional ? "?" : "!")"
             text += ":\(attribute.isUnique)"
         }
+        // Only of entities that have such: the others keep the hash that their stores have written down.
+        for combination in entity.uniqueness { text += "\nunique(\(combination.attributes.joined(separator: ",")))" }
         for relationship in entity.relationships {
             text += "\n\(relationship.name)->\(relationship.destination):\(relationship.kind)"
             text += ":\(relationship.inverse ?? ""):\(relationship.deleteRule.rawValue)"
@@ -209,6 +218,8 @@ extension Schema {
     ) throws(HabitStoreError) -> [[Relationship]] {
         var result: [[Relationship]] = []
         for entity in entities {
+            // First, since a combination that makes no sense makes an index that makes none.
+            try requireCombinations(of: entity)
             try requireIndexedAttributes(of: entity)
             try requireOneClusteringIndex(of: entity)
             var resolved: [Relationship] = []
@@ -228,6 +239,30 @@ extension Schema {
                     "an index of \(entity.name) names \(name), which is no attribute of it",
                     at: .init(entity: entity.name, attribute: name)
                 )
+            }
+        }
+    }
+
+    private static func requireCombinations(of entity: EntityDescription) throws(HabitStoreError) {
+        for combination in entity.uniqueness {
+            func contradiction(_ message: String, _ name: String? = nil) -> HabitStoreError {
+                HabitStoreError(
+                    .schemaMismatch,
+                    "a unique combination of \(entity.name) \(message)",
+                    at: .init(entity: entity.name, attribute: name)
+                )
+            }
+            guard !combination.attributes.isEmpty else { throw contradiction("has no attributes") }
+            for (place, name) in combination.attributes.enumerated() {
+                guard let position = entity.position(of: name) else {
+                    throw contradiction("names \(name), which is no attribute of it", name)
+                }
+                guard entity.attributes[position].kind != .links else {
+                    throw contradiction("names \(name), which are links", name)
+                }
+                guard !combination.attributes[..<place].contains(name) else {
+                    throw contradiction("names \(name) twice", name)
+                }
             }
         }
     }

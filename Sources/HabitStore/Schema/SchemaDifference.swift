@@ -30,6 +30,7 @@ extension StoredSchema {
                 continue
             }
             differences += stored.attributeDifferences(from: entity) + stored.relationshipDifferences(from: entity)
+            differences += stored.uniquenessDifferences(from: entity)
         }
         for entity in entities where !declared.entities.contains(where: { $0.name == entity.name }) {
             differences.append(
@@ -80,6 +81,17 @@ extension EntityShape {
             differ(stored.name, "the attributes of \(name) are in another order in the store, from \(stored.name) on")
         }
         return differences
+    }
+
+    fileprivate func uniquenessDifferences(from declared: EntityShape) -> [SchemaDifference] {
+        func difference(_ combination: [String], _ text: String) -> SchemaDifference {
+            let title = "\(name).(\(combination.joined(separator: ", ")))"
+            return SchemaDifference(entity: name, attribute: combination.first, description: "\(title) \(text)")
+        }
+        return declared.uniqueness.filter { !uniqueness.contains($0) }
+            .map { difference($0, "is not unique in the store and is as declared") }
+            + uniqueness.filter { !declared.uniqueness.contains($0) }
+            .map { difference($0, "is unique in the store and is not as declared") }
     }
 
     fileprivate func relationshipDifferences(from declared: EntityShape) -> [SchemaDifference] {

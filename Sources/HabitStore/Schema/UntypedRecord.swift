@@ -25,7 +25,8 @@ extension EntityDescription {
             indexes: shape.indexes.map { shape in
                 let index = IndexDescription(attributes: shape.attributes)
                 return shape.isClustering ? index.clustering() : index
-            }
+            },
+            uniqueness: shape.uniqueness.map(UniquenessDescription.init)
         )
     }
 }

@@ -38,6 +38,7 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
     private mutating func checkRecords(_ entity: Int, _ progress: (Int) throws -> Void) throws {
         let description = schema.entities[entity]
         var seen: [Int: [Value: UUID]] = [:]
+        var combinations: [[Int]: Set<[Value]>] = [:]
         let query = BoundQuery(entity: entity)
         let plan = try snapshot.plan(query)
         var found: [StoreFinding] = []
@@ -62,6 +63,22 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
                         )
                     )
                 }
+            }
+            for combination in schema.uniqueCombinations[entity] {
+                let values = try combination.positions.map { try row.value(at: $0) }
+                guard !values.contains(where: \.isNull),
+                    !combinations[combination.positions, default: []].insert(values).inserted
+                else { continue }
+                found.append(
+                    StoreFinding(
+                        .anomaly,
+                        "duplicateUniqueValue",
+                        "another \(description.name) has the same \(combination.title(schema)), which should be unique together",
+                        entity: description.name,
+                        id: id,
+                        attribute: combination.positions.first.map { description.attributes[$0].name }
+                    )
+                )
             }
             return true
         }

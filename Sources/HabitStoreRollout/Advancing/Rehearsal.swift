@@ -58,8 +58,24 @@ struct Rehearsal {
 
     /// A write as `live` makes it, and its undoing.
     private func write(_ there: Actual) throws {
-        guard there.stage.awaitsMirror, let sample = try pair.schema.sampleRecord() else { return }
+        guard there.stage.awaitsMirror else { return }
         let first = try pair.store(there.engine.other)
+        // A value that is taken already asks for another sample; a schema of which none can be made is rehearsed without.
+        for number in 0..<Self.mostSamples {
+            guard let sample = try pair.schema.sampleModel(number: Int.random(in: 0..<1_000_000) + number) else {
+                return
+            }
+            do {
+                return try write(sample, there, first)
+            } catch let error as HabitStoreError where error.code == .uniqueViolation {
+                continue
+            }
+        }
+    }
+
+    private static let mostSamples = 20
+
+    private func write<M: PersistentModel>(_ sample: M, _ there: Actual, _ first: any UserStoreBackend) throws {
         for step in 0..<2 {
             let terms = WriteTerms(
                 epoch: there.epoch,
@@ -72,14 +88,7 @@ struct Rehearsal {
                 }
             )
             try pair.store(there.engine).write(author: "rehearsal", under: terms) { transaction in
-                guard let transaction = transaction as? any RecordWriteTransaction else {
-                    throw HabitStoreError(.unsupported, "the store takes no records without their Swift type")
-                }
-                if step == 0 {
-                    try transaction.insert(entity: sample.entity, sample.record)
-                } else {
-                    _ = try transaction.delete(entity: sample.entity, id: sample.id)
-                }
+                if step == 0 { try transaction.insert(sample) } else { try transaction.delete(sample) }
             }
         }
     }

@@ -50,7 +50,8 @@ public enum StoreContract {
 
     /// All clauses.
     public static let clauses: [Clause] = [
-        valueClauses, writingClauses, uniquenessClauses, isolationClauses, relationshipClauses, referenceClauses,
+        valueClauses, writingClauses, uniquenessClauses, combinationClauses, isolationClauses, relationshipClauses,
+        referenceClauses,
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, shapeClauses, filterTextClauses,
         historyClauses,

@@ -5,6 +5,7 @@ enum ContractSchema {
     static let schema = Schema(
         [
             Specimen.self, Folder.self, Hub.self, Item.self, Badge.self, Leaf.self, Bouquet.self, Wrapper.self,
+            Booking.self,
         ],
         version: .init(1, 2, 3)
     )

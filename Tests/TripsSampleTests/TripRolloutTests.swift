@@ -1,0 +1,111 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import ShadowVerifier
+import Testing
+import TripsSample
+
+/// Trips on their way from SQLite to LMDB, as habits go it.
+@Suite(.timeLimit(.minutes(5)))
+struct TripRolloutTests {
+    private let folder: TripFolder
+    private let flags: String
+    private let stores: UserStores
+
+    init() throws {
+        folder = try TripFolder()
+        flags = folder.path("flags.json")
+        try Self.want("off", flags)
+        var options = RolloutOptions()
+        options.followsFlags = false
+        options.advancesByItself = false
+        options.gate.cleanShadowReads = 3
+        options.shadowReads.recordEvery = 1
+        options.shadowReads.comparisonSeconds = 120
+        options.mirror.waitSeconds = 10
+        options.logger.logLevel = .critical
+        stores = try UserStores(root: folder.path("root"), flags: flags, schema: TripSchema.current, options: options)
+    }
+
+    private static func want(_ stage: String, _ flags: String, kill: Bool = false) throws {
+        let names = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
+        let text = """
+            {"flags": {
+              "habit-store-stage": {"state": "ENABLED", "variants": {\(names)}, "defaultVariant": "\(stage)"},
+              "habit-store-kill": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "\(kill ? "on" : "off")"}
+            }}
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: flags))
+    }
+
+    private func bring(_ store: UserStore, to stage: Stage) throws {
+        try Self.want(stage.rawValue, flags)
+        stores.reloadFlags()
+        while let next = try store.stage().next, next <= stage {
+            for _ in 0..<5 {
+                _ = try store.fetch(PersonalTrip.self, sortBy: [SortDescriptor(\.startDate)])
+                _ = try store.fetchCount(FetchDescriptor<LivingAccommodation>())
+            }
+            let decision = try #require(try store.advance(to: next))
+            try #require(decision.isOpen, "\(next): \(decision.reasons)")
+        }
+    }
+
+    /// Changes a trip's accommodation, and looks whether the watch finds exactly that.
+    private func expectFound(_ watch: AccommodationWatch, _ store: UserStore, _ number: Int) throws {
+        var tent = try #require(try store.all(LivingAccommodation.self).first)
+        tent.address = "pitch \(number)"
+        try store.save(tent, author: "app")
+        var found: AccommodationWatch.Changes?
+        try watch.look(at: store) { found = $0 }
+        #expect(found?.trips == [Trips.camping] && found?.isStartedOver == false)
+        found = nil
+        try watch.look(at: store) { found = $0 }
+        #expect(found == nil)
+    }
+
+    private func expectTheLaws(_ store: UserStore) throws {
+        let twin = Trip(name: "Camping", destination: "x", startDate: Trips.day(0), endDate: Trips.day(3))
+        let error = #expect(throws: HabitStoreError.self) { try store.save(twin) }
+        #expect(error?.code == .uniqueViolation)
+        #expect(try store.fetch(BusinessTrip.self) == [Trips.conference])
+    }
+
+    @Test func theTokenOfAWatchMeansTheSameAtEachStageAndAfterTheKillSwitch() throws {
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        try Trips.fill(store)
+        let watch = AccommodationWatch(path: folder.path("token"))
+        try watch.look(at: store) { _ in }
+        for (number, stage) in Stage.allCases.enumerated() {
+            try bring(store, to: stage)
+            #expect(try store.stage() == stage)
+            try expectFound(watch, store, number)
+            try expectTheLaws(store)
+        }
+        #expect(try store.engine() == .lmdb)
+        #expect(try store.verify().verdict != .mismatch)
+        try Self.want("complete", flags, kill: true)
+        stores.reloadFlags()
+        #expect(try store.land())
+        #expect(try store.engine() == .sqlite)
+        try expectFound(watch, store, 100)
+        try expectTheLaws(store)
+    }
+
+    @Test(arguments: [Stage.dualwrite, .shadow, .live, .rampdown])
+    func killedTripsAreAllOnSQLite(_ stage: Stage) throws {
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        try Trips.fill(store)
+        try bring(store, to: stage)
+        let last = PersonalTrip(name: "Last", destination: "Oslo", startDate: Trips.day(50), endDate: Trips.day(51))
+        try store.save(last)
+        try Self.want(stage.rawValue, flags, kill: true)
+        stores.reloadFlags()
+        #expect(try store.fetch(PersonalTrip.self, sortBy: [SortDescriptor(\.startDate)]) == [Trips.reunion, last])
+        #expect(try store.stage() == .off)
+        #expect(try store.engine() == .sqlite)
+    }
+}
