@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// `habitstore schema`.
+struct SchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema",
+        abstract: "Looks at schemas: the one that ships, or a file's.",
+        subcommands: [SchemaLintCommand.self]
+    )
+}

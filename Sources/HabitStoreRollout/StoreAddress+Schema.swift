@@ -1,0 +1,29 @@
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+
+extension StoreAddress {
+    /// The schema that the store's records have, whichever it is. Stores of the first versions have written down a hash of
+    /// each entity only: theirs is looked for among the versions of the habit schema.
+    ///
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when it is none of them; what is wrong with the file.
+    public func storedSchema() throws -> StoredSchema {
+        let outline =
+            switch engine {
+            case .sqlite: try SQLiteHabitStore.outline(ofStoreAt: path)
+            case .lmdb: try LMDBHabitStore.outline(ofStoreAt: path)
+            }
+        if let schema = outline.schema { return schema }
+        let known = HabitMigrationPlan.schemas.first { $0.versionIdentifier == outline.version }
+        guard let schema = known?.schema else {
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the store has not written its schema down, and is of no version of the habit schema",
+                at: .init(path: path)
+            )
+        }
+        // The hashes are compared with the opening.
+        try open(.readOnly, schema: schema).close()
+        return StoredSchema(schema)
+    }
+}
