@@ -81,6 +81,7 @@ final class UserPool: Sendable {
     private func take(_ store: UserStore) -> Bool {
         let id = ObjectIdentifier(store)
         let count: Int? = state.withLock { state in
+            guard state.indexes[id] == nil else { return state.places.count }
             guard state.places.count < limit else { return nil }
             state.indexes[id] = state.places.count
             state.places.append(Place(id: id, store: store))

@@ -86,27 +86,30 @@ extension UserStore {
     /// - Returns: whether the files were closed.
     func closeForAnother(isPatient: Bool) -> Bool {
         guard route.isUnused() else { return false }
-        // A user who is being opened or moved is in use as well, and nobody is waited for here.
-        let pair = routing.withLockIfAvailable { routing -> StorePair? in
-            guard !isClosed, !isPatient || isAtRest(routing) else { return nil }
+        // A user who is being opened or moved is in use as well, and nobody is waited for here. Who wants this user back
+        // meanwhile waits until the files are closed and the place is free.
+        return routing.withLockIfAvailable { routing in
+            guard !isClosed, !isPatient || isAtRest(routing) else { return false }
             // What was counted is on the disk before anything is forgotten.
             route.present?.shadow?.flush()
             let status = mirrorStatus
-            guard route.shut() else { return nil }
+            guard route.shut() else { return false }
             restingMirror.withLock { $0 = status }
-            return letGo(&routing)
-        }
-        guard case .some(.some(let pair)) = pair else { return false }
-        advancer.withLock { $0 = nil }
-        lanes.release()
+            advancer.withLock { $0 = nil }
+            lanes.release()
+            closeFiles(letGo(&routing))
+            pool.leave(self)
+            return true
+        } ?? false
+    }
+
+    /// A disk that hangs must not hold up the user who wants in.
+    private func closeFiles(_ pair: StorePair?) {
         do {
-            // A disk that hangs must not hold up the user who wants in.
-            try Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { _ in pair.close() }
+            try Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { _ in pair?.close() }
         } catch {
             options.logger.warning("a user's stores are being closed still: \(error)")
         }
-        pool.leave(self)
-        return true
     }
 
     private func isAtRest(_ routing: Routing) -> Bool {

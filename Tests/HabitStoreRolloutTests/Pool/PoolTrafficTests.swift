@@ -34,6 +34,8 @@ struct PoolTrafficTests {
             #expect(try Self.token(store) == Int64(expected[user, default: 0]))
         }
         if limit < Self.users { #expect(users.stores.madeRoomCount > 0) }
+        for store in handles { store.close() }
+        #expect(users.stores.openUserCount == 0)
     }
 
     private struct TooMany: Error {}
