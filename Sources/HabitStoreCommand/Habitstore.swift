@@ -20,7 +20,7 @@ struct Habitstore: AsyncParsableCommand {
                     VerificationCommand.self, CopyCommand.self, MigrateCommand.self, CheckCommand.self,
                     QueryCommand.self,
                     HistoryCommand.self,
-                    InfoCommand.self, InspectCommand.self, SchemaCommand.self,
+                    InfoCommand.self, InspectCommand.self, SchemaCommand.self, ImportCommand.self,
                 ]
             ),
             CommandGroup(name: "Rollout", subcommands: [RolloutCommand.self, FlagsCommand.self]),

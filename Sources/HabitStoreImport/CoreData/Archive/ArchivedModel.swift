@@ -5,6 +5,8 @@ struct ArchivedModel {
     /// An entity as it was archived.
     struct Entity {
         let name: String
+        /// What the entity was called in the version before.
+        let formerName: String?
         let superentity: String?
         let isAbstract: Bool
         let className: String?

@@ -11,6 +11,7 @@ struct ArchivedModelReader {
         let parent = fields["NSSuperentity"]?.reference.flatMap { archive.fields($0)["NSEntityName"]?.text }
         return ArchivedModel.Entity(
             name: name,
+            formerName: fields["NSRenamingIdentifier"]?.text,
             superentity: parent,
             isAbstract: fields["NSIsAbstract"]?.bool ?? false,
             className: fields["NSClassNameForEntity"]?.text,

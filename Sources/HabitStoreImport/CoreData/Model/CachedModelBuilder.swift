@@ -3,6 +3,8 @@ import HabitStore
 /// Makes the model of a file out of the one that is archived in it, for the entities that the file has tables of.
 struct CachedModelBuilder {
     private let archived: [String: ArchivedModel.Entity]
+    /// The model's entities by the numbers that the file gives them.
+    private var numbered: [Int: ArchivedModel.Entity] = [:]
     private let tables: StoreTables
     private(set) var oddities: [CoreDataOddity] = []
 
@@ -14,7 +16,8 @@ struct CachedModelBuilder {
     /// The entities, without columns. Nil when the file has entities that the archived model does not have: it is of another
     /// version then.
     mutating func entities() -> [CoreDataEntity]? {
-        let unknown = tables.entities.filter { archived[$0.name] == nil }
+        matchNames()
+        let unknown = tables.entities.filter { numbered[$0.number] == nil }
         guard unknown.isEmpty else {
             oddities.append(
                 CoreDataOddity(
@@ -25,7 +28,8 @@ struct CachedModelBuilder {
             )
             return nil
         }
-        let elsewhere = archived.keys.filter { name in !tables.entities.contains { $0.name == name } }.sorted()
+        let here = Set(numbered.values.map(\.name))
+        let elsewhere = archived.keys.filter { !here.contains($0) }.sorted()
         if !elsewhere.isEmpty {
             oddities.append(
                 CoreDataOddity(
@@ -36,21 +40,39 @@ struct CachedModelBuilder {
             )
         }
         var result: [CoreDataEntity] = []
-        for numbered in tables.entities {
-            if let made = entity(numbered) { result.append(made) }
+        for row in tables.entities {
+            if let made = entity(row) { result.append(made) }
         }
         return result
     }
 
-    private mutating func entity(_ numbered: StoreTables.NumberedEntity) -> CoreDataEntity? {
-        guard let entity = archived[numbered.name] else { return nil }
-        let ancestry = tables.ancestry(of: numbered)
-        let root = ancestry.last?.name ?? numbered.name
-        guard let table = tables.table(of: root) else {
-            if !entity.isAbstract {
-                oddities.append(
-                    CoreDataOddity("tableMissing", "\(numbered.name) has no table", entity: numbered.name)
+    /// Finds the entity of each number. A migration in place renames an entity in the model, and leaves its old name beside
+    /// its number.
+    private mutating func matchNames() {
+        for row in tables.entities { numbered[row.number] = archived[row.name] }
+        let taken = Set(numbered.values.map(\.name))
+        for row in tables.entities where numbered[row.number] == nil {
+            let candidates = archived.values.filter { $0.formerName == row.name && !taken.contains($0.name) }
+            guard candidates.count == 1, let entity = candidates.first else { continue }
+            numbered[row.number] = entity
+            oddities.append(
+                CoreDataOddity(
+                    "entityRenamed",
+                    "\(row.name) is called \(entity.name) in the model, and not yet in the file's list of entities",
+                    entity: entity.name
                 )
+            )
+        }
+    }
+
+    private mutating func entity(_ row: StoreTables.NumberedEntity) -> CoreDataEntity? {
+        guard let entity = numbered[row.number] else { return nil }
+        let rows = tables.ancestry(of: row)
+        let ancestry = rows.compactMap { numbered[$0.number] }
+        let root = ancestry.last?.name ?? entity.name
+        guard let table = tables.table(of: root) ?? rows.last.flatMap({ tables.table(of: $0.name) }) else {
+            if !entity.isAbstract {
+                oddities.append(CoreDataOddity("tableMissing", "\(entity.name) has no table", entity: entity.name))
             }
             return nil
         }
@@ -59,9 +81,7 @@ struct CachedModelBuilder {
         var attributes: [CoreDataAttribute] = []
         var relationships: [CoreDataRelationship] = []
         for property in properties {
-            let declaredIn = ancestry.last {
-                archived[$0.name]?.properties.contains { $0.name == property.name } == true
-            }
+            let declaredIn = ancestry.last { $0.properties.contains { $0.name == property.name } }
             let owner = declaredIn?.name ?? entity.name
             switch property {
             case .attribute(let attribute): attributes += flattened(attribute, prefix: "", owner: owner, false, 0)
@@ -70,8 +90,8 @@ struct CachedModelBuilder {
             }
         }
         return CoreDataEntity(
-            name: numbered.name,
-            number: numbered.number,
+            name: entity.name,
+            number: row.number,
             superentity: ancestry.count > 1 ? ancestry[1].name : nil,
             root: root,
             isAbstract: entity.isAbstract,
@@ -79,7 +99,7 @@ struct CachedModelBuilder {
             table: table,
             attributes: attributes,
             relationships: relationships,
-            uniqueness: ancestry.flatMap { archived[$0.name]?.uniqueness ?? [] }.uniqued(),
+            uniqueness: ancestry.flatMap(\.uniqueness).uniqued(),
             notStored: notStored
         )
     }

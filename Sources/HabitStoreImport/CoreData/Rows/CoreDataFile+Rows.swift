@@ -13,7 +13,16 @@ extension CoreDataFile {
         after key: Int64 = .min,
         _ body: (CoreDataRow) throws -> Bool
     ) throws {
-        let reader = CoreDataRowReader(entity)
+        try enumerate(entity, CoreDataRowReader(entity), after: key, body)
+    }
+
+    /// Hands the entity's own records to `body`, with what the reader reads of them.
+    func enumerate(
+        _ entity: CoreDataEntity,
+        _ reader: CoreDataRowReader,
+        after key: Int64 = .min,
+        _ body: (CoreDataRow) throws -> Bool
+    ) throws {
         let statement = try connection.prepare(reader.sql + " AND Z_PK > ?1 ORDER BY Z_PK")
         try statement.bind(key, at: 1)
         while try statement.step() {
@@ -23,7 +32,11 @@ extension CoreDataFile {
 
     /// The record of a key; nil when there is none of this entity.
     public func row(_ entity: CoreDataEntity, key: Int64) throws -> CoreDataRow? {
-        let reader = CoreDataRowReader(entity)
+        try row(entity, CoreDataRowReader(entity), key: key)
+    }
+
+    /// The record of a key, with what the reader reads of it.
+    func row(_ entity: CoreDataEntity, _ reader: CoreDataRowReader, key: Int64) throws -> CoreDataRow? {
         let statement = try connection.prepare(reader.sql + " AND Z_PK = ?1")
         try statement.bind(key, at: 1)
         return try statement.step() ? reader.row(statement) : nil

@@ -8,4 +8,6 @@ public struct CoreDataRow: Sendable {
     public let values: [CoreDataValue]
     /// The targets of the entity's to-one relationships, by their names.
     public let references: [String: CoreDataReference]
+    /// The numbers in further columns that were asked for.
+    var numbers: [String: Int64] = [:]
 }

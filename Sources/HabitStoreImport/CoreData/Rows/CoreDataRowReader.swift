@@ -5,10 +5,12 @@ struct CoreDataRowReader {
     private let entity: CoreDataEntity
     private let places: [Int?]
     private let references: [(name: String, place: Int, entityPlace: Int?)]
+    private let further: [(name: String, place: Int)]
     /// The query for the entity's rows, to which conditions can be added.
     let sql: String
 
-    init(_ entity: CoreDataEntity) {
+    /// - Parameter columns: further columns whose numbers are wanted.
+    init(_ entity: CoreDataEntity, columns furtherColumns: [String] = []) {
         self.entity = entity
         var columns = ["Z_PK", "Z_OPT"]
         func place(_ column: String) -> Int {
@@ -20,6 +22,7 @@ struct CoreDataRowReader {
             guard case .column(let column, let second) = relationship.storage else { return nil }
             return (relationship.name, place(column), second.map(place))
         }
+        further = furtherColumns.map { ($0, place($0)) }
         let table = SourceConnection.quoted(entity.table)
         sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE Z_ENT = \(entity.number)"
     }
@@ -31,6 +34,8 @@ struct CoreDataRowReader {
             let number = entityPlace.flatMap { statement.optionalInt($0) }.map { Int($0) }
             found[name] = CoreDataReference(key: key, entityNumber: number)
         }
+        var numbers: [String: Int64] = [:]
+        for (name, place) in further { numbers[name] = statement.optionalInt(place) }
         return CoreDataRow(
             key: statement.optionalInt(0) ?? 0,
             saves: statement.optionalInt(1),
@@ -38,7 +43,8 @@ struct CoreDataRowReader {
                 guard let place else { return CoreDataValue(.null) }
                 return ValueDecoder.decode(statement.value(place), as: attribute.type)
             },
-            references: found
+            references: found,
+            numbers: numbers
         )
     }
 }

@@ -1,0 +1,69 @@
+import HabitStoreImport
+import HabitTracking
+
+/// What an import of a Core Data file says to people.
+struct ImportText {
+    private let report: CoreDataImportReport
+
+    init(_ report: CoreDataImportReport) { self.report = report }
+
+    func text(_ options: TerminalOptions) -> String {
+        var text = summary + "\n"
+        var table = TextTable([
+            .init("entity", canShrink: false), .init("becomes"), .init("records", alignment: .right),
+            .init("new", alignment: .right), .init("changed", alignment: .right), .init("refused", alignment: .right),
+        ])
+        for entity in report.entities where report.mode != .followed || entity.inserted + entity.updated > 0 {
+            table.append([
+                entity.source, entity.target ?? "not brought over", String(entity.records), String(entity.inserted),
+                String(entity.updated), String(entity.refused),
+            ])
+        }
+        if report.mode != .followed || report.entities.contains(where: { $0.inserted + $0.updated > 0 }) {
+            text += table.text(options)
+        }
+        for line in remarks { text += "- \(TerminalText.escaped(line))\n" }
+        return text
+    }
+
+    private var summary: String {
+        let inserted = report.entities.reduce(0) { $0 + $1.inserted }
+        let updated = report.entities.reduce(0) { $0 + $1.updated }
+        switch report.mode {
+        case .first:
+            return "imported \(inserted) records and \(report.transactions) transactions of the file's history"
+        case .followed:
+            if report.transactions == 0 { return "nothing to do: the store has all of the file's history" }
+            return "followed \(report.transactions) transactions: \(inserted) records new, \(updated) changed, "
+                + "\(report.deleted) deleted"
+        case .compared:
+            return inserted + updated == 0
+                ? "nothing to do: every record is as it is in the file"
+                : "compared every record: \(inserted) new, \(updated) changed"
+        }
+    }
+
+    private var remarks: [String] {
+        var lines: [String] = []
+        if report.mode == .first, report.transactions > 0 {
+            lines.append(
+                "\(report.changes) changes were carried with their authors and times, \(report.tombstones) of them deletions"
+            )
+        }
+        if report.gone > 0 {
+            lines.append(
+                "\(report.gone) records are no longer in the file; nothing proves that they were deleted, and they were left"
+            )
+        }
+        if report.normalizedTexts > 0 {
+            lines.append("\(report.normalizedTexts) texts were in another form of Unicode, and are in NFC now")
+        }
+        for loss in report.losses {
+            let name = [loss.entity, loss.property].compactMap { $0 }.joined(separator: ".")
+            lines.append("\(loss.count) of \(name) not in the store: \(loss.reason)")
+        }
+        if let path = report.attachment { lines.append("what is not in the store is in \(path)") }
+        if report.mode != .followed { lines += report.oddities.map(\.message) }
+        return lines
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import HabitStore
+
+extension CoreDataImporter {
+    /// Brings everything into an empty target, in one transaction of the engine.
+    func importFirst(_ progress: (Int, Int) throws -> Void) throws {
+        if options.requiresHistory, file.history == nil { throw withoutHistory() }
+        report.mode = .first
+        let told = try toldOf()
+        let total = report.entities.reduce(0) { $0 + $1.records }
+        let position = SourcePosition(file, identities: plan.identities)
+        try target.replicate { transaction in
+            var untold: [HistoryChange] = []
+            var done = 0
+            for entity in plan.entities {
+                guard let maker = makers[entity.source.number] else { continue }
+                let name = plan.schema.entities[entity.target].name
+                try file.enumerate(entity.source, maker.reader) { row in
+                    let made = try maker.make(row, identity: plan.identities[entity.source.root])
+                    try account(made, of: entity.source)
+                    if let record = made.record {
+                        try transaction.put(entity: entity.target, id: made.id, record)
+                        report.note(entity.source.name) { $0.inserted += 1 }
+                        if told[entity.source.root]?.contains(row.key) != true {
+                            untold.append(HistoryChange(entity: name, id: made.id, kind: .insert))
+                        }
+                    }
+                    done += 1
+                    if done % 1_024 == 0 { try progress(done, total) }
+                    return true
+                }
+            }
+            if let source = plan.source {
+                untold.append(
+                    HistoryChange(entity: plan.schema.entities[source].name, id: position.id, kind: .insert)
+                )
+            }
+            try write(position, to: transaction)
+            try append(untold, to: transaction)
+            try carryHistory(transaction)
+            try attachment?.flush()
+            try progress(total, total)
+        }
+        try options.didCommit?(position.transaction)
+    }
+
+    private func withoutHistory() -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "the file keeps no persistent history, so that nothing tells what is changed or deleted; it can be imported, and "
+                + "not followed",
+            at: .init(path: file.path)
+        )
+    }
+
+    /// The records of which the history tells how they came to be, by their root entities and keys.
+    private func toldOf() throws -> [String: Set<Int64>] {
+        guard file.history != nil else { return [:] }
+        var result: [String: Set<Int64>] = [:]
+        let statement = try file.connection.prepare(
+            "SELECT DISTINCT ZENTITY, ZENTITYPK FROM ACHANGE WHERE ZCHANGETYPE = 0 AND ZTRANSACTIONID IN "
+                + "(SELECT Z_PK FROM ATRANSACTION)"
+        )
+        while try statement.step() {
+            guard let number = statement.optionalInt(0), let key = statement.optionalInt(1),
+                let entity = plan.entity(number: Int(number))
+            else { continue }
+            result[entity.source.root, default: []].insert(key)
+        }
+        return result
+    }
+
+    /// Appends a transaction of the import's own.
+    func append(_ changes: [HistoryChange], to transaction: any ReplicaTransaction) throws {
+        guard !changes.isEmpty else { return }
+        try transaction.append(
+            HistoryTransaction(
+                token: try transaction.nextToken(),
+                timestamp: options.now(),
+                author: options.author,
+                changes: changes
+            )
+        )
+    }
+
+    /// Appends the source's whole history.
+    private func carryHistory(_ transaction: any ReplicaTransaction) throws {
+        try file.enumerateHistory { source, changes in
+            let carried = try carrier.carried(changes) { _, _ in nil }
+            try append(source, carried.map { carrier.change($0) }, to: transaction)
+            return true
+        }
+    }
+
+    /// Appends a transaction of the source.
+    func append(
+        _ source: CoreDataTransaction,
+        _ changes: [HistoryChange],
+        to transaction: any ReplicaTransaction
+    ) throws {
+        let net = HistoryCarrier.net(changes)
+        try transaction.append(
+            HistoryTransaction(
+                token: try transaction.nextToken(),
+                timestamp: source.timestamp,
+                author: source.author,
+                changes: net
+            )
+        )
+        report.transactions += 1
+        report.changes += net.count
+        report.tombstones += net.filter { if case .delete = $0.kind { true } else { false } }.count
+    }
+}
+
+extension ReplicaTransaction {
+    /// The token of the next transaction.
+    func nextToken() throws -> HistoryToken { HistoryToken(rawValue: try information().token.rawValue + 1) }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import HabitStore
+
+/// Brings a Core Data file into a store whose schema is derived from the file's model.
+///
+/// An empty target gets everything in one transaction, and the source's history with it: its transactions keep their order,
+/// times and authors, behind one that has what the history does not tell of. Later, a source with a history is followed
+/// transaction by transaction, each a transaction of the target in which the target's position changes too, so that nothing
+/// is lost or done twice wherever it is interrupted. Without a history, or where it was pruned too far, every record is
+/// compared; what the source no longer has is counted then and left, since nothing proves that it was deleted.
+public final class CoreDataImporter {
+    /// What may be wanted of an import.
+    public struct Options: Sendable {
+        /// The author of what is not the source's own history.
+        public var author = "Core Data import"
+        /// Whether only the source's history may be followed: no comparison of everything.
+        public var requiresHistory = false
+        /// Where what the target cannot hold is kept; nil for beside the target.
+        public var attachmentPath: String?
+        /// The clock that stamps what is not the source's own history.
+        public var now: @Sendable () -> Date = { Date() }
+        /// Called behind each commit with the source's transaction that the target has; a throw ends the import.
+        public var didCommit: (@Sendable (Int64?) throws -> Void)?
+
+        /// The usual.
+        public init() {}
+    }
+
+    let file: CoreDataFile
+    let plan: CoreDataPlan
+    let target: any ReplicableStore
+    let options: Options
+    let resolver: IdentityResolver
+    let carrier: HistoryCarrier
+    let makers: [Int: RecordMaker]
+    let companionRules: CompanionRules
+    var report: CoreDataImportReport
+    let attachment: ImportAttachment?
+
+    /// Prepares an import.
+    ///
+    /// - Parameter target: a store that was opened with ``CoreDataTarget/schema(for:outline:)``.
+    public convenience init(_ file: CoreDataFile, into target: any ReplicableStore, _ options: Options = Options())
+        throws
+    {
+        let known = try CoreDataTarget.position(in: target, of: file)
+        let identities = try known?.identities ?? IdentityRule.choose(file)
+        let plan = try DerivedSchema(file, identities: identities).plan()
+        try self.init(file, plan, into: target, options)
+    }
+
+    init(_ file: CoreDataFile, _ plan: CoreDataPlan, into target: any ReplicableStore, _ options: Options) throws {
+        self.file = file
+        self.plan = plan
+        self.target = target
+        self.options = options
+        let resolver = try IdentityResolver(file, plan.identities)
+        self.resolver = resolver
+        carrier = HistoryCarrier(plan, file, resolver)
+        companionRules = CompanionRules(plan, file.model)
+        makers = Dictionary(
+            try plan.entities.map { ($0.source.number, try RecordMaker($0, plan.schema, file, resolver)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        report = try CoreDataImportReport(plan, file)
+        let path = options.attachmentPath ?? (target as? any MaintainableStore)?.path.map { $0 + ".unmapped.jsonl" }
+        attachment = try path.map { try ImportAttachment(path: $0) }
+    }
+
+    /// Imports.
+    ///
+    /// - Parameter progress: is told now and then how many records or transactions are done, of how many; a throw ends the
+    ///   import, with what is committed.
+    /// - Throws: ``HabitStoreError/Code/historyExpired`` or ``HabitStoreError/Code/unsupported`` when a history is required
+    ///   and the source has none that reaches back far enough; ``HabitStoreError/Code/schemaMismatch`` when the app has
+    ///   migrated the source since, so that its keys may mean other records.
+    public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
+        let position = try CoreDataTarget.position(in: target, of: file)
+        let token = try target.replicaRead { try $0.information().token }
+        guard let position else {
+            guard token == .zero else { throw foreign() }
+            try importFirst(progress)
+            return finish()
+        }
+        try requireSameModel(position)
+        if let last = position.transaction, let history = file.history, history.reaches(last) {
+            try follow(from: last, progress)
+        } else {
+            if options.requiresHistory { throw lacking(position) }
+            try compareAll(progress)
+        }
+        return finish()
+    }
+
+    private func finish() -> CoreDataImportReport {
+        report.position = file.history?.last
+        if let attachment, !attachment.isEmpty { report.attachment = attachment.path }
+        return report
+    }
+
+    // MARK: Refusals
+
+    private func foreign() -> HabitStoreError {
+        HabitStoreError(
+            .notAuthoritative,
+            "the store holds records that do not come from this Core Data file; import into a new store",
+            at: .init(path: (target as? any MaintainableStore)?.path)
+        )
+    }
+
+    private func requireSameModel(_ position: SourcePosition) throws {
+        guard position.model != file.modelHash else { return }
+        throw HabitStoreError(
+            .schemaMismatch,
+            "the app has migrated the file to another version of its model since it was imported, which may give all records "
+                + "new keys; import it into a new store",
+            at: .init(path: file.path)
+        )
+    }
+
+    private func lacking(_ position: SourcePosition) -> HabitStoreError {
+        guard let history = file.history else {
+            return HabitStoreError(
+                .unsupported,
+                "the file keeps no persistent history, so that nothing tells what was changed or deleted since; it can be "
+                    + "imported again, and not followed",
+                at: .init(path: file.path)
+            )
+        }
+        guard let last = position.transaction else {
+            return HabitStoreError(
+                .unsupported,
+                "the file kept no persistent history when it was imported; import it again once, then it can be followed",
+                at: .init(path: file.path)
+            )
+        }
+        if history.last < last {
+            return HabitStoreError(
+                .historyExpired,
+                "the file's history ends at transaction \(history.last), before \(last), which the store has: the file is an "
+                    + "older one",
+                at: .init(path: file.path)
+            )
+        }
+        return HabitStoreError(
+            .historyExpired,
+            "the file's history begins at transaction \(history.first), and the store has it up to \(last): what is between "
+                + "was pruned; import the file again to compare everything",
+            at: .init(path: file.path)
+        )
+    }
+
+    // MARK: Steps
+
+    /// Keeps what a record leaves behind, and counts.
+    func account(_ made: RecordMaker.Made, of entity: CoreDataEntity) throws {
+        report.count(made.losses)
+        report.normalizedTexts += made.normalizedTexts
+        if made.record == nil { report.note(entity.name) { $0.refused += 1 } }
+        try attachment?.add(made.losses)
+    }
+
+    /// Writes where the target is, within a transaction.
+    func write(_ position: SourcePosition, to transaction: any ReplicaTransaction) throws {
+        guard let entity = plan.source else { return }
+        let record = try position.record(plan.schema.entities[entity].layout)
+        try transaction.put(entity: entity, id: position.id, record)
+    }
+}
+
+extension CoreDataHistory {
+    /// Whether everything behind a transaction is in the history.
+    func reaches(_ transaction: Int64) -> Bool {
+        transaction <= last && (first <= transaction + 1 || transaction == last)
+    }
+}

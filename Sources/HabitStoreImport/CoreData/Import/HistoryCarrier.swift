@@ -1,0 +1,139 @@
+import Foundation
+import HabitStore
+
+/// Turns transactions of a source's history into those of a target's.
+struct HistoryCarrier {
+    private let plan: CoreDataPlan
+    private let file: CoreDataFile
+    private let resolver: IdentityResolver
+
+    init(_ plan: CoreDataPlan, _ file: CoreDataFile, _ resolver: IdentityResolver) {
+        (self.plan, self.file, self.resolver) = (plan, file, resolver)
+    }
+
+    /// A change of the source, with the record that it is about.
+    struct Carried {
+        let entity: CoreDataPlan.Entity
+        let id: UUID
+        let change: CoreDataChange
+    }
+
+    /// The changes of a transaction that are about entities of the plan.
+    ///
+    /// - Parameter deleted: finds the identifier of a record that is gone from the source, by its entity and key.
+    func carried(
+        _ changes: [CoreDataChange],
+        deleted: (CoreDataPlan.Entity, Int64) throws -> UUID?
+    ) throws -> [Carried] {
+        try changes.compactMap { change in
+            guard let entity = plan.entity(number: change.entity) else { return nil }
+            return Carried(entity: entity, id: try identifier(change, entity, deleted), change: change)
+        }
+    }
+
+    private func identifier(
+        _ change: CoreDataChange,
+        _ entity: CoreDataPlan.Entity,
+        _ deleted: (CoreDataPlan.Entity, Int64) throws -> UUID?
+    ) throws -> UUID {
+        let source = entity.source
+        if try file.entityNumber(of: change.key, in: source.table) != nil {
+            return try resolver.identifier(root: source.root, key: change.key)
+        }
+        if let known = try deleted(entity, change.key) { return known }
+        // Of a tombstone it is not written down which value is which: a single UUID in it is the identity.
+        if let name = plan.identities[source.root], let attribute = source.attribute(name) {
+            let ids = change.tombstone.compactMap { IdentityRule.identifier($0.value, attribute.type) }
+            if ids.count == 1 { return ids[0] }
+        }
+        return resolver.derived(source.root, change.key)
+    }
+
+    /// The change as the target's history has it.
+    func change(_ carried: Carried) -> HistoryChange {
+        let entity = plan.schema.entities[carried.entity.target]
+        let kind: HistoryChange.Kind
+        switch carried.change.kind {
+        case .insert: kind = .insert
+        case .update: kind = .update(updatedAttributes: updated(carried.entity))
+        case .delete: kind = .delete(tombstone: tombstone(carried))
+        }
+        return HistoryChange(entity: entity.name, id: carried.id, kind: kind)
+    }
+
+    /// Which attributes an update changed is not known from the source's history alone: all that it can have changed.
+    private func updated(_ entity: CoreDataPlan.Entity) -> [String] {
+        zip(plan.schema.entities[entity.target].attributes, entity.fields).compactMap { attribute, field in
+            switch field {
+            case .missing, .constant, .identity, .key, .entityName: return nil
+            default: return attribute.name
+            }
+        }
+    }
+
+    private func tombstone(_ carried: Carried) -> [String: Value] {
+        var values: [String: Value] = ["id": .uuid(carried.id)]
+        for (attribute, field) in zip(plan.schema.entities[carried.entity.target].attributes, carried.entity.fields) {
+            switch field {
+            case .key: values[attribute.name] = .int(carried.change.key)
+            case .entityName: values[attribute.name] = .string(carried.entity.source.name)
+            default: break
+            }
+        }
+        // Under which attribute the app has kept a value is nowhere written down; it stays under its column's name.
+        for (column, stored) in carried.change.tombstone {
+            switch stored {
+            case .null: break
+            case .int(let number): values[column] = .int(number)
+            case .real(let number): values[column] = number.isFinite ? .double(number) : .string("\(number)")
+            case .text(let text): values[column] = .string(text.normalizedForStore)
+            case .blob(let bytes): values[column] = .data(bytes)
+            }
+        }
+        return values
+    }
+
+    /// The net change of each record, in the order in which the records were first touched.
+    static func net(_ changes: [HistoryChange]) -> [HistoryChange] {
+        struct Key: Hashable {
+            let entity: String
+            let id: UUID
+        }
+        var places: [Key: Int] = [:]
+        var result: [HistoryChange?] = []
+        for change in changes {
+            let key = Key(entity: change.entity, id: change.id)
+            guard let place = places[key], let before = result[place] else {
+                places[key] = result.count
+                result.append(change)
+                continue
+            }
+            result[place] = merged(before, change)
+        }
+        return result.compactMap { $0 }
+    }
+
+    private static func merged(_ before: HistoryChange, _ after: HistoryChange) -> HistoryChange? {
+        switch (before.kind, after.kind) {
+        case (.insert, .delete): return nil
+        case (.insert, _): return before
+        case (.delete, .insert):
+            return HistoryChange(entity: after.entity, id: after.id, kind: .update(updatedAttributes: []))
+        case (.update(let first), .update(let second)):
+            return HistoryChange(
+                entity: after.entity,
+                id: after.id,
+                kind: .update(updatedAttributes: (first + second).uniqued())
+            )
+        default: return after
+        }
+    }
+}
+
+extension String {
+    /// The text in the form in which stores keep it.
+    var normalizedForStore: String {
+        guard case .string(let text)? = try? Value.string(self).normalized() else { return self }
+        return text
+    }
+}

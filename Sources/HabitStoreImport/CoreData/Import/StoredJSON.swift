@@ -1,0 +1,51 @@
+import Foundation
+import HabitStore
+
+/// A value as an attachment writes it: numbers and texts as JSON has them, bytes as `{"base64": …}`, instants as
+/// `{"secondsSince2001": …}`, what JSON has no word for as text.
+struct StoredJSON: Encodable, Hashable {
+    private let value: SourceValue
+    private let isDate: Bool
+
+    init(_ value: SourceValue) {
+        self.value = value
+        isDate = false
+    }
+
+    init(_ value: Value) {
+        isDate = if case .date = value { true } else { false }
+        switch value {
+        case .null: self.value = .null
+        case .bool(let flag): self.value = .int(flag ? 1 : 0)
+        case .int(let number): self.value = .int(number)
+        case .double(let number): self.value = .real(number)
+        case .date(let date): self.value = .real(date.timeIntervalSinceReferenceDate)
+        case .string(let text): self.value = .text(text)
+        case .uuid(let id): self.value = .text(id.uuidString)
+        case .data(let bytes): self.value = .blob(bytes)
+        case .strings(let texts): self.value = .text(texts.joined(separator: "\n"))
+        case .links(let ids): self.value = .text(ids.map(\.uuidString).joined(separator: "\n"))
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey { case base64, secondsSince2001 }
+
+    func encode(to encoder: any Encoder) throws {
+        if case .blob(let bytes) = value {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            return try container.encode(bytes.base64EncodedString(), forKey: .base64)
+        }
+        if isDate, case .real(let seconds) = value {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            return try container.encode(seconds, forKey: .secondsSince2001)
+        }
+        var container = encoder.singleValueContainer()
+        switch value {
+        case .int(let number): try container.encode(number)
+        case .real(let number) where number.isFinite: try container.encode(number)
+        case .real(let number): try container.encode("\(number)")
+        case .text(let text): try container.encode(text)
+        case .null, .blob: try container.encodeNil()
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import HabitStore
+
+extension CoreDataFile {
+    /// Whether an attribute holds lists of texts as JSON, which is what becomes of `[String]` inside of a composite: each of
+    /// its values is such a list, and there is at least one.
+    func holdsTexts(_ attribute: CoreDataAttribute, of entity: CoreDataEntity) throws -> Bool {
+        guard attribute.name.contains("."), [.binary, .transformable, .undefined].contains(attribute.type),
+            let column = attribute.column
+        else { return false }
+        let (name, table) = (SourceConnection.quoted(column), SourceConnection.quoted(entity.table))
+        let statement = try connection.prepare("SELECT \(name) FROM \(table) WHERE \(name) NOT NULL")
+        var found = false
+        while try statement.step() {
+            guard TextList.read(statement.value(0)) != nil else { return false }
+            found = true
+        }
+        return found
+    }
+}
+
+/// A list of texts as JSON in UTF-8.
+enum TextList {
+    static func read(_ stored: SourceValue) -> [String]? {
+        switch stored {
+        case .blob(let bytes): return try? JSONDecoder().decode([String].self, from: bytes)
+        case .text(let text): return try? JSONDecoder().decode([String].self, from: Data(text.utf8))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HabitStore
+
+/// Columns of an entity's rows, as SQLite itself makes values of them.
+struct WitnessColumns {
+    private let file: CoreDataFile
+    private let entity: CoreDataEntity
+
+    init(_ file: CoreDataFile, _ entity: CoreDataEntity) {
+        self.file = file
+        self.entity = entity
+    }
+
+    private var from: String { "FROM \"\(entity.table)\" AS r WHERE r.Z_ENT = \(entity.number)" }
+
+    /// The keys of the rows.
+    func keys() throws -> [Int64] {
+        let rows = try file.connection.prepare("SELECT r.Z_PK \(from) ORDER BY r.Z_PK")
+        var keys: [Int64] = []
+        while try rows.step() { keys.append(rows.optionalInt(0) ?? 0) }
+        return keys
+    }
+
+    /// The values of a column by the rows' keys; what is none of its type is left out.
+    func values(_ column: String, _ type: CoreDataAttributeType, as kind: AttributeKind) throws -> [Int64: Value] {
+        let name = "r.\"\(column.replacingOccurrences(of: "\"", with: "\"\""))\""
+        let (expression, condition) = Self.expression(name, type, kind)
+        let rows = try file.connection.prepare(
+            "SELECT r.Z_PK, \(expression) \(from) AND \(name) IS NOT NULL AND (\(condition))"
+        )
+        var result: [Int64: Value] = [:]
+        while try rows.step() {
+            guard let key = rows.optionalInt(0), let value = Self.value(rows.value(1), kind) else { continue }
+            result[key] = value
+        }
+        return result
+    }
+
+    /// What SQLite makes of a column, and of which rows: each kind as text or number of one storage class.
+    private static func expression(
+        _ name: String,
+        _ type: CoreDataAttributeType,
+        _ kind: AttributeKind
+    ) -> (String, String) {
+        let isNumber = "typeof(\(name)) IN ('integer', 'real')"
+        let isWhole = "typeof(\(name)) = 'integer' OR (typeof(\(name)) = 'real' AND \(name) = CAST(\(name) AS INTEGER))"
+        switch kind {
+        case .bool: return ("CAST(\(name) AS INTEGER)", "\(isNumber) AND \(name) IN (0, 1)")
+        case .int:
+            let isWritten = "typeof(\(name)) = 'text' AND CAST(CAST(\(name) AS INTEGER) AS TEXT) = \(name)"
+            return ("CAST(\(name) AS INTEGER)", "\(isWhole) OR (\(isWritten))")
+        case .double, .date: return ("CAST(\(name) AS REAL)", "\(isNumber) AND abs(\(name)) < 9e999")
+        case .string: return (string(name, type), "typeof(\(name)) IN ('text', 'integer') OR \(type == .uuid ? "1" : "0")")
+        case .uuid: return ("hex(\(name))", "typeof(\(name)) = 'blob' AND length(\(name)) = 16")
+        case .data: return ("CAST(\(name) AS BLOB)", "typeof(\(name)) IN ('blob', 'text')")
+        case .strings, .links: return ("CAST(\(name) AS TEXT)", "typeof(\(name)) IN ('blob', 'text')")
+        }
+    }
+
+    private static func string(_ name: String, _ type: CoreDataAttributeType) -> String {
+        guard type == .uuid else { return "CAST(\(name) AS TEXT)" }
+        let parts = ["1, 8", "9, 4", "13, 4", "17, 4", "21, 12"].map { "substr(hex(\(name)), \($0))" }
+        return parts.joined(separator: " || '-' || ")
+    }
+
+    private static func value(_ stored: SourceValue, _ kind: AttributeKind) -> Value? {
+        switch (stored, kind) {
+        case (.int(let number), .bool): return .bool(number == 1)
+        case (.int(let number), .int): return .int(number)
+        case (.real(let number), .double): return try? Value.double(number).normalized()
+        case (.real(let number), .date):
+            return try? Value.date(Date(timeIntervalSinceReferenceDate: number)).normalized()
+        case (.text(let text), .string): return try? Value.string(text).normalized()
+        case (.text(let digits), .uuid):
+            let bytes = stride(from: 0, to: digits.utf8.count, by: 2).compactMap { place in
+                UInt8(digits.dropFirst(place).prefix(2), radix: 16)
+            }
+            return bytes.count == 16 ? .uuid(NSUUID(uuidBytes: bytes) as UUID) : nil
+        case (.blob(let bytes), .data): return .data(bytes)
+        case (.text(let text), .strings):
+            let list = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String]
+            return list.flatMap { try? Value.strings($0).normalized() }
+        default: return nil
+        }
+    }
+
+    /// The keys that rows are linked to, by the rows' keys, in their order where they have one.
+    func links(_ relationship: CoreDataRelationship) throws -> [Int64: [Int64]] {
+        guard case .table(let table, let here, let there) = relationship.storage else { return [:] }
+        let order = relationship.orderColumn.map { "l.\"\($0)\"" } ?? "0"
+        var result: [Int64: [Int64]] = [:]
+        func add(_ left: String, _ right: String) throws {
+            let rows = try file.connection.prepare(
+                "SELECT r.Z_PK, l.\"\(right)\" FROM \"\(table)\" AS l JOIN \"\(entity.table)\" AS r ON r.Z_PK = l.\"\(left)\" "
+                    + "WHERE r.Z_ENT = \(entity.number) AND l.\"\(right)\" IS NOT NULL ORDER BY \(order), l.\"\(right)\""
+            )
+            while try rows.step() {
+                guard let from = rows.optionalInt(0), let to = rows.optionalInt(1) else { continue }
+                if result[from]?.contains(to) != true { result[from, default: []].append(to) }
+            }
+        }
+        try add(here, there)
+        if here == "REFLEXIVE" { try add(there, here) }
+        return result
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreImport
+
+/// A store that follows a file is, at every point where it may be stopped, what a new import of the file would be once it is
+/// let go on.
+@Suite struct CoreDataFollowingTests {
+    private struct Stopped: Error {}
+
+    private func library() throws -> CoreDataFixture {
+        let fixture = try CoreDataFixture()
+        try fixture.writeLibrary()
+        try fixture.writeHistory()
+        return fixture
+    }
+
+    @Test(arguments: TargetEngine.onDisk)
+    func whatTheAppSavesIsAppliedTransactionByTransaction(_ engine: TargetEngine) throws {
+        let fixture = try library()
+        let target = try ImportTarget(engine)
+        try target.update(from: fixture.path)
+        var app = FixtureApp(fixture, seed: 7)
+        for _ in 0..<5 { try app.save() }
+        let report = try target.update(from: fixture.path)
+        #expect(report.mode == .followed)
+        #expect(report.transactions == 5)
+        #expect(report.position == 8)
+        let fresh = try ImportTarget(.sqlite)
+        try fresh.update(from: fixture.path)
+        #expect(try target.contents(of: fixture.path) == fresh.contents(of: fixture.path))
+    }
+
+    @Test(arguments: TargetEngine.onDisk, 0..<6)
+    func stoppedAnywhereNothingIsLostOrDoubled(_ engine: TargetEngine, _ round: Int) throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var generator = FixtureGenerator(state: seed)
+        let fixture = try library()
+        let target = try ImportTarget(engine)
+        try target.update(from: fixture.path)
+        var app = FixtureApp(fixture, seed: seed)
+        for _ in 0..<12 {
+            for _ in 0..<Int.random(in: 0...4, using: &generator) { try app.save() }
+            var options = CoreDataImporter.Options()
+            let stop = Int64(Int.random(in: 1...6, using: &generator))
+            let start = try transactions(target, fixture)
+            options.didCommit = { if let number = $0, number >= start + stop { throw Stopped() } }
+            do { try target.update(from: fixture.path, options) } catch is Stopped {}
+        }
+        try target.update(from: fixture.path)
+        let fresh = try ImportTarget(.sqlite)
+        try fresh.update(from: fixture.path)
+        #expect(try target.contents(of: fixture.path) == fresh.contents(of: fixture.path), "seed \(seed)")
+        // One transaction of the store for each of the file's, and the one of the import itself.
+        let file = try CoreDataFile(path: fixture.path)
+        let store = try target.open(file)
+        defer { store.close() }
+        let token = try store.replicaRead { try $0.information().token }
+        #expect(token.rawValue == Int64(app.transaction) + 1, "seed \(seed)")
+        #expect(try store.check { _ in }.isEmpty, "seed \(seed)")
+    }
+
+    private func transactions(_ target: ImportTarget, _ fixture: CoreDataFixture) throws -> Int64 {
+        let file = try CoreDataFile(path: fixture.path)
+        let store = try target.open(file)
+        defer { store.close() }
+        return try CoreDataTarget.position(in: store, of: file)?.transaction ?? 0
+    }
+
+    @Test func aDeletionThatTheHistoryProvesIsMade() throws {
+        let fixture = try library()
+        let target = try ImportTarget(.sqlite)
+        try target.update(from: fixture.path)
+        let isbn = "AA84E164-CAFB-4AD8-9ACD-EBB399FF372A"
+        #expect(try target.contents(of: fixture.path)["Book \(isbn)"] != nil)
+        try fixture.sql(
+            """
+            DELETE FROM ZBOOK WHERE Z_PK = 1; UPDATE ZPAGE SET ZBOOK = NULL; DELETE FROM Z_1TAGS; DELETE FROM Z_1SEQUELS;
+            INSERT INTO ATRANSACTION (Z_PK, ZTIMESTAMP, ZAUTHORTS) VALUES (4, 5, 2);
+            INSERT INTO ACHANGE (Z_PK, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID) VALUES (12, 2, 1, 1, 4);
+            """
+        )
+        let report = try target.update(from: fixture.path)
+        #expect(report.deleted == 1)
+        let contents = try target.contents(of: fixture.path)
+        #expect(contents["Book \(isbn)"] == nil)
+        // The file tells of the book alone; its pages lost it too.
+        #expect(contents.filter { $0.key.hasPrefix("Page") }.allSatisfy { $0.value["bookID"] == "nil" } == true)
+    }
+
+    @Test func withoutAHistoryOrBehindAPrunedOneFollowingIsRefusedAndSaysWhy() throws {
+        var options = CoreDataImporter.Options()
+        options.requiresHistory = true
+        let plain = try CoreDataFixture()
+        try plain.writeLibrary()
+        let target = try ImportTarget(.sqlite)
+        let none = #expect(throws: HabitStoreError.self) { try target.update(from: plain.path, options) }
+        #expect(none?.code == .unsupported)
+        #expect(none?.message.contains("no persistent history") == true)
+
+        let fixture = try library()
+        let second = try ImportTarget(.sqlite)
+        try second.update(from: fixture.path, options)
+        var app = FixtureApp(fixture, seed: 3)
+        for _ in 0..<4 { try app.save() }
+        try fixture.sql("DELETE FROM ATRANSACTION WHERE Z_PK < 6; DELETE FROM ACHANGE WHERE ZTRANSACTIONID < 6")
+        let pruned = #expect(throws: HabitStoreError.self) { try second.update(from: fixture.path, options) }
+        #expect(pruned?.code == .historyExpired)
+        #expect(pruned?.message.contains("begins at transaction 6, and the store has it up to 3") == true)
+        // Without the demand everything is compared, and following works again from there.
+        #expect(try second.update(from: fixture.path).mode == .compared)
+        try app.save()
+        #expect(try second.update(from: fixture.path, options).mode == .followed)
+        try fixture.sql("DELETE FROM ATRANSACTION WHERE Z_PK > 6")
+        let older = #expect(throws: HabitStoreError.self) { try second.update(from: fixture.path, options) }
+        #expect(older?.message.contains("the file is an older one") == true)
+    }
+
+    @Test func aMirrorDoesNothingWhileTheFileIsNotTouched() throws {
+        let fixture = try library()
+        let target = try ImportTarget(.sqlite)
+        let mirror = CoreDataMirror(path: fixture.path) { try target.open($0) }
+        #expect(try mirror.update()?.mode == .first)
+        #expect(try mirror.update() == nil)
+        var app = FixtureApp(fixture, seed: 1)
+        try app.save()
+        #expect(try mirror.update()?.transactions == 1)
+    }
+}

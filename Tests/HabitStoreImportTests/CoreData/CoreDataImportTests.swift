@@ -1,0 +1,201 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreImport
+
+@Suite struct CoreDataImportTests {
+    private func library(history: Bool = true) throws -> CoreDataFixture {
+        let fixture = try CoreDataFixture()
+        try fixture.writeLibrary()
+        if history { try fixture.writeHistory() }
+        return fixture
+    }
+
+    private static let dune = "AA84E164-CAFB-4AD8-9ACD-EBB399FF372A"
+    private static let second = "BB84E164-CAFB-4AD8-9ACD-EBB399FF372A"
+
+    private func derived(_ root: String, _ key: Int64) -> String {
+        IdentityRule.derived(storeID: CoreDataFixture.storeID, root: root, key: key).uuidString
+    }
+
+    @Test(arguments: TargetEngine.onDisk)
+    func everythingOfAFileIsInTheStoreThatWasMadeFromIt(_ engine: TargetEngine) throws {
+        let fixture = try library()
+        let target = try ImportTarget(engine)
+        let report = try target.update(from: fixture.path)
+        #expect(report.mode == .first)
+        #expect(report.lost == 0, "\(report.losses)")
+        let contents = try target.contents(of: fixture.path)
+        let book = try #require(contents["Book \(Self.dune)"])
+        #expect(book["coreDataEntity"] == "\"Book\"")
+        #expect(book["coreDataKey"] == "1")
+        #expect(book["title"] == "\"Dune\"")
+        #expect(book["published"] == "date(-2870596800.0)")
+        #expect(book["price"] == "9.99")
+        #expect(book["isColoured"] == "nil")
+        let tags = [derived("Tag", 1), derived("Tag", 2)].sorted().map { "\"\($0)\"" }
+        #expect(book["tagsIDs"] == "links([\(tags.joined(separator: ", "))])")
+        let comic = try #require(contents["Book \(Self.second)"])
+        #expect(comic["coreDataEntity"] == "\"Comic\"")
+        #expect(comic["isColoured"] == "true")
+        #expect(comic["cover"] == "data(\"YnBsaXN0MDA=\")")
+        let page = try #require(contents["Page \(derived("Page", 9))"])
+        #expect(page["bookID"] == "uuid(\"\(Self.dune)\")")
+        #expect(page["bookOrder"] == "3072")
+        let note = try #require(contents["Note \(derived("Note", 1))"])
+        #expect(note["notesOfBookID"] == "uuid(\"\(Self.second)\")")
+        #expect(contents.count == 2 + 3 + 1 + 2 + 1)
+    }
+
+    @Test(arguments: TargetEngine.onDisk)
+    func linksAreKeptOnOneSideAndLeadBothWays(_ engine: TargetEngine) throws {
+        let fixture = try library()
+        let target = try ImportTarget(engine)
+        try target.update(from: fixture.path)
+        let file = try CoreDataFile(path: fixture.path)
+        let store = try target.open(file)
+        let books = try store.read { transaction in
+            try transaction.records(
+                RecordQuery(
+                    entity: "Tag",
+                    filter: .compare(
+                        .equal,
+                        .count(CollectionPath("books"), variable: 1, .always),
+                        .literal(.int(2))
+                    )
+                )
+            )
+        }
+        #expect(books.map(\.values[1]) == [.int(2)], "only worms is on both books")
+        let entity = try #require(store.schema.entities.first { $0.name == "Book" })
+        #expect(Set(entity.relationships.map(\.name)) == ["pages", "notes", "tags", "sequels", "prequels"])
+        #expect(try store.check { _ in }.isEmpty)
+        store.close()
+    }
+
+    @Test(arguments: TargetEngine.onDisk)
+    func theHistoryKeepsItsOrderItsTimesAndItsAuthors(_ engine: TargetEngine) throws {
+        let fixture = try library()
+        let target = try ImportTarget(engine)
+        let report = try target.update(from: fixture.path)
+        #expect(report.transactions == 3)
+        let file = try CoreDataFile(path: fixture.path)
+        let store = try target.open(file)
+        defer { store.close() }
+        let history = try store.read { try $0.fetchHistory(after: .zero) }
+        #expect(history.map(\.author) == ["Core Data import", "app", "sync", "app"])
+        #expect(
+            history.dropFirst().map(\.timestamp.timeIntervalSinceReferenceDate) == [
+                700_000_000, 700_000_001.5, 700_000_002,
+            ]
+        )
+        // Nothing but the record about the file itself was unknown to the history.
+        #expect(history[0].changes.map(\.entity) == ["CoreDataSource"])
+        #expect(history[1].changes.count == 9)
+        #expect(history[2].changes.map(\.id.uuidString) == [Self.dune])
+        let deleted = try #require(history[3].changes.first)
+        #expect(deleted.id.uuidString == derived("Page", 7))
+        #expect(deleted.kind == .delete(tombstone: ["id": .uuid(deleted.id), "coreDataKey": .int(7)]))
+    }
+
+    @Test func runAgainNothingIsDoneTwice() throws {
+        for history in [true, false] {
+            let fixture = try library(history: history)
+            let target = try ImportTarget(.sqlite)
+            try target.update(from: fixture.path)
+            let before = try target.contents(of: fixture.path)
+            let report = try target.update(from: fixture.path)
+            #expect(report.mode == (history ? .followed : .compared))
+            #expect(report.entities.allSatisfy { $0.inserted + $0.updated == 0 } == true)
+            #expect(try target.contents(of: fixture.path) == before)
+        }
+    }
+
+    @Test func withoutAHistoryChangesAreAppliedAndWhatIsGoneIsCountedAndLeft() throws {
+        let fixture = try library(history: false)
+        let target = try ImportTarget(.sqlite)
+        try target.update(from: fixture.path)
+        try fixture.sql(
+            "UPDATE ZBOOK SET ZTITLE = 'Arrakis' WHERE Z_PK = 1; DELETE FROM ZPAGE WHERE Z_PK = 5; INSERT INTO ZTAG VALUES (3, 5, 1, 'new')"
+        )
+        let report = try target.update(from: fixture.path)
+        #expect(report.mode == .compared)
+        #expect(report.entities.first { $0.source == "Book" }?.updated == 1)
+        #expect(report.entities.first { $0.source == "Tag" }?.inserted == 1)
+        #expect(report.gone == 1)
+        #expect(report.deleted == 0)
+        let contents = try target.contents(of: fixture.path)
+        #expect(contents["Book \(Self.dune)"]?["title"] == "\"Arrakis\"")
+        #expect(contents["Page \(derived("Page", 5))"] != nil)
+    }
+
+    @Test func whatTheStoreCannotHoldIsInTheAttachmentOnce() throws {
+        let fixture = try library(history: false)
+        try fixture.sql("UPDATE ZBOOK SET ZTITLE = x'FF00', ZPUBLISHED = 'yesterday' WHERE Z_PK = 1")
+        let target = try ImportTarget(.sqlite)
+        let report = try target.update(from: fixture.path)
+        #expect(
+            Set(report.losses.map { "\($0.entity).\($0.property ?? "") \($0.count)" }) == [
+                "Book.title 1", "Book.published 1",
+            ]
+        )
+        let path = try #require(report.attachment)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.split(separator: "\n").count == 2)
+        #expect(text.contains("\"value\":{\"base64\":\"/wA=\"}"))
+        #expect(text.contains("\"value\":\"yesterday\""))
+        try target.update(from: fixture.path)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    }
+
+    @Test func recordsWithoutAnIdentityOfTheirOwnGetOneThatStays() throws {
+        let fixture = try library(history: false)
+        let target = try ImportTarget(.sqlite)
+        try target.update(from: fixture.path)
+        // After the import, one book loses its number and two get the same.
+        try fixture.sql(
+            """
+            DROP INDEX Z_Book_UNIQUE_isbn;
+            INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZISBN) VALUES (3, 1, 1, 'none', NULL),
+              (4, 1, 1, 'same', x'AA84E164CAFB4AD89ACDEBB399FF372A');
+            """
+        )
+        try target.update(from: fixture.path)
+        let contents = try target.contents(of: fixture.path)
+        #expect(contents["Book \(Self.dune)"]?["coreDataKey"] == "1")
+        #expect(contents["Book \(derived("Book", 3))"]?["title"] == "\"none\"")
+        #expect(contents["Book \(derived("Book", 4))"]?["title"] == "\"same\"")
+    }
+
+    @Test func aUUIDThatNamesAnotherRecordIsNoIdentity() throws {
+        let fixture = try CoreDataFixture()
+        try fixture.metadata()
+        try fixture.model(
+            FixtureModel(entities: [.init(name: "Feedback", attributes: [.init(name: "bookID", type: 1_100)])])
+        )
+        try fixture.entities([(1, "Feedback", 0, 1)])
+        try fixture.sql("CREATE TABLE ZFEEDBACK (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZBOOKID BLOB)")
+        try fixture.sql("INSERT INTO ZFEEDBACK VALUES (1, 1, 1, x'AA84E164CAFB4AD89ACDEBB399FF372A')")
+        let target = try ImportTarget(.sqlite)
+        try target.update(from: fixture.path)
+        let contents = try target.contents(of: fixture.path)
+        #expect(contents["Feedback \(derived("Feedback", 1))"]?["bookID"] == "uuid(\"\(Self.dune)\")")
+    }
+
+    @Test func aStoreOfAnotherOriginAndAFileOfAnotherModelAreRefused() throws {
+        let fixture = try library()
+        let target = try ImportTarget(.sqlite)
+        try target.update(from: fixture.path)
+        let before = try target.contents(of: fixture.path)
+        // The app migrates: the numbers of its entities move, and with them perhaps all keys.
+        try fixture.sql("UPDATE Z_PRIMARYKEY SET Z_ENT = 7 WHERE Z_ENT = 5; UPDATE ZTAG SET Z_ENT = 7")
+        let migrated = #expect(throws: HabitStoreError.self) { try target.update(from: fixture.path) }
+        #expect(migrated?.code == .schemaMismatch)
+        try fixture.sql("UPDATE Z_PRIMARYKEY SET Z_ENT = 5 WHERE Z_ENT = 7; UPDATE ZTAG SET Z_ENT = 5")
+        try fixture.sql("UPDATE Z_METADATA SET Z_UUID = '99999999-2222-4333-8444-555555555555'")
+        let other = #expect(throws: HabitStoreError.self) { try target.update(from: fixture.path) }
+        #expect(other?.code == .notAuthoritative)
+        #expect(try target.contents(of: fixture.path) == before)
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+
+@testable import HabitStoreImport
+
+/// A store that a file is imported into, of one of the engines.
+enum TargetEngine: String, CaseIterable, Sendable {
+    case sqlite, lmdb, memory
+
+    static let onDisk: [TargetEngine] = [.sqlite, .lmdb]
+}
+
+/// A folder with a target in it.
+final class ImportTarget {
+    let folder: URL
+    let engine: TargetEngine
+    var path: String { folder.appendingPathComponent("target.\(engine.rawValue)").path }
+
+    init(_ engine: TargetEngine) throws {
+        self.engine = engine
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("import-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Opens the target for a file, and makes it where there is none.
+    func open(_ file: CoreDataFile) throws -> any MaintainableStore & ReplicableStore {
+        switch engine {
+        case .sqlite:
+            let outline =
+                FileManager.default.fileExists(atPath: path) ? try SQLiteHabitStore.outline(ofStoreAt: path) : nil
+            return try SQLiteHabitStore(path: path, schema: CoreDataTarget.schema(for: file, outline: outline))
+        case .lmdb:
+            let outline =
+                FileManager.default.fileExists(atPath: path) ? try LMDBHabitStore.outline(ofStoreAt: path) : nil
+            return try LMDBHabitStore(path: path, schema: CoreDataTarget.schema(for: file, outline: outline))
+        case .memory: return try InMemoryHabitStore(schema: CoreDataTarget.schema(for: file))
+        }
+    }
+
+    /// Imports a file as it is now.
+    @discardableResult
+    func update(
+        from path: String,
+        _ options: CoreDataImporter.Options = .init()
+    ) throws -> CoreDataImportReport {
+        let file = try CoreDataFile(path: path)
+        defer { file.close() }
+        let store = try open(file)
+        defer { store.close() }
+        return try CoreDataImporter(file, into: store, options).run()
+    }
+
+    /// Every record, by entity, identifier and attribute.
+    func contents(of path: String) throws -> [String: [String: String]] {
+        let file = try CoreDataFile(path: path)
+        defer { file.close() }
+        let store = try open(file)
+        defer { store.close() }
+        return try store.contents()
+    }
+}
+
+extension ReplicableStore {
+    /// Every record, by entity and identifier; its attributes in words.
+    func contents() throws -> [String: [String: String]] {
+        try replicaRead { replica in
+            var result: [String: [String: String]] = [:]
+            for (position, entity) in schema.entities.enumerated() {
+                try replica.enumerate(entity: position, after: nil) { id, record in
+                    let values = try record.values(entity.layout)
+                    var words: [String: String] = [:]
+                    for (attribute, value) in zip(entity.attributes, values) {
+                        words[attribute.name] = value.description
+                    }
+                    result["\(entity.name) \(id)"] = words
+                    return true
+                }
+            }
+            return result
+        }
+    }
+}
