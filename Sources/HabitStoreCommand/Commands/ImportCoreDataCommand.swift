@@ -12,13 +12,15 @@ struct ImportCoreDataCommand: ReportingCommand {
         abstract: "Brings a Core Data or SwiftData file into a store.",
         discussion: """
             The file is copied and never opened as a database; nothing about it changes. With --into the store gets a schema \
-            that is derived from the file's model, and the file's history with its authors and times. Run again, it applies \
-            what the file's history tells since, transaction by transaction; without a history every record is compared, and \
-            what the file no longer has is counted and left. What the store has no place for is kept beside it, in a file \
-            with one JSON object a line.
+            that is derived from the file's model, and the file's history with its authors and times. With --mapping the \
+            records go into the user's habits, or with both into a store of habits. Run again, it applies what the file's \
+            history tells since, transaction by transaction; without a history every record is compared, and what the file \
+            no longer has is counted and left. What the store has no place for is kept beside it, in a file with one JSON \
+            object a line.
             """
     )
 
+    @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The file.")
@@ -28,6 +30,12 @@ struct ImportCoreDataCommand: ReportingCommand {
         help: ArgumentHelp("The store; made if there is none: sqlite:PATH, lmdb:PATH, or a path.", valueName: "store")
     )
     var into: String?
+
+    @Option(help: ArgumentHelp("What becomes of each entity and attribute in the schema of habits.", valueName: "json"))
+    var mapping: String?
+
+    @Flag(help: "Print a mapping to the schema of habits that goes by names and types, to be edited; import nothing.")
+    var suggestMapping = false
 
     @Flag(help: "Go on applying what the file's app writes, until interrupted. Needs the file's persistent history.")
     var follow = false
@@ -40,12 +48,22 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     func validate() throws {
         guard every.isFinite, every > 0 else { throw ValidationError("--every is \(every); it has to be more than 0") }
-        guard into != nil else { throw ValidationError("name the store to import into: --into sqlite:PATH") }
+        if suggestMapping {
+            guard into == nil, mapping == nil, !follow else {
+                throw ValidationError("--suggest-mapping imports nothing; leave out --into, --mapping and --follow")
+            }
+        } else if into == nil, mapping == nil {
+            throw ValidationError(
+                "say where to: --into sqlite:PATH for a store of the file's own model, --mapping FILE for the user's habits"
+            )
+        }
     }
 
     func run() async throws {
-        let address = try parsedTarget()
-        let mirror = CoreDataMirror(path: file) { source in try Self.open(address, for: source) }
+        if suggestMapping { return try suggest() }
+        let tracker = into == nil ? try await Tracker.open(trackerOptions) : nil
+        defer { tracker?.close() }
+        let mirror = CoreDataMirror(path: file, try await update(tracker))
         let bar = ProgressBar(isQuiet: quiet || output.format == .json)
         defer { bar.clear() }
         var options = CoreDataImporter.Options()
@@ -62,8 +80,64 @@ struct ImportCoreDataCommand: ReportingCommand {
         }
     }
 
-    private func parsedTarget() throws -> StoreAddress {
-        let text = into ?? ""
+    private func suggest() throws {
+        let source = try CoreDataFile(path: file)
+        defer { source.close() }
+        try Output.write(try CoreDataMapping.suggested(for: source).json())
+    }
+
+    // MARK: Targets
+
+    /// How a state of the file is brought into the target.
+    private func update(_ tracker: Tracker?) async throws -> CoreDataMirror.Update {
+        guard let mapping else {
+            let address = try parsedTarget(into ?? "")
+            return CoreDataMirror.derived { try Self.open(address, for: $0) }
+        }
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: mapping))
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the mapping cannot be read",
+                at: .init(path: mapping),
+                underlying: error
+            )
+        }
+        let parsed = try CoreDataMapping(parsing: data, path: mapping)
+        if let into {
+            let address = try parsedTarget(into)
+            return { file, options, progress in
+                let store = try address.open(.create)
+                defer { store.close() }
+                return try MappedImporter(file, parsed, into: store, notesPath: address.path, options).run(
+                    progress: progress
+                )
+            }
+        }
+        guard let tracker else { throw CommandFailure.usage("name a store or a user to import into") }
+        return try await usersUpdate(parsed, tracker)
+    }
+
+    /// Into the user's own store, which stays open while the file is followed.
+    private func usersUpdate(_ mapping: CoreDataMapping, _ tracker: Tracker) async throws -> CoreDataMirror.Update {
+        let settings = try await Settings(trackerOptions.user)
+        let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
+        return { file, options, progress in
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            let notes = folder + "/coredata-" + file.metadata.storeID.lowercased().filter { $0.isHexDigit || $0 == "-" }
+            return try MappedImporter(file, mapping, into: tracker.store, notesPath: notes, options).run(
+                progress: progress
+            )
+        }
+    }
+
+    private func parsedTarget(_ text: String) throws -> StoreAddress {
         do {
             return try StoreAddress(parsing: text)
         } catch let error as HabitStoreError where error.code == .notFound {

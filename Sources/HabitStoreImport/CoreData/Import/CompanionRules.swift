@@ -15,6 +15,8 @@ struct CompanionRules {
         let attribute: String
         /// Whether it has links, and not one reference.
         let isLinks: Bool
+        /// Whether the source tells of them but for a deletion.
+        var isForDeletions = false
     }
 
     private var rules: [Int: [Rule]] = [:]
@@ -29,15 +31,17 @@ struct CompanionRules {
                     for owner in model.entities where owner.root == root {
                         add(column, attribute.name, entity, to: owner)
                     }
-                case .reference(let name): addOrder(name, attribute.name, entity, model)
+                case .reference(let name): addReference(name, attribute.name, entity, model)
                 default: break
                 }
             }
         }
     }
 
-    /// The rules for records of an entity.
-    func rules(for number: Int) -> [Rule] { rules[number] ?? [] }
+    /// The rules for a change of a record of an entity.
+    func rules(for number: Int, _ kind: CoreDataChange.Kind) -> [Rule] {
+        (rules[number] ?? []).filter { kind == .delete || !$0.isForDeletions }
+    }
 
     private mutating func addLinks(
         _ name: String,
@@ -60,20 +64,21 @@ struct CompanionRules {
         for other in model.entities where other.root == root { rules[other.number, default: []].append(rule) }
     }
 
-    /// The records of an ordered relationship, whose places are in a column of theirs.
-    private mutating func addOrder(
+    /// The records that lead to one that is deleted; and those of an ordered relationship, whose places are in a column of
+    /// theirs.
+    private mutating func addReference(
         _ name: String,
         _ attribute: String,
         _ entity: CoreDataPlan.Entity,
         _ model: CoreDataModel
     ) {
         guard let relationship = entity.source.relationship(name), relationship.declaredIn == entity.source.name,
-            case .column(let column, _) = relationship.storage, let inverse = relationship.inverse,
-            let destination = model.entity(relationship.destination),
-            destination.relationship(inverse)?.orderColumn != nil
+            case .column(let column, _) = relationship.storage,
+            let destination = model.entity(relationship.destination)
         else { return }
+        let inverse = relationship.inverse.flatMap { destination.relationship($0) }
         for owner in model.entities where owner.root == destination.root {
-            add(column, attribute, entity, to: owner)
+            add(column, attribute, entity, to: owner, isForDeletions: inverse?.orderColumn == nil)
         }
     }
 
@@ -81,13 +86,21 @@ struct CompanionRules {
         _ column: String,
         _ attribute: String,
         _ entity: CoreDataPlan.Entity,
-        to owner: CoreDataEntity
+        to owner: CoreDataEntity,
+        isForDeletions: Bool = false
     ) {
         let (name, table) = (SourceConnection.quoted(column), SourceConnection.quoted(entity.source.table))
         let sql = "SELECT Z_PK FROM \(table) WHERE \(name) = ?1"
         if rules[owner.number]?.contains(where: { $0.keys == sql && $0.attribute == attribute }) == true { return }
         rules[owner.number, default: []].append(
-            Rule(keys: sql, table: entity.source.table, target: entity.target, attribute: attribute, isLinks: false)
+            Rule(
+                keys: sql,
+                table: entity.source.table,
+                target: entity.target,
+                attribute: attribute,
+                isLinks: false,
+                isForDeletions: isForDeletions
+            )
         )
     }
 }

@@ -7,7 +7,7 @@ extension CoreDataImporter {
         var known = Set(carried.map(\.id))
         var result: [HistoryCarrier.Carried] = []
         for item in carried {
-            for rule in companionRules.rules(for: item.entity.source.number) {
+            for rule in companionRules.rules(for: item.entity.source.number, item.change.kind) {
                 for key in try keys(rule, item) {
                     guard let number = try file.entityNumber(of: key, in: rule.table),
                         let entity = plan.entity(number: number)

@@ -34,6 +34,45 @@ extension CoreDataImporter {
         try progress(total, total)
     }
 
+    /// Compares the records that say in a column of theirs who has them in a relationship without a way back: nothing tells of
+    /// one that changes hands and is not touched itself.
+    func compareOwned(behind last: Int64) throws {
+        let owned = plan.entities.filter { entity in
+            entity.fields.contains { if case .owner = $0 { true } else { false } }
+        }
+        let roots = Set(
+            owned.flatMap(\.fields).compactMap { field -> String? in
+                if case .owner(_, let root) = field { return root }
+                return nil
+            }
+        )
+        let owners = plan.entities.filter { roots.contains($0.source.root) }.map { String($0.source.number) }
+        guard !owners.isEmpty,
+            try file.connection.int(
+                "SELECT 1 FROM ACHANGE WHERE ZTRANSACTIONID > \(last) AND ZENTITY IN (\(owners.joined(separator: ", "))) LIMIT 1"
+            ) != nil
+        else { return }
+        for entity in owned {
+            guard let maker = makers[entity.source.number] else { continue }
+            var batch: [RecordMaker.Made] = []
+            try file.enumerate(entity.source, maker.reader) { row in
+                let made = try maker.make(row, identity: plan.identities[entity.source.root])
+                // What is new is brought by the transaction that tells of it.
+                if try isThere(made.id, entity) { batch.append(made) }
+                if batch.count >= Self.batchSize {
+                    try bring(batch, entity)
+                    batch = []
+                }
+                return true
+            }
+            try bring(batch, entity)
+        }
+    }
+
+    private func isThere(_ id: UUID, _ entity: CoreDataPlan.Entity) throws -> Bool {
+        try target.replicaRead { try $0.record(entity: entity.target, id: id) } != nil
+    }
+
     private func bring(_ batch: [RecordMaker.Made], _ entity: CoreDataPlan.Entity) throws {
         let description = plan.schema.entities[entity.target]
         var changed: [(RecordMaker.Made, EncodedRecord, HistoryChange)] = []

@@ -9,6 +9,7 @@ extension CoreDataImporter {
     func follow(from last: Int64, _ progress: (Int, Int) throws -> Void) throws {
         report.mode = .followed
         let total = Int(clamping: (file.history?.last ?? last) - last)
+        try compareOwned(behind: last)
         var done = 0
         try file.enumerateHistory(after: last) { source, changes in
             let gone = try goneKeys(changes)

@@ -3,19 +3,35 @@ import HabitStore
 
 /// Keeps a store equal to a Core Data file that its app goes on writing.
 ///
-/// Used by one thread at a time. The store is opened anew for each update and closed behind it, so that others can use it
-/// meanwhile.
+/// Used by one thread at a time.
 public final class CoreDataMirror {
+    /// Brings one state of the file into the store.
+    public typealias Update = (
+        CoreDataFile, CoreDataImporter.Options, (Int, Int) throws -> Void
+    ) throws -> CoreDataImportReport
+
     private let path: String
-    private let open: (CoreDataFile) throws -> any MaintainableStore & ReplicableStore
+    private let apply: Update
     private var seen: SourceStamps?
 
     /// Prepares a mirror.
+    public init(path: String, _ apply: @escaping Update) {
+        self.path = path
+        self.apply = apply
+    }
+
+    /// The update of a store whose schema is derived from the file's model. It is opened for each update and closed behind
+    /// it, so that others can use it meanwhile.
     ///
     /// - Parameter open: opens the store, with ``CoreDataTarget/schema(for:outline:)``.
-    public init(path: String, open: @escaping (CoreDataFile) throws -> any MaintainableStore & ReplicableStore) {
-        self.path = path
-        self.open = open
+    public static func derived(
+        _ open: @escaping (CoreDataFile) throws -> any MaintainableStore & ReplicableStore
+    ) -> Update {
+        { file, options, progress in
+            let store = try open(file)
+            defer { store.close() }
+            return try CoreDataImporter(file, into: store, options).run(progress: progress)
+        }
     }
 
     /// Brings the store to the file's state, unless the file was not touched since the last time.
@@ -29,9 +45,7 @@ public final class CoreDataMirror {
         if let seen, let now = SourceStamps(path), now == seen { return nil }
         let file = try CoreDataFile(path: path)
         defer { file.close() }
-        let store = try open(file)
-        defer { store.close() }
-        let report = try CoreDataImporter(file, into: store, options).run(progress: progress)
+        let report = try apply(file, options, progress)
         seen = file.stamps
         return report
     }

@@ -14,6 +14,7 @@ struct RecordMaker {
     }
 
     let plan: CoreDataPlan.Entity
+    /// Reads what is needed of the rows.
     let reader: CoreDataRowReader
     private let target: EntityDescription
     private let file: CoreDataFile
@@ -56,6 +57,22 @@ struct RecordMaker {
             plan.source.relationships.map { ($0.name, file.model.entity($0.destination)?.root ?? $0.destination) },
             uniquingKeysWith: { first, _ in first }
         )
+    }
+
+    /// The records that a row leads to, by their root entities and keys.
+    func targets(of row: CoreDataRow) throws -> [(root: String, key: Int64)] {
+        var result: [(String, Int64)] = []
+        for field in plan.fields {
+            switch field {
+            case .reference(let name):
+                if let reference = row.references[name], let root = roots[name] { result.append((root, reference.key)) }
+            case .links(let name):
+                guard let reader = links[name], let root = roots[name] else { continue }
+                result += try reader.keys(of: row.key).map { (root, $0) }
+            default: continue
+            }
+        }
+        return result
     }
 
     /// The record of a row.

@@ -2,8 +2,8 @@ import CZlib
 import Foundation
 
 /// A model as an app declares it, written as Core Data archives it.
-struct FixtureModel {
-    struct Attribute {
+struct FixtureModel: Sendable {
+    struct Attribute: Sendable {
         var name: String
         var type: Int
         var isOptional = true
@@ -12,7 +12,7 @@ struct FixtureModel {
         var isTransient = false
     }
 
-    struct Relationship {
+    struct Relationship: Sendable {
         var name: String
         var destination: String
         var inverse: String?
@@ -20,7 +20,7 @@ struct FixtureModel {
         var isOrdered = false
     }
 
-    struct Entity {
+    struct Entity: Sendable {
         var name: String
         var parent: String?
         var isAbstract = false

@@ -64,6 +64,21 @@ final class ImportTarget {
     }
 }
 
+extension [String: [String: String]] {
+    /// Which records differ, and in which attributes.
+    func differences(from other: Self) -> [String] {
+        Set(keys).union(other.keys).sorted().compactMap { key in
+            guard let here = self[key], let there = other[key] else {
+                return "\(key) is only \(self[key] == nil ? "there" : "here")"
+            }
+            let names = here.keys.filter { here[$0] != there[$0] }.sorted()
+            return names.isEmpty
+                ? nil
+                : "\(key): " + names.map { "\($0) \(here[$0] ?? "") and \(there[$0] ?? "")" }.joined(separator: ", ")
+        }
+    }
+}
+
 extension ReplicableStore {
     /// Every record, by entity and identifier; its attributes in words.
     func contents() throws -> [String: [String: String]] {

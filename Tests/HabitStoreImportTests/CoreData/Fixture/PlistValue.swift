@@ -1,7 +1,7 @@
 import Foundation
 
 /// A value of a property list that is written byte for byte, with the references of keyed archives.
-indirect enum PlistValue {
+indirect enum PlistValue: Sendable {
     case string(String)
     case int(Int)
     case bool(Bool)

@@ -1,0 +1,90 @@
+import Foundation
+import HabitStore
+
+/// What was brought from a source into a store that has no place to remember it: a file with one JSON object a line, which is
+/// only ever added to. What a crash cuts off is the last line, which is passed over.
+///
+/// Before records are committed it says which identifiers they get, and behind the commit what they were: the next import
+/// tells by it what the source has changed since, and leaves alone what a person has changed here.
+final class ImportLedger {
+    /// What is known of a record of the source.
+    struct Item: Codable, Hashable {
+        /// The root entity's name and the key.
+        let record: String
+        let id: UUID
+        /// A hash of what was brought over; nil while that is not sure.
+        var digest: String?
+    }
+
+    private struct Line: Codable {
+        var record: String?
+        var id: UUID?
+        var digest: String?
+        var transaction: Int64?
+        var model: String?
+        var gone: String?
+    }
+
+    private let file: AppendedFile
+    private(set) var items: [String: Item] = [:]
+    private var records: [UUID: Set<String>] = [:]
+    /// The last transaction of the source that is in the store.
+    private(set) var transaction: Int64?
+    /// The version of the source's model; nil when nothing was ever brought over.
+    private(set) var model: String?
+
+    init(path: String) throws {
+        file = AppendedFile(path: path)
+        for text in try file.lines() {
+            guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)) else { continue }
+            if let record = line.record, let id = line.id {
+                items[record] = Item(record: record, id: id, digest: line.digest ?? items[record]?.digest)
+                records[id, default: []].insert(record)
+            }
+            if let gone = line.gone { items[gone] = nil }
+            if let number = line.transaction { transaction = number }
+            if let name = line.model { model = name }
+        }
+    }
+
+    static func record(_ root: String, _ key: Int64) -> String { "\(root) \(key)" }
+
+    /// Says which identifiers records are about to get.
+    func announce(_ items: [Item]) throws {
+        let new = items.filter { self.items[$0.record]?.id != $0.id }
+        try append(new.map { Line(record: $0.record, id: $0.id) })
+        for item in new {
+            self.items[item.record] = Item(record: item.record, id: item.id)
+            records[item.id, default: []].insert(item.record)
+        }
+    }
+
+    /// The record of the source that an identifier belongs to, of those of a root entity.
+    func record(of id: UUID, root: String) -> String? {
+        records[id]?.first { $0.hasPrefix(root + " ") && items[$0] != nil }
+    }
+
+    /// Says what records are, that they are gone, and where the store is.
+    func settle(_ items: [Item], gone: [String], transaction: Int64?, model: String) throws {
+        var lines = items.filter { self.items[$0.record] != $0 }.map {
+            Line(record: $0.record, id: $0.id, digest: $0.digest)
+        }
+        lines += gone.map { Line(gone: $0) }
+        if transaction != self.transaction || model != self.model {
+            lines.append(Line(transaction: transaction, model: model))
+        }
+        try append(lines)
+        for item in items {
+            self.items[item.record] = item
+            records[item.id, default: []].insert(item.record)
+        }
+        for record in gone { self.items[record] = nil }
+        (self.transaction, self.model) = (transaction, model)
+    }
+
+    private func append(_ lines: [Line]) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try file.append(try lines.map { String(decoding: try encoder.encode($0), as: UTF8.self) })
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+
+/// A whole record for which the target has no entity, as the attachment keeps it.
+struct ImportedRow: Encodable {
+    let entity: String
+    let key: Int64
+    let id: UUID
+    let reason: String
+    let values: [String: StoredJSON]
+    let references: [String: Int64]
+
+    init(_ row: CoreDataRow, of entity: CoreDataEntity, id: UUID, reason: String) {
+        self.entity = entity.name
+        key = row.key
+        self.id = id
+        self.reason = reason
+        var values: [String: StoredJSON] = [:]
+        for (attribute, value) in zip(entity.attributes, row.values) where !value.value.isNull || value.stored != nil {
+            values[attribute.name] = value.stored.map { StoredJSON($0) } ?? StoredJSON(value.value)
+        }
+        self.values = values
+        references = row.references.mapValues(\.key)
+    }
+}

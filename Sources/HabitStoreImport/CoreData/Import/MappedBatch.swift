@@ -1,0 +1,43 @@
+import Crypto
+import Foundation
+import HabitStore
+
+/// Records of the source on their way into a store of Swift types, in one transaction of it.
+struct MappedBatch {
+    /// A record with what it was in the source.
+    struct Item {
+        let root: String
+        let key: Int64
+        let plan: CoreDataPlan.Entity
+        let made: RecordMaker.Made
+        /// A hash of what the source has.
+        let digest: String
+
+        init(root: String, key: Int64, plan: CoreDataPlan.Entity, made: RecordMaker.Made) {
+            (self.root, self.key, self.plan, self.made) = (root, key, plan, made)
+            let hash = SHA256.hash(data: Data(made.record?.bytes ?? []))
+            digest = hash.prefix(12).map { byte in
+                let digits = String(byte, radix: 16)
+                return byte < 16 ? "0" + digits : digits
+            }.joined()
+        }
+
+        var record: String { ImportLedger.record(root, key) }
+    }
+
+    /// A record that is gone from the source.
+    struct Deletion {
+        let record: String
+        let entity: Int
+        let id: UUID
+    }
+
+    var items: [Item] = []
+    var deletions: [Deletion] = []
+    var known: Set<String> = []
+
+    /// Adds a record, once.
+    mutating func add(_ item: Item) {
+        if known.insert(item.record).inserted { items.append(item) }
+    }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import HabitStore
+
+/// Brings a Core Data file into a store of Swift types by a mapping: through the store's own transactions, so that its rules
+/// hold, its mirrors follow, and nobody has to stop using it.
+///
+/// What was brought over stands in a ledger beside the store. The next import applies what the source has changed since, and
+/// leaves alone what a person has changed or deleted here. The source's history cannot become the store's own, which has its
+/// tokens and times: it is kept in the attachment, and followed from there on, each of its transactions one of the store's, by
+/// the same author.
+public final class MappedImporter {
+    let file: CoreDataFile
+    let plan: CoreDataPlan
+    let store: any HabitStore
+    let options: CoreDataImporter.Options
+    let resolver: IdentityResolver
+    let makers: [Int: RecordMaker]
+    let ledger: ImportLedger
+    let attachment: ImportAttachment
+    var report: CoreDataImportReport
+    let companionRules: CompanionRules
+    private let carrier: HistoryCarrier
+
+    /// Prepares an import.
+    ///
+    /// - Parameters:
+    ///   - store: a store whose schema has Swift types.
+    ///   - notesPath: where the ledger (`….ledger.jsonl`) and the attachment (`….unmapped.jsonl`) are kept.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` when the mapping does not fit the file or the schema.
+    public init(
+        _ file: CoreDataFile,
+        _ mapping: CoreDataMapping,
+        into store: any HabitStore,
+        notesPath: String,
+        _ options: CoreDataImporter.Options = CoreDataImporter.Options()
+    ) throws {
+        self.file = file
+        self.store = store
+        self.options = options
+        let plan = try MappedPlan(mapping, file, store.schema).plan()
+        let resolver = try IdentityResolver(file, plan.identities)
+        self.plan = plan
+        self.resolver = resolver
+        makers = Dictionary(
+            try plan.entities.map { ($0.source.number, try RecordMaker($0, plan.schema, file, resolver)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        carrier = HistoryCarrier(plan, file, resolver)
+        companionRules = CompanionRules(plan, file.model)
+        ledger = try ImportLedger(path: notesPath + ".ledger.jsonl")
+        attachment = try ImportAttachment(path: options.attachmentPath ?? notesPath + ".unmapped.jsonl")
+        report = try CoreDataImportReport(plan, file)
+    }
+
+    /// Imports.
+    ///
+    /// - Parameter progress: is told now and then how many records or transactions are done, of how many.
+    /// - Throws: as ``CoreDataImporter/run(progress:)`` does.
+    public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
+        if options.requiresHistory, file.history == nil {
+            throw HabitStoreError(
+                .unsupported,
+                "the file keeps no persistent history, so that nothing tells what is changed or deleted; it can be imported, "
+                    + "and not followed",
+                at: .init(path: file.path)
+            )
+        }
+        try requireSameModel()
+        if ledger.model != nil, let last = ledger.transaction, let history = file.history, history.reaches(last) {
+            try follow(from: last, progress)
+        } else {
+            if options.requiresHistory, ledger.model != nil { throw expired() }
+            try bringAll(progress)
+        }
+        report.position = file.history?.last
+        if !attachment.isEmpty { report.attachment = attachment.path }
+        return report
+    }
+
+    private func requireSameModel() throws {
+        guard let model = ledger.model, model != file.modelHash else { return }
+        let lacking = Set(plan.entities.map(\.source.root)).filter { plan.identities[$0] == nil }.sorted()
+        guard !lacking.isEmpty else { return }
+        throw HabitStoreError(
+            .schemaMismatch,
+            "the app has migrated the file to another version of its model since it was imported, which may give all records new "
+                + "keys, and \(lacking.joined(separator: ", ")) have no identity but their keys",
+            at: .init(path: file.path)
+        )
+    }
+
+    private func expired() -> HabitStoreError {
+        HabitStoreError(
+            .historyExpired,
+            "the file's history does not reach back to what was imported; import the file again to compare everything",
+            at: .init(path: file.path)
+        )
+    }
+
+    // MARK: Everything
+
+    private func bringAll(_ progress: (Int, Int) throws -> Void) throws {
+        report.mode = ledger.model == nil ? .first : .compared
+        let total = report.entities.reduce(0) { $0 + $1.records }
+        var done = 0
+        var batch = MappedBatch()
+        for entity in file.model.entities {
+            let maker = makers[entity.number]
+            try file.enumerate(entity, maker?.reader ?? CoreDataRowReader(entity)) { row in
+                if let maker { try add(row, maker, to: &batch) } else { try keep(row, of: entity) }
+                done += 1
+                if done % 1_024 == 0 { try progress(done, total) }
+                return true
+            }
+        }
+        if report.mode == .first { try keepHistory() }
+        report.gone = ledger.items.keys.filter { !batch.known.contains($0) }.count
+        try bring(batch, author: options.author, transaction: file.history?.last)
+        try progress(total, total)
+    }
+
+    func add(_ row: CoreDataRow, _ maker: RecordMaker, to batch: inout MappedBatch) throws {
+        let root = maker.plan.source.root
+        let made = try maker.make(row, identity: plan.identities[root])
+        report.count(made.losses)
+        report.normalizedTexts += made.normalizedTexts
+        try attachment.add(made.losses)
+        batch.add(MappedBatch.Item(root: root, key: row.key, plan: maker.plan, made: made))
+    }
+
+    /// Keeps a record for which there is no entity.
+    private func keep(_ row: CoreDataRow, of entity: CoreDataEntity) throws {
+        let id = try resolver.identifier(root: entity.root, key: row.key)
+        let reason = "no entity in the schema"
+        try attachment.add(ImportedRow(row, of: entity, id: id, reason: reason))
+        report.count([
+            ImportLoss(
+                entity: entity.name,
+                key: row.key,
+                id: nil,
+                property: nil,
+                reason: reason,
+                value: StoredJSON(Value.null)
+            )
+        ])
+    }
+
+    private func keepHistory() throws {
+        try file.enumerateHistory { source, changes in
+            let carried = try carrier.carried(changes) { _, _ in nil }
+            try attachment.add(ImportedTransaction(source, carried.map { carrier.change($0) }))
+            return true
+        }
+    }
+
+    // MARK: Steps
+
+    /// Brings a batch into the store, in one transaction; what the source has not changed since the last time is left.
+    func bring(_ batch: MappedBatch, author: String?, transaction: Int64?) throws {
+        let changed = batch.items.filter { item in
+            ledger.items[item.record]?.digest != item.digest || item.made.record == nil
+        }
+        try attachment.flush()
+        try ledger.announce(
+            changed.filter { $0.made.record != nil }.map { ImportLedger.Item(record: $0.record, id: $0.made.id) }
+        )
+        var refused: Set<String> = []
+        if !changed.isEmpty || !batch.deletions.isEmpty {
+            let writer = try store.write(author: author) { transaction in
+                var writer = MappedWriter(transaction)
+                try writer.write(changed, batch.deletions)
+                return writer
+            }
+            refused = writer.refused
+            try account(writer, changed)
+        }
+        let settled = batch.items.filter { !refused.contains($0.record) && $0.made.record != nil }
+        try ledger.settle(
+            settled.map { ImportLedger.Item(record: $0.record, id: $0.made.id, digest: $0.digest) },
+            gone: batch.deletions.map(\.record),
+            transaction: transaction,
+            model: file.modelHash
+        )
+        try options.didCommit?(transaction)
+    }
+
+    private func account(_ writer: MappedWriter, _ items: [MappedBatch.Item]) throws {
+        report.count(writer.losses)
+        try attachment.add(writer.losses)
+        try attachment.flush()
+        for name in writer.inserted { report.note(name) { $0.inserted += 1 } }
+        for name in writer.updated { report.note(name) { $0.updated += 1 } }
+        for item in items where writer.refused.contains(item.record) {
+            report.note(item.plan.source.name) { $0.refused += 1 }
+        }
+        report.deleted += writer.deleted
+    }
+}

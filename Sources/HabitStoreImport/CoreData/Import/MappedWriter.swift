@@ -1,0 +1,145 @@
+import Foundation
+import HabitStore
+
+/// Writes a batch into a store of Swift types: what leads nowhere or is there already under another identifier cannot be
+/// stored there, and is handed back.
+struct MappedWriter {
+    private let transaction: any WriteTransaction
+    private let schema: Schema
+    private(set) var losses: [ImportLoss] = []
+    private(set) var refused: Set<String> = []
+    private(set) var inserted: [String] = []
+    private(set) var updated: [String] = []
+    private(set) var deleted = 0
+    /// What each unique value of this batch belongs to.
+    private var taken: [Unique: UUID] = [:]
+
+    private struct Unique: Hashable {
+        let entity: Int
+        let attribute: Int
+        let value: Value
+    }
+
+    private struct Target: Hashable {
+        let entity: Int
+        let id: UUID
+    }
+
+    init(_ transaction: any WriteTransaction) {
+        self.transaction = transaction
+        schema = transaction.schema
+    }
+
+    mutating func write(_ items: [MappedBatch.Item], _ deletions: [MappedBatch.Deletion]) throws {
+        var writable: [(item: MappedBatch.Item, values: [Value])] = []
+        for item in items {
+            guard let record = item.made.record else {
+                refused.insert(item.record)
+                continue
+            }
+            let values = try record.values(schema.entities[item.plan.target].layout)
+            if try takesUniqueValues(values, item) {
+                writable.append((item, values))
+            } else {
+                refused.insert(item.record)
+            }
+        }
+        // A record that is refused takes others along that cannot be without it.
+        while true {
+            let there = Set(writable.map { Target(entity: $0.item.plan.target, id: $0.item.made.id) })
+            let before = writable.count
+            writable = try writable.compactMap { item, values in
+                guard let fixed = try withoutDangling(values, item, there) else {
+                    refused.insert(item.record)
+                    return nil
+                }
+                return (item, fixed)
+            }
+            if writable.count == before { break }
+        }
+        for (item, values) in writable { try store(item, values) }
+        for deletion in deletions where try transaction.deleteRecord(deletion.id, entity: deletion.entity) {
+            deleted += 1
+        }
+    }
+
+    private mutating func store(_ item: MappedBatch.Item, _ values: [Value]) throws {
+        let record = try EncodedRecord(values, layout: schema.entities[item.plan.target].layout)
+        let before = try transaction.encodedRecord(item.made.id, entity: item.plan.target)
+        if before == record { return }
+        try transaction.save(record, entity: item.plan.target)
+        if before == nil { inserted.append(item.plan.source.name) } else { updated.append(item.plan.source.name) }
+    }
+
+    // MARK: What cannot be stored
+
+    private mutating func takesUniqueValues(_ values: [Value], _ item: MappedBatch.Item) throws -> Bool {
+        let entity = schema.entities[item.plan.target]
+        for (place, attribute) in entity.attributes.enumerated().dropFirst()
+        where attribute.isUnique && !values[place].isNull {
+            let unique = Unique(entity: item.plan.target, attribute: place, value: values[place])
+            var owner = taken[unique]
+            if owner == nil {
+                let filter = FilterExpression.compare(
+                    .equal,
+                    .attribute(AttributePath(attribute.name)),
+                    .literal(values[place])
+                )
+                owner = try transaction.records(RecordQuery(entity: entity.name, filter: filter, limit: 1)).first?.id
+            }
+            if let owner, owner != item.made.id {
+                lose(
+                    item,
+                    attribute.name,
+                    "another \(entity.name) has the same \(attribute.name)",
+                    StoredJSON(values[place])
+                )
+                return false
+            }
+            taken[unique] = item.made.id
+        }
+        return true
+    }
+
+    /// The values without what leads nowhere; nil when the record cannot be without it.
+    private mutating func withoutDangling(
+        _ values: [Value],
+        _ item: MappedBatch.Item,
+        _ there: Set<Target>
+    ) throws -> [Value]? {
+        var values = values
+        for relationship in schema.relationships[item.plan.target] where relationship.isStored {
+            let attribute = schema.entities[item.plan.target].attributes[relationship.attribute]
+            func leadsNowhere(_ id: UUID) throws -> Bool {
+                if there.contains(Target(entity: relationship.destination, id: id)) { return false }
+                return try !transaction.withRow(entity: relationship.destination, id: id) { _ in }
+            }
+            switch values[relationship.attribute] {
+            case .uuid(let id):
+                guard try leadsNowhere(id) else { continue }
+                lose(item, attribute.name, "leads to no record", StoredJSON(Value.uuid(id)))
+                guard attribute.isOptional else { return nil }
+                values[relationship.attribute] = .null
+            case .links(let ids):
+                let dangling = try ids.filter(leadsNowhere)
+                for id in dangling { lose(item, attribute.name, "leads to no record", StoredJSON(Value.uuid(id))) }
+                if !dangling.isEmpty { values[relationship.attribute] = .links(ids.filter { !dangling.contains($0) }) }
+            default: continue
+            }
+        }
+        return values
+    }
+
+    private mutating func lose(_ item: MappedBatch.Item, _ property: String, _ reason: String, _ value: StoredJSON) {
+        losses.append(
+            ImportLoss(
+                entity: item.plan.source.name,
+                key: item.key,
+                id: item.made.id,
+                property: property,
+                reason: reason,
+                value: value
+            )
+        )
+    }
+}

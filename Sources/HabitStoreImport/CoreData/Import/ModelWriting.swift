@@ -1,0 +1,30 @@
+import Foundation
+import HabitStore
+
+extension WriteTransaction {
+    /// Stores an encoded record of an entity by way of its Swift type, so that everything holds that holds for models.
+    func save(_ record: EncodedRecord, entity: Int) throws {
+        try save(record, schema.entities[entity].modelType, entity)
+    }
+
+    private func save<M: PersistentModel>(_ record: EncodedRecord, _ type: M.Type, _ entity: Int) throws {
+        try record.withView(schema.entities[entity].layout) { view in
+            var reader = view.reader
+            try save(try M(row: &reader))
+        }
+    }
+
+    /// Deletes the record of an identifier, by the delete rules.
+    func deleteRecord(_ id: UUID, entity: Int) throws -> Bool { try delete(id, schema.entities[entity].modelType) }
+
+    private func delete<M: PersistentModel>(_ id: UUID, _ type: M.Type) throws -> Bool { try delete(type, id: id) }
+}
+
+extension ReadTransaction {
+    /// A record, encoded; nil when there is none.
+    func encodedRecord(_ id: UUID, entity: Int) throws -> EncodedRecord? {
+        var record: EncodedRecord?
+        _ = try withRow(entity: entity, id: id) { record = try $0.encoded() }
+        return record
+    }
+}
