@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "HabitStoreImport",
             dependencies: [
-                "CSQLite", "CZlib", "HabitStore", .product(name: "Crypto", package: "swift-crypto"),
+                "CSQLite", "CZlib", "HabitStore", "HabitTracking", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: crashSettings
         ),
@@ -209,7 +209,7 @@ let package = Package(
                 "HabitStore", "HabitStoreCommand", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
                 "HabitStoreTesting", "ShadowVerifier",
             ],
-            swiftSettings: settings
+            swiftSettings: crashSettings
         ),
     ],
     swiftLanguageModes: [.v6]

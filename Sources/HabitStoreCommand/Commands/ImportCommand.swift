@@ -4,7 +4,7 @@ import ArgumentParser
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Brings in what other apps have written.",
-        subcommands: [ImportCoreDataCommand.self]
+        abstract: "Brings in what other apps, and earlier versions of an app, have kept.",
+        subcommands: [ImportCoreDataCommand.self, ImportPreferencesCommand.self]
     )
 }

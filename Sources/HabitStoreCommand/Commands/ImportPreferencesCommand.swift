@@ -1,0 +1,85 @@
+import ArgumentParser
+import HabitStore
+import HabitStoreImport
+import HabitStoreRollout
+
+/// `habitstore import preferences FILE --key KEY`.
+struct ImportPreferencesCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "preferences",
+        abstract: "Makes drafts of the texts that a preferences file holds, and empties the key in it.",
+        discussion: """
+            The file is a property list, binary or XML; every other key keeps its value and its type. A run that was stopped is \
+            finished by the next one: no text is lost, and none becomes two drafts. End the app first: one that still has \
+            its old list in memory would write it back.
+            """
+    )
+
+    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The property list.")
+    var file: String
+
+    @Option(help: "The key of the outermost dictionary that holds the texts.")
+    var key: String
+
+    @Flag(help: "Only say what would be done.")
+    var dryRun = false
+
+    func run() async throws {
+        // What is wrong with the file is told before any store is made.
+        _ = try PreferencesImport.count(in: file, key: key)
+        let tracker = try await Tracker.open(trackerOptions)
+        defer { tracker.close() }
+        let work = PreferencesImport(
+            path: file,
+            key: key,
+            into: tracker.store,
+            journalsIn: try await Self.folder(trackerOptions.user)
+        )
+        let outcome = try dryRun ? work.rehearse() : work.run()
+        switch output.format {
+        case .json:
+            try JSON.write(
+                JSON.object([
+                    "file": .string(file),
+                    "key": .string(key),
+                    "made": .int(outcome.made),
+                    "madeBefore": .int(outcome.madeBefore),
+                    "normalized": .int(outcome.normalized),
+                    "emptied": .bool(outcome.isEmptied),
+                    "wasInterrupted": .bool(outcome.wasInterrupted),
+                    "dryRun": .bool(dryRun),
+                ])
+            )
+        case .text: try Output.write(text(outcome))
+        }
+    }
+
+    /// Where imports into a user's store keep what they need.
+    static func folder(_ options: UserOptions) async throws -> String {
+        let settings = try await Settings(options)
+        return try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
+    }
+
+    private func text(_ outcome: PreferencesImport.Outcome) -> String {
+        var lines: [String] = []
+        if outcome.wasInterrupted {
+            lines.append("an earlier run was interrupted; it had made \(drafts(outcome.madeBefore))")
+        }
+        if outcome.made == 0, outcome.madeBefore == 0 {
+            lines.append("the key \(key) is empty: nothing to do")
+        } else if dryRun {
+            lines.append("would make \(drafts(outcome.made)), and empty the key \(key)")
+        } else {
+            lines.append("made \(drafts(outcome.made)), and emptied the key \(key)")
+        }
+        if outcome.normalized > 0 {
+            lines.append("\(outcome.normalized) texts are kept in Unicode's composed form (NFC)")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func drafts(_ count: Int) -> String { count == 1 ? "1 draft" : "\(count) drafts" }
+}

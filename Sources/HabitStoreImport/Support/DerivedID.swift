@@ -1,0 +1,24 @@
+import Crypto
+import Foundation
+
+/// Identifiers for what has none of its own, or none that is a UUID: the same name always gives the same one.
+///
+/// They are UUIDs of version 8 (RFC 9562, section 5.8): the first 128 bits of SHA-256 over the parts of the name, each behind
+/// its length in bytes as a big-endian 64-bit number, with the version in bits 48 to 51 and the variant in bits 64 and 65.
+public enum DerivedID {
+    /// The identifier of a name.
+    ///
+    /// - Parameter parts: the name, from the general to the special: what kind of source, which one, which record of it.
+    public static func make(_ parts: [String]) -> UUID {
+        var hash = SHA256()
+        for part in parts {
+            let bytes = Array(part.utf8)
+            withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { hash.update(bufferPointer: $0) }
+            hash.update(data: bytes)
+        }
+        var bytes = Array(hash.finalize().prefix(16))
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+}
