@@ -1,7 +1,7 @@
 import Foundation
 
 /// A write transaction over an engine: uniqueness, references, delete rules and history.
-final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<Writer>, RecordWriteTransaction {
+final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<Writer>, WriteTransaction {
     /// The last token whose history may be forgotten; nil for all.
     var pruneLimit: HistoryToken?
 
