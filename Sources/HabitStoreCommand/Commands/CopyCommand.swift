@@ -30,7 +30,7 @@ struct CopyCommand: ReportingCommand {
         let from = try StoreAddress(parsing: source)
         let source = try from.open(.readOnly)
         defer { source.close() }
-        let to = try parsedDestination()
+        let to = try StoreAddress(destination: destination)
         let destination = try to.open(.create)
         defer { destination.close() }
         let bar = ProgressBar(isQuiet: quiet)
@@ -50,17 +50,6 @@ struct CopyCommand: ReportingCommand {
                 ])
             )
         case .text: try Output.write(text(outcome) + "\n")
-        }
-    }
-
-    private func parsedDestination() throws -> StoreAddress {
-        do {
-            return try StoreAddress(parsing: destination)
-        } catch let error as HabitStoreError where error.code == .notFound {
-            throw CommandFailure.usage(
-                "\(destination): there is no store here whose kind could be recognised; "
-                    + "name the kind of the new one, as sqlite:PATH or lmdb:PATH"
-            )
         }
     }
 

@@ -5,6 +5,7 @@ struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Brings in what other apps, and earlier versions of an app, have kept.",
-        subcommands: [ImportCoreDataCommand.self, ImportPreferencesCommand.self]
+        subcommands: [ImportFileCommand.self, ImportCoreDataCommand.self, ImportPreferencesCommand.self],
+        defaultSubcommand: ImportFileCommand.self
     )
 }

@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreImport
+import HabitStoreRollout
+
+/// `habitstore import FILE`.
+struct ImportFileCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "file",
+        abstract: "Imports the habits of another tracker; what it is, its content says.",
+        discussion: """
+            Loop Habit Tracker (database, CSV export as folder or zip), Tickmate, HabitBull (CSV), Beaver Habit Tracker (JSON), \
+            harsh (text files), Table Habit (database, JSON).
+
+            Run again it adds only what is new. What has no place in a store is counted by name, and kept in a file: in the \
+            user's folder under imports/, or beside the store that --into names. Afterwards the store is held against the \
+            source by other code; exit code 1 when that finds a difference.
+            """
+    )
+
+    @OptionGroup var trackerOptions: TrackerOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The file, or the folder of an export.")
+    var file: String
+
+    @Option(help: ArgumentHelp("What the file is. [default: what its content says]", valueName: "form"))
+    var from: TrackerFormat?
+
+    @Option(help: "The store to import into: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
+    var into: String?
+
+    @Option(help: ArgumentHelp("Tells sources of one kind apart, as two people's phones.", valueName: "name"))
+    var source = ""
+
+    @Flag(help: "Take over what is different here.")
+    var update = false
+
+    @Flag(help: "A habit that the source knows by a number only is the same, though its name is another one here.")
+    var renamed = false
+
+    @Flag(help: "Only say what would be done.")
+    var dryRun = false
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws {
+        guard into == nil || !trackerOptions.user.isGiven else {
+            throw ValidationError("--into names a store, and --root and --user another one; give one of them")
+        }
+    }
+
+    func run() async throws {
+        let settings = try await Settings(trackerOptions.user)
+        var options = TrackerImport.Options(timeZone: settings.timeZone)
+        (options.format, options.name) = (from, source)
+        (options.updates, options.allowsRenames) = (update, renamed)
+        // What is wrong with the file is told before any store is made.
+        let work = try TrackerImport(path: file, options)
+        let report: TrackerReport
+        if let into {
+            report = try work.report(into: try StoreAddress(destination: into), self)
+        } else {
+            report = try await reportOfUser(work, settings)
+        }
+        switch output.format {
+        case .json: try JSON.write(report)
+        case .text: try Output.write(TrackerReportText(report, isRehearsal: dryRun).text)
+        }
+        if report.verification?.isEqual == false { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private func reportOfUser(_ work: TrackerImport, _ settings: Settings) async throws -> TrackerReport {
+        let tracker = try await Tracker.open(trackerOptions)
+        defer { tracker.close() }
+        let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
+        return try report(work, tracker.store, folder)
+    }
+
+    fileprivate func report(_ work: TrackerImport, _ store: any HabitStore, _ folder: String) throws -> TrackerReport {
+        guard !dryRun else { return try work.rehearse(into: store) }
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        return try work.run(into: store, attachmentsIn: folder) { bar.show("importing", $0, $1) }
+    }
+}
+
+extension TrackerImport {
+    fileprivate func report(into address: StoreAddress, _ command: ImportFileCommand) throws -> TrackerReport {
+        if command.dryRun, !FileManager.default.fileExists(atPath: address.path) {
+            return try rehearse(into: try InMemoryHabitStore())
+        }
+        let store = try address.open(.create)
+        defer { store.close() }
+        return try command.report(self, store, address.path + ".imports")
+    }
+}
+
+extension TrackerFormat: ExpressibleByArgument {}

@@ -1,0 +1,102 @@
+import Foundation
+
+/// A JSON value of which no type is known: what a source holds beside what is imported.
+public enum ImportJSON: Sendable, Hashable, Codable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    case array([ImportJSON])
+    case object([String: ImportJSON])
+
+    /// Reads any JSON value.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .bool(flag)
+        } else if let number = try? container.decode(Int64.self) {
+            self = .int(number)
+        } else if let number = try? container.decode(Double.self) {
+            self = .double(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .string(text)
+        } else if let elements = try? container.decode([ImportJSON].self) {
+            self = .array(elements)
+        } else {
+            self = .object(try container.decode([String: ImportJSON].self))
+        }
+    }
+
+    /// Writes the value; numbers that JSON has no form for as texts.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let flag): try container.encode(flag)
+        case .int(let number): try container.encode(number)
+        case .double(let number) where number.isFinite: try container.encode(number)
+        case .double(let number): try container.encode("\(number)")
+        case .string(let text): try container.encode(text)
+        case .array(let elements): try container.encode(elements)
+        case .object(let members): try container.encode(members)
+        }
+    }
+
+    /// What a column of a database holds.
+    init(_ value: SourceValue) {
+        switch value {
+        case .null: self = .null
+        case .int(let number): self = .int(number)
+        case .real(let number): self = .double(number)
+        case .text(let text): self = .string(text)
+        case .blob(let bytes): self = .string(bytes.base64EncodedString())
+        }
+    }
+
+    /// Whether there is nothing in it.
+    var isEmpty: Bool {
+        switch self {
+        case .null, .string(""), .array([]), .object([:]): true
+        default: false
+        }
+    }
+
+    var text: String? {
+        if case .string(let text) = self { return text }
+        return nil
+    }
+
+    var flag: Bool? {
+        if case .bool(let flag) = self { return flag }
+        return nil
+    }
+
+    var number: Double? {
+        switch self {
+        case .int(let number): Double(number)
+        case .double(let number): number
+        default: nil
+        }
+    }
+
+    var integer: Int? {
+        switch self {
+        case .int(let number): Int(number)
+        case .double(let number): Int(exactly: number)
+        default: nil
+        }
+    }
+
+    var elements: [ImportJSON]? {
+        if case .array(let elements) = self { return elements }
+        return nil
+    }
+
+    var members: [String: ImportJSON]? {
+        if case .object(let members) = self { return members }
+        return nil
+    }
+}

@@ -1,0 +1,88 @@
+import CSQLite
+import Foundation
+import HabitStore
+import HabitTracking
+import Testing
+
+@testable import HabitStoreImport
+
+/// A folder with a source in it, and a store to import it into.
+final class TrackerSandbox {
+    let folder: ImportFolder
+    let store: InMemoryHabitStore
+    var options: TrackerImport.Options
+
+    init(timeZone: String = "Europe/Berlin") throws {
+        folder = try ImportFolder()
+        store = try InMemoryHabitStore()
+        options = TrackerImport.Options(
+            timeZone: try #require(TimeZone(identifier: timeZone)),
+            now: Date(timeIntervalSince1970: 1_800_000_000)
+        )
+    }
+
+    @discardableResult
+    func database(_ name: String, _ sql: String) throws -> String {
+        let path = folder.path(name)
+        try? FileManager.default.removeItem(atPath: path)
+        var connection: OpaquePointer?
+        #expect(sqlite3_open(path, &connection) == SQLITE_OK)
+        defer { sqlite3_close(connection) }
+        var message: UnsafeMutablePointer<CChar>?
+        let result = sqlite3_exec(connection, sql, nil, nil, &message)
+        #expect(result == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "")")
+        return path
+    }
+
+    /// Imports, and makes sure that everything of the source is somewhere and that the verification finds so.
+    @discardableResult
+    func run(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> TrackerReport {
+        let work = try TrackerImport(path: folder.path(name), options)
+        let report = try work.run(into: store, attachmentsIn: folder.path("imports"))
+        let verification = try #require(report.verification)
+        #expect(verification.isEqual, "\(verification.differences)", sourceLocation: sourceLocation)
+        return report
+    }
+
+    /// Entries as `name day value note`, in the order of that text.
+    func entries() throws -> [String] {
+        let names = Dictionary(uniqueKeysWithValues: try store.all(Habit.self).map { ($0.id, $0.name) })
+        return try store.all(Entry.self).map { entry in
+            let day = LocalDay(containing: entry.date, in: options.timeZone).map(\.description) ?? "?"
+            let value = entry.value.map { " \($0)" } ?? ""
+            return "\(entry.habitID.flatMap { names[$0] } ?? "-") \(day)\(value)\(entry.note.map { " \($0)" } ?? "")"
+        }.sorted()
+    }
+
+    func habit(_ name: String) throws -> Habit {
+        try #require(try store.all(Habit.self).first { $0.name == name })
+    }
+
+    /// The lines of the file beside the store.
+    func attachment(_ report: TrackerReport) throws -> [[String: Any]] {
+        let path = try #require(report.attachment)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        return try text.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+    }
+}
+
+extension TrackerReport {
+    /// How often something is kept beside the store.
+    func kept(_ name: String) -> Int { kept.first { $0.name == name }?.count ?? 0 }
+
+    /// How often something odd was found.
+    func odd(_ name: String) -> Int { oddities.first { $0.name == name }?.count ?? 0 }
+}
+
+extension TrackerSandbox {
+    /// Runs `body` while a connection has written to the log and did not bring it into the file.
+    func withOpen(_ name: String, _ connection: inout OpaquePointer?, _ body: () throws -> Void) throws {
+        #expect(sqlite3_open(folder.path(name), &connection) == SQLITE_OK)
+        defer { sqlite3_close(connection) }
+        let sql = "PRAGMA wal_autocheckpoint = 0; INSERT INTO Repetitions (habit, timestamp) VALUES (1, 86400000)"
+        #expect(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK)
+        try body()
+    }
+}
