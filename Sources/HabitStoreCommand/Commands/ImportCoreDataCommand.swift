@@ -94,18 +94,7 @@ struct ImportCoreDataCommand: ReportingCommand {
             let address = try parsedTarget(into ?? "")
             return CoreDataMirror.derived { try Self.open(address, for: $0) }
         }
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: mapping))
-        } catch {
-            throw HabitStoreError(
-                .inputOutput,
-                "the mapping cannot be read",
-                at: .init(path: mapping),
-                underlying: error
-            )
-        }
-        let parsed = try CoreDataMapping(parsing: data, path: mapping)
+        let parsed = try CoreDataMapping(path: mapping)
         if let into {
             let address = try parsedTarget(into)
             return { file, options, progress in

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStore
+import HabitStoreImport
 import HabitStoreRollout
 import HabitTracking
 import ShadowVerifier
@@ -12,6 +13,7 @@ struct VerifyCommand: ReportingCommand {
         abstract: "Compares two stores: counts, relationships, contents, and the results of queries.",
         usage: """
             habitstore verify A B
+            habitstore verify CORE-DATA-FILE STORE
             habitstore verify --fixtures DIR
             habitstore verify --root ROOT --user USER
             """,
@@ -34,7 +36,7 @@ struct VerifyCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var comparison: ComparisonOptions
 
-    @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path.")
+    @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path; one of them may be a Core Data file.")
     var stores: [String] = []
 
     @Option(help: "A folder of fixtures.")
@@ -42,6 +44,9 @@ struct VerifyCommand: ReportingCommand {
 
     @Option(help: "A file of queries to compare. [default with --fixtures: queries.json in the folder]")
     var queries: String?
+
+    @Option(help: ArgumentHelp("With a Core Data file: the mapping by which it was imported.", valueName: "json"))
+    var mapping: String?
 
     @Flag(help: "Show the values that differ, which may be personal.")
     var showValues = false
@@ -89,6 +94,9 @@ struct VerifyCommand: ReportingCommand {
     func run() async throws {
         switch try form() {
         case .stores(let a, let b):
+            if let source = [a, b].first(where: { SourceKind(path: $0) == .database }) {
+                return try compare(source, with: source == a ? b : a)
+            }
             let addresses = (try StoreAddress(parsing: a), try StoreAddress(parsing: b))
             try compare(addresses.0, named: a, addresses.1, named: b)
         case .user:
@@ -104,13 +112,45 @@ struct VerifyCommand: ReportingCommand {
         }
     }
 
-    private func compare(_ a: StoreAddress, named nameA: String, _ b: StoreAddress, named nameB: String) throws {
+    private func options() throws -> VerificationOptions {
         var options = VerificationOptions()
         options.showsValues = showValues
         options.depth = depth
         options.checkpointPath = checkpoint
         if let queries { options.queries = try QueryFile.load(path: queries).queries }
         try comparison.configure(&options)
+        return options
+    }
+
+    /// Compares a Core Data file with the store that was made from it.
+    private func compare(_ source: String, with store: String) throws {
+        guard checkpoint == nil else { throw CommandFailure.usage("--checkpoint is for two stores") }
+        let options = try options()
+        let file = try CoreDataFile(path: source)
+        defer { file.close() }
+        let target = try StoreAddress(parsing: store).openAsWritten(.readOnly)
+        defer { target.close() }
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let mapping = try mapping.map { try CoreDataMapping(path: $0) }
+        let witness =
+            if let mapping {
+                try CoreDataWitness.store(of: file, mapping, schema: target.schema)
+            } else {
+                try CoreDataWitness.store(of: file, for: target)
+            }
+        let verifier = ShadowVerifier(
+            .init(name: source, store: witness),
+            .init(name: store, store: target),
+            options: options
+        )
+        let report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        bar.clear()
+        try show(report, options)
+    }
+
+    private func compare(_ a: StoreAddress, named nameA: String, _ b: StoreAddress, named nameB: String) throws {
+        let options = try options()
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
         let comparison = VersionComparison(directory: FileManager.default.temporaryDirectory.path)
@@ -123,8 +163,12 @@ struct VerifyCommand: ReportingCommand {
             return try verifier.run { bar.show($0.level, $0.done, $0.total) }
         }
         bar.clear()
+        try show(report, options)
+    }
+
+    private func show(_ report: VerificationReport, _ options: VerificationOptions) throws {
         // A report that was worth the wait is shown also where a file cannot be written.
-        let files = Result { try self.comparison.write(report, options.recorder) }
+        let files = Result { try comparison.write(report, options.recorder) }
         switch output.format {
         case .json: try JSON.write(report)
         case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)

@@ -109,6 +109,19 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         }
     }
 
+    /// Reads the mapping in a file.
+    ///
+    /// - Throws: as ``init(parsing:path:)`` does, and ``HabitStoreError/Code/inputOutput`` when there is no such file.
+    public init(path: String) throws {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw HabitStoreError(.inputOutput, "the mapping cannot be read", at: .init(path: path), underlying: error)
+        }
+        try self.init(parsing: data, path: path)
+    }
+
     /// The mapping as JSON.
     public func json() throws -> String {
         let encoder = JSONEncoder()

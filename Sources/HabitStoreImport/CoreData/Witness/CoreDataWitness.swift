@@ -83,7 +83,9 @@ public struct CoreDataWitness {
             let row = zip(target.attributes, values).map { attribute, column in
                 column[key] ?? (attribute.kind == .links ? .links([]) : .null)
             }
-            for (attribute, value) in zip(target.attributes, row) where value.isNull && !attribute.isOptional { return nil }
+            for (attribute, value) in zip(target.attributes, row) where value.isNull && !attribute.isOptional {
+                return nil
+            }
             return (id, try EncodedRecord(row, layout: target.layout))
         }
     }

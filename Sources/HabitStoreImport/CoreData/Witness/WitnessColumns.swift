@@ -50,7 +50,8 @@ struct WitnessColumns {
             let isWritten = "typeof(\(name)) = 'text' AND CAST(CAST(\(name) AS INTEGER) AS TEXT) = \(name)"
             return ("CAST(\(name) AS INTEGER)", "\(isWhole) OR (\(isWritten))")
         case .double, .date: return ("CAST(\(name) AS REAL)", "\(isNumber) AND abs(\(name)) < 9e999")
-        case .string: return (string(name, type), "typeof(\(name)) IN ('text', 'integer') OR \(type == .uuid ? "1" : "0")")
+        case .string:
+            return (string(name, type), "typeof(\(name)) IN ('text', 'integer') OR \(type == .uuid ? "1" : "0")")
         case .uuid: return ("hex(\(name))", "typeof(\(name)) = 'blob' AND length(\(name)) = 16")
         case .data: return ("CAST(\(name) AS BLOB)", "typeof(\(name)) IN ('blob', 'text')")
         case .strings, .links: return ("CAST(\(name) AS TEXT)", "typeof(\(name)) IN ('blob', 'text')")
@@ -87,7 +88,7 @@ struct WitnessColumns {
     /// The keys that rows are linked to, by the rows' keys, in their order where they have one.
     func links(_ relationship: CoreDataRelationship) throws -> [Int64: [Int64]] {
         guard case .table(let table, let here, let there) = relationship.storage else { return [:] }
-        let order = relationship.orderColumn.map { "l.\"\($0)\"" } ?? "0"
+        let order = relationship.orderColumn.map { "l.\"\($0)\"" } ?? "NULL"
         var result: [Int64: [Int64]] = [:]
         func add(_ left: String, _ right: String) throws {
             let rows = try file.connection.prepare(

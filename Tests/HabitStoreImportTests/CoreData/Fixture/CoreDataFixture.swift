@@ -45,6 +45,14 @@ final class CoreDataFixture {
         try #require(result == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "") in \(text)")
     }
 
+    /// Changes another database past everybody who keeps it.
+    static func run(_ text: String, on path: String) throws {
+        var other: OpaquePointer?
+        try #require(sqlite3_open(path, &other) == SQLITE_OK)
+        defer { sqlite3_close_v2(other) }
+        try #require(sqlite3_exec(other, text, nil, nil, nil) == SQLITE_OK, "\(String(cString: sqlite3_errmsg(other)))")
+    }
+
     func insert(_ data: Data, _ text: String) throws {
         var statement: OpaquePointer?
         try #require(sqlite3_prepare_v2(database, text, -1, &statement, nil) == SQLITE_OK)
