@@ -1,6 +1,4 @@
 import HabitStore
-import HabitStoreLMDB
-import HabitStoreSQLite
 
 extension StoreAddress {
     /// The schema that the store's records have, whichever it is. Stores of the first versions have written down a hash of
@@ -8,11 +6,7 @@ extension StoreAddress {
     ///
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when it is none of them; what is wrong with the file.
     public func storedSchema() throws -> StoredSchema {
-        let outline =
-            switch engine {
-            case .sqlite: try SQLiteHabitStore.outline(ofStoreAt: path)
-            case .lmdb: try LMDBHabitStore.outline(ofStoreAt: path)
-            }
+        let outline = try outline()
         if let schema = outline.schema { return schema }
         let known = HabitMigrationPlan.schemas.first { $0.versionIdentifier == outline.version }
         guard let schema = known?.schema else {
