@@ -138,8 +138,12 @@ struct ImportCoreDataCommand: ReportingCommand {
     }
 
     private static func open(_ address: StoreAddress, for source: CoreDataFile) throws -> any UserStoreBackend {
-        let exists = FileManager.default.fileExists(atPath: address.path)
-        let outline = exists ? try address.outline() : nil
+        var outline: StoreOutline?
+        do {
+            outline = try address.outline()
+        } catch let error as HabitStoreError where [.notFound, .notAStore].contains(error.code) {
+            // There is none, or its making was killed. What is no store at all is refused by the opening.
+        }
         return try address.open(.create, schema: CoreDataTarget.schema(for: source, outline: outline))
     }
 

@@ -62,6 +62,10 @@ struct ImportText {
             let name = [loss.entity, loss.property].compactMap { $0 }.joined(separator: ".")
             lines.append("\(loss.count) of \(name) not in the store: \(loss.reason)")
         }
+        for item in report.odd {
+            let name = [item.entity, item.property].compactMap { $0 }.joined(separator: ".")
+            lines.append("\(item.count) of \(name) brought over as stored: \(item.reason)")
+        }
         if let path = report.attachment { lines.append("what is not in the store is in \(path)") }
         if report.mode != .followed { lines += report.oddities.map(\.message) }
         return lines

@@ -45,7 +45,7 @@ struct InspectionText {
 
     private func entity(_ item: CoreDataInspection.Entity, _ options: TerminalOptions) -> String {
         let entity = item.entity
-        var title = "\(entity.name): \(item.count) records"
+        var title = "\(entity.name): \(item.count) \(item.count == 1 ? "record" : "records")"
         if let parent = entity.superentity { title += ", a kind of \(parent)" }
         if entity.isAbstract { title += ", abstract" }
         title += ", in \(entity.table)"
@@ -112,7 +112,8 @@ struct InspectionText {
 
     private func oddities(_ options: TerminalOptions) -> String {
         if inspection.oddities.isEmpty { return "no oddities\n" }
-        var text = "\(inspection.oddities.count) oddities\n"
+        let count = inspection.oddities.count
+        var text = "\(count) \(count == 1 ? "oddity" : "oddities")\n"
         for oddity in inspection.oddities { text += "- \(TerminalText.escaped(oddity.message))\n" }
         return text
     }

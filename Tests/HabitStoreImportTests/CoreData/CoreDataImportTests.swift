@@ -149,6 +149,24 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 
+    @Test func dataThatIsKeptBesideTheFileIsNamed() throws {
+        let fixture = try library(history: false)
+        let name = "0F0F0F0F-1111-4222-8333-444444444444".utf8.map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+        try fixture.sql("UPDATE ZBOOK SET ZCOVER = x'02\(name)00' WHERE Z_PK = 1")
+        let target = try ImportTarget(.sqlite)
+        let report = try target.update(from: fixture.path)
+        #expect(
+            report.odd.map { "\($0.entity).\($0.property ?? "") \($0.count) \($0.reason)" } == [
+                "Book.cover 1 a reference to data that is kept beside the file"
+            ]
+        )
+        #expect(report.lost == 0)
+        let inspection = try CoreDataInspection(CoreDataFile(path: fixture.path))
+        #expect(inspection.oddities.map(\.kind) == ["valueOdd"])
+    }
+
     @Test func recordsWithoutAnIdentityOfTheirOwnGetOneThatStays() throws {
         let fixture = try library(history: false)
         let target = try ImportTarget(.sqlite)

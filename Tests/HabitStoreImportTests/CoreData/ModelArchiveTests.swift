@@ -52,6 +52,22 @@ import Testing
         #expect(ArchivedModel(loop.bytes) == nil)
     }
 
+    @Test func aCompositeOfItselfEnds() throws {
+        let objects: [PlistValue] = [
+            .string("$null"), .dictionary([("NSEntities", .uid(2))]), .dictionary([("NS.objects", .array([.uid(3)]))]),
+            .dictionary([("NSEntityName", .uid(4)), ("NSProperties", .uid(5))]), .string("Loop"),
+            .dictionary([("NS.objects", .array([.uid(6)]))]),
+            .dictionary([
+                ("NSPropertyName", .uid(4)), ("NSAttributeType", .int(2_100)), ("NSElements", .uid(7)),
+            ]),
+            .dictionary([("NS.objects", .array(Array(repeating: .uid(6), count: 50)))]),
+        ]
+        let list = PlistValue.dictionary([
+            ("$top", .dictionary([("root", .uid(1))])), ("$objects", .array(objects)),
+        ])
+        #expect(ArchivedModel(list.bytes)?.entities.map(\.name) == ["Loop"])
+    }
+
     @Test func defaultsOfAllKindsAreWords() throws {
         let model = FixtureModel(entities: [
             .init(

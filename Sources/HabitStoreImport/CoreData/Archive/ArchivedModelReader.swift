@@ -4,6 +4,16 @@ import Foundation
 struct ArchivedModelReader {
     let archive: KeyedArchive
     let maximumNesting: Int
+    private let budget = Budget()
+
+    /// How many attributes are still read: a few bytes can name an array that has itself for its elements.
+    private final class Budget {
+        var left = 20_000
+    }
+
+    init(archive: KeyedArchive, maximumNesting: Int) {
+        (self.archive, self.maximumNesting) = (archive, maximumNesting)
+    }
 
     func entity(_ reference: KeyedArchive.Reference) -> ArchivedModel.Entity? {
         let fields = archive.fields(reference)
@@ -59,7 +69,8 @@ struct ArchivedModelReader {
 
     private func attribute(_ reference: KeyedArchive.Reference, _ depth: Int) -> ArchivedAttribute? {
         let fields = archive.fields(reference)
-        guard depth < maximumNesting, let name = fields["NSPropertyName"]?.text,
+        budget.left -= 1
+        guard budget.left > 0, depth < maximumNesting, let name = fields["NSPropertyName"]?.text,
             let type = fields["NSAttributeType"]?.int
         else { return nil }
         return ArchivedAttribute(

@@ -166,7 +166,8 @@ struct SourceOpening {
         let stated = log.map(\.committedPageCount) ?? Int(Self.counter(Data(header), 0, 1))
         let held = Int(snapshot.stamps.main.size) / pageSize
         guard held < stated, snapshot.stamps.journal == nil else { return }
-        let missing = ((held + 1)...stated).filter { log?.pages[UInt32($0)] == nil }.count
+        let inLog = log?.pages.keys.filter { $0 > held && $0 <= stated }.count ?? 0
+        let missing = stated - held - inLog
         guard missing > 0 else { return }
         throw HabitStoreError(
             .corrupt,

@@ -60,6 +60,8 @@ public struct CoreDataImportReport: Sendable, Encodable {
     public internal(set) var position: Int64?
     /// What is not in the target, by name and count.
     public internal(set) var losses: [Loss] = []
+    /// What is in the target and not as it should be, by name and count.
+    public internal(set) var odd: [Loss] = []
     /// Where it is kept; nil when there is nothing to keep.
     public internal(set) var attachment: String?
     /// What is missing, guessed or odd about the source.
@@ -78,14 +80,18 @@ public struct CoreDataImportReport: Sendable, Encodable {
         }
     }
 
-    mutating func count(_ losses: [ImportLoss]) {
+    mutating func count(_ losses: [ImportLoss]) { Self.count(losses, in: &self.losses) }
+
+    mutating func count(odd: [ImportLoss]) { Self.count(odd, in: &self.odd) }
+
+    private static func count(_ losses: [ImportLoss], in counts: inout [Loss]) {
         for loss in losses {
-            if let place = self.losses.firstIndex(where: {
+            if let place = counts.firstIndex(where: {
                 $0.entity == loss.entity && $0.property == loss.property && $0.reason == loss.reason
             }) {
-                self.losses[place].count += 1
+                counts[place].count += 1
             } else {
-                self.losses.append(Loss(entity: loss.entity, property: loss.property, reason: loss.reason, count: 1))
+                counts.append(Loss(entity: loss.entity, property: loss.property, reason: loss.reason, count: 1))
             }
         }
     }

@@ -155,6 +155,7 @@ public final class CoreDataImporter {
     /// Keeps what a record leaves behind, and counts.
     func account(_ made: RecordMaker.Made, of entity: CoreDataEntity) throws {
         report.count(made.losses)
+        report.count(odd: made.odd)
         report.normalizedTexts += made.normalizedTexts
         if made.record == nil { report.note(entity.name) { $0.refused += 1 } }
         try attachment?.add(made.losses)

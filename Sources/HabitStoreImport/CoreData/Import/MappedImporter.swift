@@ -123,6 +123,7 @@ public final class MappedImporter {
         let root = maker.plan.source.root
         let made = try maker.make(row, identity: plan.identities[root])
         report.count(made.losses)
+        report.count(odd: made.odd)
         report.normalizedTexts += made.normalizedTexts
         try attachment.add(made.losses)
         batch.add(MappedBatch.Item(root: root, key: row.key, plan: maker.plan, made: made))

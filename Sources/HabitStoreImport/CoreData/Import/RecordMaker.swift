@@ -9,6 +9,8 @@ struct RecordMaker {
         /// Nil when the target cannot hold the record.
         let record: EncodedRecord?
         let losses: [ImportLoss]
+        /// Values that are kept as they are, and odd.
+        var odd: [ImportLoss] = []
         /// How many texts were in another form of Unicode than NFC, and are in NFC now.
         var normalizedTexts = 0
     }
@@ -114,13 +116,22 @@ struct RecordMaker {
             losses.append(loss(row, isPossible ? id : nil, attribute.name, "no place in \(target.name)", stored))
         }
         let record = isPossible ? try EncodedRecord(values, layout: target.layout) : nil
-        return Made(id: id, record: record, losses: losses, normalizedTexts: normalized)
+        return Made(id: id, record: record, losses: losses, odd: odd(row, id), normalizedTexts: normalized)
     }
 
     private func loss(_ row: CoreDataRow, _ id: UUID?, _ property: String?, _ reason: String, _ value: StoredJSON)
         -> ImportLoss
     {
         ImportLoss(entity: plan.source.name, key: row.key, id: id, property: property, reason: reason, value: value)
+    }
+
+    /// What is brought over, and not as it should be.
+    private func odd(_ row: CoreDataRow, _ id: UUID) -> [ImportLoss] {
+        plan.source.attributes.indices.compactMap { place in
+            let value = row.values[place]
+            guard let problem = value.problem, value.stored == nil else { return nil }
+            return loss(row, id, plan.source.attributes[place].name, problem, StoredJSON(value.value))
+        }
     }
 
     private static func property(_ field: CoreDataPlan.Field) -> String? {

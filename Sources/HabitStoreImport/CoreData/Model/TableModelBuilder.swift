@@ -3,8 +3,8 @@ import HabitStore
 /// Guesses the model of a file that keeps none from its tables: from the columns' names and declared types, from what is
 /// stored in them, and from the names of join tables. Each guess is called one.
 struct TableModelBuilder {
-    private let connection: SourceConnection
-    private let tables: StoreTables
+    let connection: SourceConnection
+    let tables: StoreTables
     private(set) var oddities: [CoreDataOddity] = []
 
     init(_ connection: SourceConnection, _ tables: StoreTables) {
@@ -54,7 +54,7 @@ struct TableModelBuilder {
 
     // MARK: Columns
 
-    private mutating func guessColumns(_ root: CoreDataEntity, _ model: inout CoreDataModel) throws {
+    mutating func guessColumns(_ root: CoreDataEntity, _ model: inout CoreDataModel) throws {
         for column in tables.columns[root.table, default: []] {
             let name = column.name
             guard name.hasPrefix("Z"), !name.hasPrefix("Z_"), name.count > 1 else { continue }
@@ -75,7 +75,7 @@ struct TableModelBuilder {
     }
 
     /// The entity of a family whose records alone have values in a column; the root where there are none, or several.
-    private func owner(of column: String, _ root: CoreDataEntity, _ model: CoreDataModel) throws -> String {
+    func owner(of column: String, _ root: CoreDataEntity, _ model: CoreDataModel) throws -> String {
         let name = SourceConnection.quoted(column)
         let table = SourceConnection.quoted(root.table)
         let statement = try connection.prepare("SELECT DISTINCT Z_ENT FROM \(table) WHERE \(name) NOT NULL LIMIT 2")
@@ -87,7 +87,7 @@ struct TableModelBuilder {
         return entity.name
     }
 
-    private func guessAttribute(
+    func guessAttribute(
         _ column: StoreTables.Column,
         _ root: CoreDataEntity,
         _ owner: String
@@ -116,7 +116,7 @@ struct TableModelBuilder {
         )
     }
 
-    private func guessBytes(_ column: String, _ table: String) throws -> CoreDataAttributeType {
+    func guessBytes(_ column: String, _ table: String) throws -> CoreDataAttributeType {
         let name = SourceConnection.quoted(column)
         let from = "FROM \(SourceConnection.quoted(table)) WHERE \(name) NOT NULL"
         guard try connection.int("SELECT 1 \(from) LIMIT 1") != nil else { return .binary }
@@ -126,7 +126,7 @@ struct TableModelBuilder {
     }
 
     /// 0 and 1 alone are no proof of truth values; a name that asks a question is taken for one.
-    private func guessNumber(_ column: String, _ table: String) throws -> CoreDataAttributeType {
+    func guessNumber(_ column: String, _ table: String) throws -> CoreDataAttributeType {
         let name = SourceConnection.quoted(column)
         let from = "FROM \(SourceConnection.quoted(table)) WHERE \(name) NOT NULL"
         let asks = ["ZIS", "ZHAS", "ZCAN", "ZSHOULD", "ZWAS", "ZALLOWS"].contains { column.hasPrefix($0) }
@@ -134,144 +134,5 @@ struct TableModelBuilder {
             return .integer64
         }
         return .boolean
-    }
-
-    // MARK: References
-
-    /// A number column is taken for a reference when it has an index of its own, as Core Data makes for each, and leads to
-    /// records of one entity alone, or of the one that is named like it.
-    private func guessReference(
-        _ column: StoreTables.Column,
-        _ root: CoreDataEntity,
-        _ model: CoreDataModel,
-        _ owner: String
-    ) throws -> CoreDataRelationship? {
-        guard column.declaredType == "INTEGER" else { return nil }
-        let partner = tables.columns[root.table, default: []].first { other in
-            other.name.hasSuffix("_\(column.name.dropFirst())") && other.name.dropFirst().first?.isNumber == true
-        }
-        let number = partner.flatMap { Int($0.name.dropFirst().prefix { $0.isNumber }) }
-        var destination = number.flatMap { model.entity(number: $0) }
-        if destination == nil {
-            let index = "\(root.table)_\(column.name)_INDEX"
-            guard
-                try !connection.texts("SELECT name FROM sqlite_master WHERE type = 'index' AND name = '\(index)'")
-                    .isEmpty
-            else { return nil }
-            destination = try guessDestination(column.name, root, model)
-        }
-        guard let destination else { return nil }
-        var relationship = CoreDataRelationship(
-            name: column.name.dropFirst().lowercased(),
-            destination: destination.name,
-            inverse: nil,
-            isToMany: false,
-            isOrdered: false,
-            isOptional: true,
-            deleteRule: "nullify",
-            declaredIn: owner,
-            isGuessed: true
-        )
-        relationship.storage = .column(column.name, entityColumn: partner?.name)
-        return relationship
-    }
-
-    private func guessDestination(
-        _ column: String,
-        _ root: CoreDataEntity,
-        _ model: CoreDataModel
-    ) throws -> CoreDataEntity? {
-        let word = column.dropFirst()
-        let roots = model.entities.filter { $0.superentity == nil }
-        if let same = model.entities.first(where: { $0.name.uppercased() == word }) { return same }
-        let named = model.entities.filter { $0.name.uppercased().hasSuffix(word) }
-        if named.count == 1 { return named[0] }
-        let name = SourceConnection.quoted(column)
-        let table = SourceConnection.quoted(root.table)
-        guard try connection.int("SELECT 1 FROM \(table) WHERE \(name) NOT NULL LIMIT 1") != nil else { return nil }
-        let fitting = try roots.filter { candidate in
-            let keys = "SELECT Z_PK FROM \(SourceConnection.quoted(candidate.table))"
-            return try connection.int(
-                "SELECT 1 FROM \(table) WHERE \(name) NOT NULL AND \(name) NOT IN (\(keys)) LIMIT 1"
-            ) == nil
-        }
-        return fitting.count == 1 ? fitting[0] : nil
-    }
-
-    /// The side that has many, of a relationship without inverse: its targets name it in a column of their own.
-    private func guessOwner(_ column: String, _ number: Int?, _ root: CoreDataEntity, _ model: inout CoreDataModel) {
-        guard let number, let owner = model.entity(number: number) else { return }
-        let digits = String(number)
-        let name = column.dropFirst(1 + digits.count).lowercased()
-        var relationship = Self.toMany(name, root.name, nil, owner.name)
-        relationship.storage = .otherSide(column: column)
-        let order = "Z_FOK_\(column.dropFirst())"
-        if tables.has(order, in: root.table) { relationship.orderColumn = order }
-        add(relationship: relationship, declaredIn: owner.name, &model)
-    }
-
-    // MARK: Join tables
-
-    private func guessTables(_ model: inout CoreDataModel) {
-        for (table, columns) in tables.columns.sorted(by: { $0.key < $1.key }) where table.hasPrefix("Z_") {
-            let sides = columns.map(\.name).filter { !$0.hasPrefix("Z_FOK_") }.map { ($0, Self.split($0)) }
-            guard sides.count == 2, let left = sides[0].1, let right = sides[1].1,
-                let first = model.entity(number: left.number), let second = model.entity(number: right.number)
-            else { continue }
-            // The column that leads to an entity is named by the relationship that leads there.
-            var there = Self.toMany(right.name, second.name, left.name, first.name)
-            there.storage = .table(table, here: sides[0].0, there: sides[1].0)
-            there.orderColumn = columns.map(\.name).first { $0 == "Z_FOK_\(sides[1].0.dropFirst(2))" }
-            add(relationship: there, declaredIn: first.name, &model)
-            var back = Self.toMany(left.name, first.name, right.name, second.name)
-            back.storage = .table(table, here: sides[1].0, there: sides[0].0)
-            back.orderColumn = columns.map(\.name).first { $0 == "Z_FOK_\(sides[0].0.dropFirst(2))" }
-            add(relationship: back, declaredIn: second.name, &model)
-        }
-    }
-
-    /// `Z_13TAGS` is entity 13 and `tags`.
-    private static func split(_ column: String) -> (number: Int, name: String)? {
-        guard column.hasPrefix("Z_") else { return nil }
-        let digits = column.dropFirst(2).prefix { $0.isASCII && $0.isNumber }
-        let name = column.dropFirst(2 + digits.count)
-        guard let number = Int(digits), !name.isEmpty else { return nil }
-        return (number, name.lowercased())
-    }
-
-    private static func toMany(
-        _ name: String,
-        _ destination: String,
-        _ inverse: String?,
-        _ owner: String
-    ) -> CoreDataRelationship {
-        CoreDataRelationship(
-            name: name,
-            destination: destination,
-            inverse: inverse,
-            isToMany: true,
-            isOrdered: false,
-            isOptional: true,
-            deleteRule: "nullify",
-            declaredIn: owner,
-            isGuessed: true
-        )
-    }
-
-    // MARK: Inheritance
-
-    private func add(_ attribute: CoreDataAttribute, _ model: inout CoreDataModel) {
-        let names = Set(model.family(of: attribute.declaredIn).map(\.name))
-        for position in model.entities.indices where names.contains(model.entities[position].name) {
-            model.entities[position].attributes.append(attribute)
-        }
-    }
-
-    private func add(relationship: CoreDataRelationship, declaredIn owner: String, _ model: inout CoreDataModel) {
-        let names = Set(model.family(of: owner).map(\.name))
-        for position in model.entities.indices where names.contains(model.entities[position].name) {
-            guard model.entities[position].relationship(relationship.name) == nil else { continue }
-            model.entities[position].relationships.append(relationship)
-        }
     }
 }

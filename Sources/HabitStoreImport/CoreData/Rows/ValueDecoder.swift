@@ -98,10 +98,21 @@ enum ValueDecoder {
 
     private static func data(_ stored: SourceValue) -> CoreDataValue {
         switch stored {
+        case .blob(let bytes) where isReference(bytes):
+            return CoreDataValue(.data(bytes), but: "a reference to data that is kept beside the file")
         case .blob(let bytes): return CoreDataValue(.data(bytes))
         case .text(let text): return CoreDataValue(.data(Data(text.utf8)), but: "text where bytes should be")
         default: return CoreDataValue(lost: stored, "a number where bytes should be")
         }
+    }
+
+    /// Large data may be kept in a file of its own, in `.NAME_SUPPORT/_EXTERNAL_DATA` beside the store: in the column stands a 2,
+    /// and the file's name, a UUID.
+    private static func isReference(_ bytes: Data) -> Bool {
+        guard bytes.first == 2, (37...38).contains(bytes.count), bytes.count == 37 || bytes.last == 0 else {
+            return false
+        }
+        return UUID(uuidString: String(decoding: bytes.dropFirst().prefix(36), as: UTF8.self)) != nil
     }
 
     /// For an attribute whose type is not known: bytes, so that all its values are of one kind.

@@ -30,14 +30,21 @@ final class ImportTarget {
     func open(_ file: CoreDataFile) throws -> any MaintainableStore & ReplicableStore {
         switch engine {
         case .sqlite:
-            let outline =
-                FileManager.default.fileExists(atPath: path) ? try SQLiteHabitStore.outline(ofStoreAt: path) : nil
+            let outline = try outline { try SQLiteHabitStore.outline(ofStoreAt: path) }
             return try SQLiteHabitStore(path: path, schema: CoreDataTarget.schema(for: file, outline: outline))
         case .lmdb:
-            let outline =
-                FileManager.default.fileExists(atPath: path) ? try LMDBHabitStore.outline(ofStoreAt: path) : nil
+            let outline = try outline { try LMDBHabitStore.outline(ofStoreAt: path) }
             return try LMDBHabitStore(path: path, schema: CoreDataTarget.schema(for: file, outline: outline))
         case .memory: return try InMemoryHabitStore(schema: CoreDataTarget.schema(for: file))
+        }
+    }
+
+    /// Nil where there is no store yet, or its making was killed.
+    private func outline(_ read: () throws -> StoreOutline) throws -> StoreOutline? {
+        do {
+            return try read()
+        } catch let error as HabitStoreError where [.notFound, .notAStore].contains(error.code) {
+            return nil
         }
     }
 

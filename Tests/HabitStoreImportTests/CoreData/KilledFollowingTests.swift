@@ -1,0 +1,71 @@
+import Foundation
+import HabitStore
+import ShadowVerifier
+import Testing
+
+@testable import HabitStoreImport
+
+/// The command follows a file that its app goes on writing, and is killed again and again.
+@Suite struct KilledFollowingTests {
+    private func follower(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> Process {
+        let process = Process()
+        process.executableURL = try CommandLineRun.binary()
+        process.arguments = [
+            "import", "coredata", fixture.path, "--into", "\(target.engine.rawValue):\(target.path)", "--follow",
+            "--every",
+            "0.01",
+        ]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    @Test(arguments: TargetEngine.onDisk, [true, false])
+    func killedAnywhereNothingIsLostOrDoubled(_ engine: TargetEngine, _ usesLog: Bool) throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var generator = FixtureGenerator(state: seed)
+        let fixture = try CoreDataFixture(log: usesLog)
+        try fixture.writeLibrary()
+        try fixture.writeHistory()
+        let target = try ImportTarget(engine)
+        var app = FixtureApp(fixture, seed: seed)
+        // On a busy machine most are killed before they have done anything.
+        var (rounds, moves, position) = (0, 0, Int64(0))
+        while rounds < 8 || (moves < 3 && rounds < 80) {
+            rounds += 1
+            let process = try follower(fixture, target)
+            let end = Date(timeIntervalSinceNow: Double.random(in: 0.05...0.6, using: &generator))
+            while Date() < end {
+                try app.save()
+                Thread.sleep(forTimeInterval: 0.01)
+            }
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            let now = try transaction(target, fixture)
+            if now > position { moves += 1 }
+            position = now
+        }
+        #expect(moves >= 3, "of \(rounds) processes \(moves) got anything done before they were killed")
+        try target.update(from: fixture.path)
+        let file = try CoreDataFile(path: fixture.path)
+        defer { file.close() }
+        let store = try target.open(file)
+        defer { store.close() }
+        let witness = try CoreDataWitness.store(of: file, for: store)
+        let report = try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
+        #expect(report.verdict == .match, "seed \(seed): \(report.differences.map(\.message))")
+        let authors = try store.read { try $0.fetchHistory(after: .zero) }.map(\.author)
+        #expect(authors.filter { $0 != "Core Data import" }.count == app.transaction, "seed \(seed)")
+        #expect(try store.check { _ in }.isEmpty, "seed \(seed)")
+    }
+
+    private func transaction(_ target: ImportTarget, _ fixture: CoreDataFixture) throws -> Int64 {
+        guard FileManager.default.fileExists(atPath: target.path) else { return 0 }
+        let file = try CoreDataFile(path: fixture.path)
+        defer { file.close() }
+        let store = try target.open(file)
+        defer { store.close() }
+        return try CoreDataTarget.position(in: store, of: file)?.transaction ?? 0
+    }
+}
