@@ -141,6 +141,22 @@ import Testing
         #expect(try contents(beside: copy) == before)
     }
 
+    @Test func theCopyOfAProcessThatWasKilledIsRemovedByTheNext() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "true"]
+        try process.run()
+        process.waitUntilExit()
+        let name = "habitstore-source-\(process.processIdentifier)-\(UUID().uuidString)"
+        let abandoned = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+        try FileManager.default.createDirectory(at: abandoned, withIntermediateDirectories: false)
+        let fixture = try CoreDataFixture()
+        try fixture.writeLibrary()
+        let file = try CoreDataFile(path: fixture.path)
+        #expect(!FileManager.default.fileExists(atPath: abandoned.path))
+        #expect(try tags(file) == 2)
+    }
+
     @Test func aFileThatIsCutShortIsRefused() throws {
         let fixture = try CoreDataFixture()
         try fixture.writeLibrary()

@@ -58,10 +58,12 @@ final class SourceSnapshot {
         }
     }
 
+    private static let folderPrefix = "habitstore-source-"
+
     private static func makeFolder() throws -> URL {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "habitstore-source-\(UUID().uuidString)"
-        )
+        removeAbandoned()
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("\(folderPrefix)\(getpid())-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
                 at: folder,
@@ -95,5 +97,16 @@ final class SourceSnapshot {
             "the file is being written to without a pause, so that no copy of one moment can be made",
             at: .init(path: original)
         )
+    }
+
+    /// Removes the copies of processes that were killed: they hold a person's records.
+    private static func removeAbandoned() {
+        let parent = FileManager.default.temporaryDirectory
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: parent.path) else { return }
+        for name in names where name.hasPrefix(folderPrefix) {
+            let number = name.dropFirst(folderPrefix.count).prefix { $0 != "-" }
+            guard let process = pid_t(number), process > 0, kill(process, 0) != 0, errno == ESRCH else { continue }
+            try? FileManager.default.removeItem(at: parent.appendingPathComponent(name))
+        }
     }
 }
