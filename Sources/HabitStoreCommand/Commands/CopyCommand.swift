@@ -28,10 +28,10 @@ struct CopyCommand: ReportingCommand {
 
     func run() async throws {
         let from = try StoreAddress(parsing: source)
-        let source = try from.open(.readOnly)
+        let source = try from.openAsWritten(.readOnly)
         defer { source.close() }
         let to = try StoreAddress(destination: destination)
-        let destination = try to.open(.create)
+        let destination = try to.open(.create, schema: source.schema)
         defer { destination.close() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
