@@ -21,6 +21,7 @@ struct Habitstore: AsyncParsableCommand {
                     QueryCommand.self,
                     HistoryCommand.self,
                     InfoCommand.self, InspectCommand.self, SchemaCommand.self, ImportCommand.self,
+                    ExportCommand.self,
                 ]
             ),
             CommandGroup(name: "Rollout", subcommands: [RolloutCommand.self, FlagsCommand.self]),

@@ -8,10 +8,10 @@ import HabitStoreRollout
 struct ImportFileCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "file",
-        abstract: "Imports the habits of another tracker; what it is, its content says.",
+        abstract: "Imports the habits of another tracker, or an export of this program; what it is, its content says.",
         discussion: """
             Loop Habit Tracker (database, CSV export as folder or zip), Tickmate, HabitBull (CSV), Beaver Habit Tracker (JSON), \
-            harsh (text files), Table Habit (database, JSON).
+            harsh (text files), Table Habit (database, JSON); and what `habitstore export` writes.
 
             Run again it adds only what is new. What has no place in a store is counted by name, and kept in a file: in the \
             user's folder under imports/, or beside the store that --into names. Afterwards the store is held against the \
@@ -40,6 +40,9 @@ struct ImportFileCommand: ReportingCommand {
     @Flag(help: "A habit that the source knows by a number only is the same, though its name is another one here.")
     var renamed = false
 
+    @Flag(help: "An export of this program was edited, and has another number of records than it says.")
+    var edited = false
+
     @Flag(help: "Only say what would be done.")
     var dryRun = false
 
@@ -54,6 +57,11 @@ struct ImportFileCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(trackerOptions.user)
+        var exported = InterchangeImport.Options()
+        (exported.updates, exported.isEdited) = (update, edited)
+        if from == nil, let work = try InterchangeImport(path: file, exported) {
+            return try show(try await report(work, settings))
+        }
         var options = TrackerImport.Options(timeZone: settings.timeZone)
         (options.format, options.name) = (from, source)
         (options.updates, options.allowsRenames) = (update, renamed)
@@ -77,6 +85,44 @@ struct ImportFileCommand: ReportingCommand {
         defer { tracker.close() }
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
         return try report(work, tracker.store, folder)
+    }
+
+    // MARK: Exports of this program
+
+    private func report(_ work: InterchangeImport, _ settings: Settings) async throws -> InterchangeReport {
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        guard let into else {
+            try work.check()
+            let tracker = try await Tracker.open(trackerOptions)
+            defer { tracker.close() }
+            guard !dryRun else { return try work.rehearse(into: tracker.store) }
+            let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
+            return try work.run(into: tracker.store, attachmentsIn: folder) { bar.show("importing", $0, $1) }
+        }
+        let address = try StoreAddress(destination: into)
+        let store: any UserStoreBackend
+        if FileManager.default.fileExists(atPath: address.path) {
+            store = try address.openAsItIs(.readWrite)
+        } else {
+            try work.check()
+            guard !dryRun else { return try work.rehearse(into: try InMemoryHabitStore(schema: try work.schema())) }
+            store = try address.open(.create, schema: try work.schema())
+        }
+        defer { store.close() }
+        guard !dryRun else { return try work.rehearse(into: store) }
+        guard try store.currentToken() == .zero else {
+            return try work.run(into: store, attachmentsIn: address.path + ".imports") { bar.show("importing", $0, $1) }
+        }
+        return try work.fill(store) { bar.show("importing", $0, $1) }
+    }
+
+    private func show(_ report: InterchangeReport) throws {
+        switch output.format {
+        case .json: try JSON.write(report)
+        case .text: try Output.write(InterchangeReportText(report, isRehearsal: dryRun).text)
+        }
+        if let differences = report.differences, differences > 0 { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
     fileprivate func report(_ work: TrackerImport, _ store: any HabitStore, _ folder: String) throws -> TrackerReport {

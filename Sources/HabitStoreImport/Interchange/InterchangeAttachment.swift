@@ -1,0 +1,41 @@
+import Foundation
+import HabitStore
+
+/// The file in which references are kept that lead nowhere, and that a store takes from no app.
+enum InterchangeAttachment {
+    private struct Line: Codable {
+        let id: UUID
+        let attribute: String
+        let target: UUID
+    }
+
+    /// - Returns: the file's path; nil when there is nothing to keep.
+    static func write(
+        _ cut: InterchangeReferences.Cut,
+        of work: InterchangeImport,
+        _ schema: Schema,
+        in folder: String
+    ) throws -> String? {
+        guard !cut.isEmpty else { return nil }
+        var names: [UUID: Int] = [:]
+        try work.source.forEachRecord(schema) { entity, values, _ in
+            if case .uuid(let id) = values[0], cut[id] != nil { names[id] = entity }
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        var bytes = Data()
+        for (id, targets) in cut.sorted(by: { $0.key.uuidString < $1.key.uuidString }) {
+            for target in targets {
+                let entity = schema.entities[names[id] ?? 0]
+                let attribute = "\(entity.name).\(entity.attributes[target.attribute].name)"
+                bytes += try encoder.encode(Line(id: id, attribute: attribute, target: target.id))
+                bytes.append(UInt8(ascii: "\n"))
+            }
+        }
+        let path = "\(folder)/export-\(ContentDigest.of(bytes).prefix(16)).jsonl"
+        guard !FileManager.default.fileExists(atPath: path) else { return path }
+        try DurableFile.makeFolder(folder)
+        try DurableFile.replace(path, bytes)
+        return path
+    }
+}

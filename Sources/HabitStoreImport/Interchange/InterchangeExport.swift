@@ -1,0 +1,132 @@
+import Foundation
+import HabitStore
+
+/// Writes all records of a store for other programs: identifiers, links, and every value so that it can be read back to the
+/// last bit. Records are written as they are read, one moment of the store; never all of them are in memory.
+///
+/// What a store knows besides its records (history, tokens, its identity) is not in it.
+public struct InterchangeExport {
+    private let store: any HabitStore
+    private let format: InterchangeFormat
+
+    /// An export of a store.
+    public init(_ store: any HabitStore, as format: InterchangeFormat) {
+        self.store = store
+        self.format = format
+    }
+
+    /// Writes the export: a new file, or for CSV a new folder. It appears under its name when it is whole.
+    ///
+    /// - Parameter progress: is told how many records were written, and how many there are.
+    /// - Returns: the number of records of each entity.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` when there is something at the path.
+    public func write(to path: String, progress: (Int, Int) -> Void = { _, _ in }) throws -> [(
+        entity: String, count: Int
+    )] {
+        var status = stat()
+        guard lstat(path, &status) != 0 else {
+            throw HabitStoreError(
+                .unsupported,
+                "there is something here already, and nothing is written over; name another place",
+                at: .init(path: path)
+            )
+        }
+        let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let draft = trimmed + ".\(UUID().uuidString.prefix(8)).new"
+        do {
+            let counts = try store.read { transaction -> [(entity: String, count: Int)] in
+                let counts = try transaction.schema.entities.map { entity in
+                    (entity: entity.name, count: try transaction.countRecords(RecordQuery(entity: entity.name)))
+                }
+                let header = InterchangeHeader(
+                    transaction.schema,
+                    counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.entity, $0.count) })
+                )
+                let total = counts.reduce(0) { $0 + $1.count }
+                switch format {
+                case .csv: try writeFolder(draft, header, transaction, total, progress)
+                case .json: try writeDocument(draft, header, transaction, total, progress)
+                }
+                return counts
+            }
+            guard rename(draft, trimmed) == 0 else {
+                throw HabitStoreError.system(errno, "the export cannot be given its name", trimmed)
+            }
+            try DurableFile.syncFolder(of: trimmed)
+            return counts
+        } catch {
+            try? FileManager.default.removeItem(atPath: draft)
+            throw error
+        }
+    }
+
+    private func writeFolder(
+        _ folder: String,
+        _ header: InterchangeHeader,
+        _ transaction: any ReadTransaction,
+        _ total: Int,
+        _ progress: (Int, Int) -> Void
+    ) throws {
+        guard mkdir(folder, 0o700) == 0 else {
+            throw HabitStoreError.system(errno, "no folder can be made here", folder)
+        }
+        var done = 0
+        for entity in transaction.schema.entities {
+            let file = try BufferedFile("\(folder)/\(entity.name).csv")
+            let columns = InterchangeColumn.all(of: entity)
+            try file.write(columns.map { ValueText.quoted($0.name) }.joined(separator: ",") + "\r\n")
+            try forEachRecord(of: entity, transaction) { values in
+                try file.write(
+                    try columns.map { try ValueText.field(values[$0.attribute], $0) }.joined(separator: ",") + "\r\n"
+                )
+                done += 1
+                progress(done, total)
+            }
+            try file.finish()
+        }
+        try DurableFile.create("\(folder)/\(InterchangeHeader.manifestName)", try header.encoded())
+        try DurableFile.syncFolder(of: folder + "/")
+    }
+
+    private func writeDocument(
+        _ path: String,
+        _ header: InterchangeHeader,
+        _ transaction: any ReadTransaction,
+        _ total: Int,
+        _ progress: (Int, Int) -> Void
+    ) throws {
+        let file = try BufferedFile(path)
+        let text = String(decoding: try header.encoded(), as: UTF8.self)
+        // The header is an object, which goes on with the records.
+        try file.write(String(text.dropLast(3)) + ",\n  \"records\" : {\n")
+        var done = 0
+        for (number, entity) in transaction.schema.entities.enumerated() {
+            try file.write((number == 0 ? "" : ",\n") + "    \(JSONText.quoted(entity.name)) : [")
+            let columns = InterchangeColumn.all(of: entity)
+            let names = columns.map { JSONText.quoted($0.name) + ": " }
+            var separator = "\n"
+            try forEachRecord(of: entity, transaction) { values in
+                let members = zip(columns, names).map { $1 + ValueJSON.text(values[$0.attribute], $0) }
+                try file.write(separator + "      {" + members.joined(separator: ", ") + "}")
+                separator = ",\n"
+                done += 1
+                progress(done, total)
+            }
+            try file.write(separator == "\n" ? "]" : "\n    ]")
+        }
+        try file.write("\n  }\n}\n")
+        try file.finish()
+    }
+
+    private func forEachRecord(
+        of entity: EntityDescription,
+        _ transaction: any ReadTransaction,
+        _ body: ([Value]) throws -> Void
+    ) throws {
+        let fetch = try PreparedFetch(RecordQuery(entity: entity.name), schema: transaction.schema)
+        try transaction.enumerateRows(fetch) { row in
+            try body(try entity.attributes.indices.map { try row.value(at: $0) })
+            return true
+        }
+    }
+}

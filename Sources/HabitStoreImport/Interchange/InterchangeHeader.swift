@@ -1,0 +1,96 @@
+import Foundation
+import HabitStore
+
+/// What an export says of itself: in `manifest.json`, or in front of the records.
+struct InterchangeHeader: Codable, Equatable {
+    static let format = "habitstore-export"
+    static let currentVersion = 1
+    static let manifestName = "manifest.json"
+
+    var format = Self.format
+    var version = Self.currentVersion
+    let schemaVersion: Schema.Version
+    let schema: [EntityShape]
+    /// The number of records of each entity.
+    let counts: [String: Int]
+
+    init(_ schema: Schema, counts: [String: Int]) {
+        schemaVersion = schema.version
+        self.schema = schema.entities.map(EntityShape.init)
+        self.counts = counts
+    }
+
+    /// Reads a header, with whatever stands beside it.
+    ///
+    /// - Throws: ``HabitStoreError/Code/newerVersion`` for one of a later version.
+    init(_ data: Data, path: String) throws {
+        struct Version: Codable {
+            let format: String
+            let version: Int
+        }
+        do {
+            try JSONDepth.require(data, path: path)
+            let version = try JSONDecoder().decode(Version.self, from: data)
+            guard version.format == Self.format else { throw Self.foreign(path) }
+            guard version.version <= Self.currentVersion else {
+                throw HabitStoreError(
+                    .newerVersion,
+                    "the export is of version \(version.version); this program reads \(Self.currentVersion)",
+                    at: .init(path: path)
+                )
+            }
+            self = try JSONDecoder().decode(Self.self, from: data)
+        } catch let error as DecodingError {
+            throw HabitStoreError(
+                .invalidSource,
+                "what the export says of itself is damaged, or no export of this program",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self) + Data([UInt8(ascii: "\n")])
+    }
+
+    /// The schema of a store that takes everything: that of habits where it is the one, else one without Swift types.
+    func derivedSchema() throws -> Schema {
+        guard schema != HabitSchema.current.entities.map(EntityShape.init) else { return HabitSchema.current }
+        let derived = Schema(shapes: schema, version: schemaVersion)
+        try derived.validate()
+        return derived
+    }
+
+    /// Makes sure that a store keeps the same attributes.
+    func require(_ target: Schema, path: String) throws {
+        for entity in schema {
+            guard let other = target.entities.first(where: { $0.name == entity.name }) else {
+                throw mismatch("it has \(entity.name), which the store does not have", path)
+            }
+            let mine = entity.attributes.map { ($0.name, $0.kind, $0.isOptional) }
+            let others = other.attributes.map { ($0.name, $0.kind, $0.isOptional) }
+            for attribute in mine where !others.contains(where: { $0 == attribute }) {
+                throw mismatch("\(entity.name).\(attribute.0) is another one in the store, or not there", path)
+            }
+            for attribute in others where !mine.contains(where: { $0 == attribute }) {
+                throw mismatch("it lacks \(entity.name).\(attribute.0), which the store has", path)
+            }
+        }
+    }
+
+    private func mismatch(_ message: String, _ path: String) -> HabitStoreError {
+        HabitStoreError(
+            .schemaMismatch,
+            "the export is of schema version \(schemaVersion), and does not fit: \(message); "
+                + "--into a new store takes it as it is",
+            at: .init(path: path)
+        )
+    }
+
+    private static func foreign(_ path: String) -> HabitStoreError {
+        HabitStoreError(.unknownFormat, "this is no export of this program", at: .init(path: path))
+    }
+}

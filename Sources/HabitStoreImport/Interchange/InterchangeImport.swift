@@ -1,0 +1,199 @@
+import Foundation
+import HabitStore
+
+/// Brings the records of an export into a store, all or none, and reads them back afterwards.
+///
+/// A store without records takes everything as it is, also what it would refuse from an app: references that lead nowhere, and
+/// unique values that are there twice. A store that has records, or that routes its writes, takes records as an app's: what
+/// is there is left as it is, and references that lead nowhere are kept in a file beside it.
+public struct InterchangeImport {
+    /// How an import is done.
+    public struct Options: Sendable {
+        /// Takes over what differs here from the export.
+        public var updates = false
+        /// Takes another number of records than the export says to have.
+        public var isEdited = false
+
+        /// The ordinary way.
+        public init() {}
+    }
+
+    static let author = "habitstore import"
+
+    let source: InterchangeSource
+    let options: Options
+
+    /// Looks at an export; nil when the path leads to anything else.
+    ///
+    /// - Throws: ``HabitStoreError/Code/newerVersion`` and ``HabitStoreError/Code/invalidSource`` for one that cannot be read.
+    public init?(path: String, _ options: Options = Options()) throws {
+        guard let source = try InterchangeSource(path: path) else { return nil }
+        self.source = source
+        self.options = options
+    }
+
+    /// The form.
+    public var format: InterchangeFormat { source.format }
+
+    /// The schema of a new store that takes everything as it is.
+    public func schema() throws -> Schema { try source.header.derivedSchema() }
+
+    /// Reads all of it without a store, so that none has to be made for an export that cannot be read.
+    public func check() throws { _ = try survey(try schema()) }
+
+    /// Reads all of it, and says what would be done.
+    public func rehearse(into store: any HabitStore) throws -> InterchangeReport {
+        let survey = try survey(store.schema)
+        return try store.read { transaction in
+            var report = InterchangeReport(self, store.schema, survey)
+            try forEach(store.schema) { entity, record, _ in
+                report.note(entity, try standing(entity, record, transaction))
+            }
+            return report
+        }
+    }
+
+    /// Brings the records into a store that has none yet, as they are.
+    public func fill(_ store: any ReplicableStore, progress: (Int, Int) -> Void) throws -> InterchangeReport {
+        let survey = try survey(store.schema)
+        var report = InterchangeReport(self, store.schema, survey)
+        try store.replicate { transaction in
+            var changes: [HistoryChange] = []
+            changes.reserveCapacity(survey.total)
+            try forEach(store.schema) { entity, record, _ in
+                let id = try record.withView(store.schema.entities[entity].layout) { try $0.identifier() }
+                try transaction.put(entity: entity, id: id, record)
+                changes.append(HistoryChange(entity: store.schema.entities[entity].name, id: id, kind: .insert))
+                report.note(entity, .new)
+                progress(changes.count, survey.total)
+            }
+            guard !changes.isEmpty else { return }
+            try transaction.append(
+                HistoryTransaction(
+                    token: HistoryToken(rawValue: try transaction.information().token.rawValue + 1),
+                    timestamp: Date(),
+                    author: Self.author,
+                    changes: changes
+                )
+            )
+        }
+        report.differences = try compare(store, cut: [:])
+        return report
+    }
+
+    /// Brings the records into a store as an app's.
+    ///
+    /// - Parameter folder: where the references that lead nowhere are kept.
+    public func run(
+        into store: any HabitStore,
+        attachmentsIn folder: String,
+        progress: (Int, Int) -> Void
+    ) throws -> InterchangeReport {
+        try RecordStoring.requireTypes(store.schema)
+        let survey = try survey(store.schema)
+        let cut = try danglingReferences(store, survey)
+        var report = InterchangeReport(self, store.schema, survey)
+        report.attachment = try InterchangeAttachment.write(cut, of: self, store.schema, in: folder)
+        report.cut = cut.values.reduce(0) { $0 + $1.count }
+        report = try store.write(author: Self.author) { transaction in
+            var report = report
+            var done = 0
+            try forEach(store.schema) { entity, record, place in
+                let record = try InterchangeReferences.cutting(cut, entity, record, store.schema)
+                let standing = try standing(entity, record, transaction)
+                report.note(entity, standing)
+                if standing == .new || (standing == .different && options.updates) {
+                    try RecordStoring.save(record, of: store.schema.entities[entity], transaction, place, source.path)
+                }
+                done += 1
+                progress(done, survey.total)
+            }
+            return report
+        }
+        report.differences = try compare(store, cut: cut)
+        return report
+    }
+
+    // MARK: Reading
+
+    /// Hands each record to `body`, encoded.
+    func forEach(_ schema: Schema, _ body: (Int, EncodedRecord, String) throws -> Void) throws {
+        try source.forEachRecord(schema) { entity, values, place in
+            try body(entity, try EncodedRecord(values, layout: schema.entities[entity].layout), place)
+        }
+    }
+
+    private func standing(
+        _ entity: Int,
+        _ record: EncodedRecord,
+        _ transaction: any ReadTransaction
+    ) throws -> InterchangeReport.Standing {
+        let layout = transaction.schema.entities[entity].layout
+        let id = try record.withView(layout) { try $0.identifier() }
+        var standing = InterchangeReport.Standing.new
+        _ = try transaction.withRow(entity: entity, id: id) { row in
+            standing = try row.encoded().values(layout) == record.values(layout) ? .same : .different
+        }
+        return standing
+    }
+
+    /// Reads everything once: which identifiers there are, and whether there are as many records as there should be.
+    private func survey(_ schema: Schema) throws -> InterchangeSurvey {
+        try source.header.require(schema, path: source.path)
+        var survey = InterchangeSurvey(schema)
+        try source.forEachRecord(schema) { entity, values, place in
+            guard case .uuid(let id) = values[0] else { return }
+            guard survey.add(entity, id) else {
+                throw HabitStoreError(
+                    .uniqueViolation,
+                    "\(place): there is another record of this identifier",
+                    at: .init(path: source.path, entity: schema.entities[entity].name, id: id)
+                )
+            }
+        }
+        guard !options.isEdited else { return survey }
+        for (position, entity) in schema.entities.enumerated() {
+            let (stated, found) = (source.header.counts[entity.name] ?? 0, survey.counts[position])
+            guard stated == found else {
+                throw HabitStoreError(
+                    .invalidSource,
+                    "there are \(found) records of \(entity.name), and the export says \(stated): it was cut short, or "
+                        + "edited; give --edited to import it as it is",
+                    at: .init(path: source.path)
+                )
+            }
+        }
+        return survey
+    }
+
+    /// What each record refers to that neither the export nor the store has.
+    private func danglingReferences(
+        _ store: any HabitStore,
+        _ survey: InterchangeSurvey
+    ) throws -> InterchangeReferences.Cut {
+        try store.read { transaction in
+            var cut: InterchangeReferences.Cut = [:]
+            try source.forEachRecord(store.schema) { entity, values, _ in
+                guard case .uuid(let id) = values[0] else { return }
+                let dangling = try InterchangeReferences.targets(of: values, entity, store.schema).filter { target in
+                    guard !survey.has(target.entity, target.id) else { return false }
+                    return try !transaction.withRow(entity: target.entity, id: target.id) { _ in }
+                }
+                if !dangling.isEmpty { cut[id] = dangling }
+            }
+            return cut
+        }
+    }
+
+    /// Reads everything once more, and holds it against what the store has now.
+    private func compare(_ store: any HabitStore, cut: InterchangeReferences.Cut) throws -> Int {
+        try store.read { transaction in
+            var differences = 0
+            try forEach(store.schema) { entity, record, _ in
+                let record = try InterchangeReferences.cutting(cut, entity, record, store.schema)
+                if try standing(entity, record, transaction) != .same { differences += 1 }
+            }
+            return differences
+        }
+    }
+}

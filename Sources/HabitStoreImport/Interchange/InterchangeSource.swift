@@ -1,0 +1,179 @@
+import Foundation
+import HabitStore
+
+/// An export that is to be read back.
+struct InterchangeSource {
+    let path: String
+    let format: InterchangeFormat
+    let header: InterchangeHeader
+
+    /// Recognises an export by what is in it.
+    ///
+    /// - Returns: nil for anything else.
+    init?(path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.path = path
+        if status.st_mode & S_IFMT == S_IFDIR {
+            let manifest = path + "/" + InterchangeHeader.manifestName
+            guard FileManager.default.fileExists(atPath: manifest) else { return nil }
+            let bytes = try DurableFile.read(manifest).bytes
+            guard JSONDocument.isExport(bytes) else { return nil }
+            header = try InterchangeHeader(Data(bytes), path: manifest)
+            format = .csv
+        } else {
+            guard status.st_mode & S_IFMT == S_IFREG, try Self.isDocument(path) else { return nil }
+            header = try JSONDocument.header(path)
+            format = .json
+        }
+    }
+
+    /// The word that makes it an export may stand behind all records, where somebody has sorted the members.
+    private static func isDocument(_ path: String) throws -> Bool {
+        let stream = try ByteStream(path)
+        let word = Array("\"\(InterchangeHeader.format)\"".utf8)
+        var first: UInt8?
+        var matched = 0
+        while let byte = try stream.take() {
+            if first == nil, byte > 0x20, byte < 0x80 {
+                first = byte
+                guard byte == UInt8(ascii: "{") else { return false }
+            }
+            matched = byte == word[matched] ? matched + 1 : byte == word[0] ? 1 : 0
+            if matched == word.count { return true }
+        }
+        return false
+    }
+
+    /// Hands each record to `body`: the position of its entity, its values, and where it stands.
+    func forEachRecord(_ schema: Schema, _ body: (Int, [Value], String) throws -> Void) throws {
+        switch format {
+        case .csv: for position in schema.entities.indices { try forEachRow(position, schema.entities[position], body) }
+        case .json: try forEachObject(schema, body)
+        }
+    }
+
+    // MARK: CSV
+
+    private func forEachRow(
+        _ position: Int,
+        _ entity: EntityDescription,
+        _ body: (Int, [Value], String) throws -> Void
+    ) throws {
+        guard header.schema.contains(where: { $0.name == entity.name }) else { return }
+        let file = "\(path)/\(entity.name).csv"
+        var reader = try CSVReader(path: file)
+        let columns = InterchangeColumn.all(of: entity)
+        let names = (try reader.next() ?? []).map(\.text)
+        guard Set(names).count == names.count else { throw failure("a column is there twice", file) }
+        for column in columns where !column.isExact && !names.contains(column.name) {
+            throw failure("there is no column \(column.name)", file)
+        }
+        for name in names where !columns.contains(where: { $0.name == name }) {
+            throw failure("there is a column that \(entity.name) does not have; take it away", file)
+        }
+        let places = columns.map { names.firstIndex(of: $0.name) }
+        while let row = try reader.next() {
+            if row == [CSVReader.Field(text: "")] { continue }
+            guard row.count == names.count else {
+                throw failure("line \(reader.line) has \(row.count) fields, and there are \(names.count) columns", file)
+            }
+            let values = try Self.values(entity, columns) { column in
+                places[column].map { row[$0] }
+            } value: { field, column in
+                ValueText.value(field, column)
+            } words: {
+                $0.text.isEmpty ? nil : $0.text
+            } failure: {
+                failure("line \(reader.line): \($0)", file)
+            }
+            try body(position, values, "line \(reader.line) of \(entity.name).csv")
+        }
+    }
+
+    // MARK: JSON
+
+    private func forEachObject(_ schema: Schema, _ body: (Int, [Value], String) throws -> Void) throws {
+        var columns: [Int: [InterchangeColumn]] = [:]
+        var numbers: [Int: Int] = [:]
+        try JSONDocument.forEachRecord(path) { name, bytes in
+            guard let position = schema.entities.firstIndex(where: { $0.name == name }) else {
+                throw failure("there are records of \(name), which the schema does not have", path)
+            }
+            let entity = schema.entities[position]
+            let number = numbers[position, default: 0] + 1
+            numbers[position] = number
+            let place = "\(name) \(number)"
+            let members = try Self.members(bytes) { failure("\(place): \($0)", path) }
+            let all = columns[position] ?? InterchangeColumn.all(of: entity)
+            columns[position] = all
+            for member in members.keys where !all.contains(where: { $0.name == member }) {
+                throw failure("\(place): it has a member that \(name) does not have", path)
+            }
+            let values = try Self.values(entity, all) { column in
+                members[all[column].name] ?? (all[column].isOptional ? .null : nil)
+            } value: { json, column in
+                ValueJSON.value(json, column)
+            } words: {
+                $0.text
+            } failure: {
+                failure("\(place): \($0)", path)
+            }
+            try body(position, values, place)
+        }
+    }
+
+    private static func members(
+        _ bytes: [UInt8],
+        _ failure: (String) -> HabitStoreError
+    ) throws -> [String: ImportJSON] {
+        do {
+            guard let members = try JSONValueParser.parse(bytes).members else { throw failure("it is no object") }
+            return members
+        } catch let error as JSONValueParser.Failure {
+            throw failure(error.message)
+        }
+    }
+
+    // MARK: Both
+
+    /// The values of a record in the order of its attributes.
+    private static func values<Field>(
+        _ entity: EntityDescription,
+        _ columns: [InterchangeColumn],
+        field: (Int) -> Field?,
+        value: (Field, InterchangeColumn) -> Value?,
+        words: (Field) -> String?,
+        failure: (String) -> HabitStoreError
+    ) throws -> [Value] {
+        var values = [Value](repeating: .null, count: entity.attributes.count)
+        var place = 0
+        while place < columns.count {
+            let column = columns[place]
+            guard let content = field(place) else { throw failure("there is no \(column.name)") }
+            var result = value(content, column)
+            if column.kind == .date {
+                // The exact number stands behind the words.
+                let exact = field(place + 1).flatMap { value($0, columns[place + 1]) }
+                if case .double(let seconds)? = exact {
+                    result = InterchangeColumn.date(words: words(content), exact: seconds)
+                }
+                place += 1
+            }
+            guard let result, !result.isNull || column.isOptional else {
+                throw failure("\(column.name) cannot be read")
+            }
+            do {
+                values[column.attribute] = try result.normalized()
+            } catch let error as HabitStoreError {
+                throw failure("\(column.name): \(error.message)")
+            }
+            place += 1
+        }
+        return values
+    }
+
+    private func failure(_ message: String, _ path: String) -> HabitStoreError {
+        HabitStoreError(.invalidSource, message, at: .init(path: path))
+    }
+}

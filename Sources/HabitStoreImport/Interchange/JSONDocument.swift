@@ -1,0 +1,155 @@
+import Foundation
+import HabitStore
+
+/// An export in one JSON document, read from beginning to end: each record is taken out as it comes, and never all of them are
+/// in memory. Its members may stand in any order, and be laid out in any way.
+struct JSONDocument {
+    /// The most bytes of one record, and of everything else together.
+    static let maximumValueBytes = 64 << 20
+    private static let records = "records"
+
+    private let stream: ByteStream
+
+    /// Whether bytes may be the beginning of an export.
+    static func isExport(_ head: [UInt8]) -> Bool {
+        let text = String(decoding: head, as: UTF8.self)
+        return text.drop(while: \.isWhitespace).first == "{" && text.contains("\"\(InterchangeHeader.format)\"")
+    }
+
+    private init(_ path: String) throws { stream = try ByteStream(path) }
+
+    /// Reads everything but the records.
+    static func header(_ path: String) throws -> InterchangeHeader {
+        let document = try JSONDocument(path)
+        var members: [String] = []
+        try document.walk { name, value in
+            members.append(JSONText.quoted(name) + ":" + String(decoding: value, as: UTF8.self))
+        } record: { _, _ in
+        }
+        return try InterchangeHeader(Data("{\(members.joined(separator: ","))}".utf8), path: path)
+    }
+
+    /// Hands each record to `body`, with the name of its entity.
+    static func forEachRecord(_ path: String, _ body: (String, [UInt8]) throws -> Void) throws {
+        try JSONDocument(path).walk({ _, _ in }, record: body)
+    }
+
+    private func walk(
+        _ member: (String, [UInt8]) throws -> Void,
+        record: (String, [UInt8]) throws -> Void
+    ) throws {
+        if try stream.peek() == 0xEF { for _ in 0..<3 { _ = try stream.take() } }
+        try members { name in
+            guard name == Self.records else { return try member(name, try rawValue()) }
+            try members { entity in
+                try elements { try record(entity, try rawValue()) }
+            }
+        }
+        try skipSpace()
+        guard try stream.peek() == nil else { throw failure("something follows the document") }
+    }
+
+    private func members(_ body: (String) throws -> Void) throws {
+        try expect("{")
+        try skipSpace()
+        if try stream.peek() == UInt8(ascii: "}") {
+            _ = try stream.take()
+            return
+        }
+        var names: Set<String> = []
+        while true {
+            try skipSpace()
+            guard case .string(let name) = try parsed(try rawValue()) else { throw failure("a member has no name") }
+            guard names.insert(name).inserted else { throw failure("a member is there twice") }
+            try expect(":")
+            try skipSpace()
+            try body(name)
+            guard try goesOn(until: "}") else { return }
+        }
+    }
+
+    private func elements(_ body: () throws -> Void) throws {
+        try expect("[")
+        try skipSpace()
+        if try stream.peek() == UInt8(ascii: "]") {
+            _ = try stream.take()
+            return
+        }
+        repeat {
+            try skipSpace()
+            try body()
+        } while try goesOn(until: "]")
+    }
+
+    private func goesOn(until end: Unicode.Scalar) throws -> Bool {
+        try skipSpace()
+        switch try stream.take() {
+        case UInt8(ascii: ","): return true
+        case UInt8(ascii: end): return false
+        case nil: throw failure("it is cut short")
+        default: throw failure("there is no comma where one should be")
+        }
+    }
+
+    /// The bytes of a whole value: brackets and quotes are counted, and the rest is for the parser to judge.
+    private func rawValue() throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var (depth, isText, isEscaped) = (0, false, false)
+        while let byte = try stream.peek() {
+            if isText {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isText = false
+                }
+            } else {
+                switch byte {
+                case UInt8(ascii: "\""): isText = true
+                case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    if depth == 0 { return bytes }
+                    depth -= 1
+                case UInt8(ascii: ","), UInt8(ascii: ":"): if depth == 0 { return bytes }
+                default: break
+                }
+            }
+            bytes.append(byte)
+            _ = try stream.take()
+            guard bytes.count <= Self.maximumValueBytes else { throw failure("a record is too long") }
+            if depth == 0, !isText, byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+            {
+                return bytes
+            }
+        }
+        throw failure("it is cut short")
+    }
+
+    private func parsed(_ bytes: [UInt8]) throws -> ImportJSON {
+        do {
+            return try JSONValueParser.parse(bytes)
+        } catch {
+            throw failure(error.message)
+        }
+    }
+
+    private func expect(_ scalar: Unicode.Scalar) throws {
+        try skipSpace()
+        guard try stream.take() == UInt8(ascii: scalar) else {
+            throw failure("there is no \(scalar) where one should be")
+        }
+    }
+
+    private func skipSpace() throws {
+        while let byte = try stream.peek(), byte == 0x20 || (0x09...0x0D).contains(byte) { _ = try stream.take() }
+    }
+
+    private func failure(_ message: String) -> HabitStoreError {
+        HabitStoreError(
+            .invalidSource,
+            "the JSON is damaged at byte \(stream.offset): \(message)",
+            at: .init(path: stream.path)
+        )
+    }
+}
