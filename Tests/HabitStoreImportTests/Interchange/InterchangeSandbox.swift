@@ -47,7 +47,9 @@ struct InterchangeSandbox {
         var random = SplitMix(state: seed)
         func text() -> String { texts[Int(random.next() % UInt64(texts.count))] }
         func number() -> Double {
-            let odd = [0, .leastNonzeroMagnitude, -1.7976931348623157e308, 0.1, 1.0 / 3, 1e22, 123_456_789.123_456_789, -0.5]
+            let odd = [
+                0, .leastNonzeroMagnitude, -1.7976931348623157e308, 0.1, 1.0 / 3, 1e22, 123_456_789.123_456_789, -0.5,
+            ]
             let bits = Double(bitPattern: random.next())
             return random.next() % 2 == 0 || !bits.isFinite ? odd[Int(random.next() % UInt64(odd.count))] : bits
         }
