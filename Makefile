@@ -18,10 +18,12 @@ DATA ?= both
 # `make bench SUITE=table ROUNDS=3`
 SUITE ?= all
 ROUNDS ?= 7
+# `make bench-scale USERS=100000`; 100,000 users take 11 GB of the temporary folder
+USERS ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults crash-sweep power-cut \
-	several-processes soak-shadow bench bench-check docs clean
+	several-processes soak-shadow bench bench-scale bench-check docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,11 +91,15 @@ soak-shadow: setup ## Compare reads of two engines while eight writers are at wo
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
-bench: setup ## Measure against the same work in C and through GRDB, flags, rollout, verifier: SUITE, ROUNDS
+bench: setup ## Measure against the same work in C and through GRDB, flags, rollout, verifier, scale: SUITE, ROUNDS
 	$(SWIFT) build --package-path Benchmarks -c release
 	@mkdir -p .build
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure $(SUITE) \
 		--rounds $(ROUNDS) --json .build/bench.json --plot .build/bench.svg
+
+bench-scale: setup ## Measure users in one process, 1 to USERS: memory, open files, maps, opening
+	$(SWIFT) build --package-path Benchmarks -c release
+	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure scale --users $(USERS)
 
 bench-check: setup ## Fail when work takes more allocations, records or instructions than before; needs valgrind
 	$(SWIFT) build --package-path Benchmarks -c release

@@ -103,7 +103,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreTraffic",
             dependencies: [
-                "HabitStore", "HabitStoreRollout", .product(name: "Logging", package: "swift-log"),
+                "HabitStore", "HabitStoreRollout", "HabitStoreSQLite", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),

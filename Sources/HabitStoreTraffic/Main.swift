@@ -5,14 +5,22 @@ import HabitStoreRollout
 /// One of several processes that use a user's store at once, for tests: `HabitStoreTraffic write|read ROOT FLAGS LOG`.
 ///
 /// It works until its standard input ends, and then writes down what it did: see ``TrafficLine``.
-/// `HabitStoreTraffic many ROOT FLAGS LOG COUNT` uses so many users one after the other: see ``ManyUsersReport``.
+/// `HabitStoreTraffic many ROOT FLAGS LOG COUNT` uses so many users one after the other: see ``ManyUsersReport``;
+/// `HabitStoreTraffic caches ROOT FLAGS LOG BYTES` gives SQLite's caches so much memory: see ``CacheReport``.
 @main
 enum Main {
     static func main() throws {
         let arguments = CommandLine.arguments
+        if arguments.count == 6, arguments[1] == "caches", let bytes = Int(arguments[5]) {
+            let report = try CacheReport.make(root: arguments[2], budgetBytes: bytes)
+            return try report.data().write(to: URL(fileURLWithPath: arguments[4]))
+        }
         let users = arguments.count == 6 && arguments[1] == "many" ? Int(arguments[5]) : nil
         guard users != nil || (arguments.count == 5 && ["write", "read"].contains(arguments[1])) else {
-            throw HabitStoreError(.invalidValue, "usage: HabitStoreTraffic write|read|many ROOT FLAGS LOG [COUNT]")
+            throw HabitStoreError(
+                .invalidValue,
+                "usage: HabitStoreTraffic write|read|many|caches ROOT FLAGS LOG [NUMBER]"
+            )
         }
         var options = RolloutOptions()
         options.advancesByItself = false

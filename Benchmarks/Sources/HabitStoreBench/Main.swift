@@ -13,6 +13,7 @@ struct Bench: ParsableCommand {
             flags     evaluating feature flags and changing their files
             rollout   writing and reading through a user's store, shadow reads, the kill switch
             verifier  comparing two stores of 200,000 entries
+            scale     users in one process: memory, open files, maps, opening
             """,
         subcommands: [Measure.self, CheckCommand.self],
         defaultSubcommand: Measure.self
@@ -23,6 +24,7 @@ struct Bench: ParsableCommand {
         let arguments = CommandLine.arguments
         if arguments.count > 1, arguments[1] == KillUsers.childArgument { return KillUsers.runChild(arguments) }
         if arguments.count > 1, arguments[1] == VerifierRun.childArgument { return VerifierRun.runChild(arguments) }
+        if arguments.count > 1, arguments[1] == ScaleChild.argument { return ScaleChild.run(arguments) }
         if arguments.count > 1, arguments[1] == Callgrind.childArgument { return CheckRun.runChild() }
         Self.main(nil)
     }
@@ -33,10 +35,10 @@ struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all of them.")
 
     enum Suite: String, CaseIterable, ExpressibleByArgument {
-        case table, plans, flags, rollout, verifier, all
+        case table, plans, flags, rollout, verifier, scale, all
     }
 
-    @Argument(help: "table, plans, flags, rollout, verifier or all.")
+    @Argument(help: "table, plans, flags, rollout, verifier, scale or all.")
     var suite: Suite = .all
 
     @Option(help: "How often everything is done.")
@@ -48,6 +50,9 @@ struct Measure: ParsableCommand {
     @Option(help: "How many entries each of the table's 200 habits has.")
     var entriesEach = 1_000
 
+    @Option(help: "How many users the suite scale comes to.")
+    var users = 1_000
+
     @Option(help: "Where the table is written as JSON.")
     var json: String?
 
@@ -55,7 +60,9 @@ struct Measure: ParsableCommand {
     var plot: String?
 
     func validate() throws {
-        guard rounds > 0, entriesEach > 0 else { throw ValidationError("there is at least one round and one entry") }
+        guard rounds > 0, entriesEach > 0, users > 0 else {
+            throw ValidationError("there is at least one round, one entry and one user")
+        }
     }
 
     func run() throws {
@@ -72,6 +79,7 @@ struct Measure: ParsableCommand {
         case .flags: try FlagRun(directory, rounds: rounds).measure()
         case .rollout: try RolloutRun(directory, rounds: rounds).measure()
         case .verifier: try VerifierRun(directory, rounds: rounds).measure()
+        case .scale: try ScaleRun(directory, users: users).measure()
         case .all: break
         }
     }

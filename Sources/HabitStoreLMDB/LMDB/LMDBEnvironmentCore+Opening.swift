@@ -54,6 +54,7 @@ extension LMDBEnvironmentCore {
             return returnCode
         }
         environment = created
+        LMDBFootprint.opened()
         return 0
     }
 
@@ -94,6 +95,7 @@ extension LMDBEnvironmentCore {
         for reader in pooledReaders { mdb_txn_abort(reader) }
         pooledReaders.removeAll()
         mdb_env_close(environment)
+        LMDBFootprint.closed()
         soundness.forget()
         self.environment = nil
     }

@@ -21,13 +21,18 @@ final class StepThreads: Sendable {
             given.signal()
         }
 
+        /// What the work holds is let go of before the next is waited for.
+        private func runWork() {
+            let work = work.withLock { work in
+                defer { work = nil }
+                return work
+            }
+            work?()
+        }
+
         func run(in threads: StepThreads) {
             while true {
-                let work = work.withLock { work in
-                    defer { work = nil }
-                    return work
-                }
-                work?()
+                runWork()
                 guard threads.keep(self) else { return }
                 given.wait()
             }

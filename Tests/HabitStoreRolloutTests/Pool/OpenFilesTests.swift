@@ -11,7 +11,7 @@ struct OpenFilesTests {
     private static let users = 2_000
     private static let files = 256
 
-    /// A process without the cap came to the end of its files at some sixty users with this limit.
+    /// At three files a user at the least, a process without the cap comes to the end of its files before the hundredth.
     @Test func twoThousandUsersAreServedByAProcessThatMayOpenFewFiles() throws {
         let user = try StagedUser()
         try user.want("dualwrite")
@@ -38,5 +38,27 @@ struct OpenFilesTests {
             let store = try stores.store(for: "user-\(number)")
             #expect(try store.all(Draft.self).map(\.content) == ["\(number)"])
         }
+    }
+
+    /// Each connection may cache 16 MiB: with some hundred users that would be gigabytes.
+    @Test func cachesOfAllUsersTogetherStayWithinTheirBudget() throws {
+        let bounded = try caches(budgetBytes: 8 << 20)
+        let unbounded = try caches(budgetBytes: 1 << 30)
+        #expect(bounded.users == 12 && unbounded.users == 12)
+        // Twelve users of more than three MiB each.
+        #expect(unbounded.mostBytes > 36 << 20, "\(unbounded.mostBytes)")
+        // Beside pages, connections hold their statements and schemas.
+        #expect(bounded.mostBytes < 12 << 20, "\(bounded.mostBytes)")
+    }
+
+    private func caches(budgetBytes: Int) throws -> CacheReport {
+        let folder = try TemporaryFolder()
+        let process = Process()
+        process.executableURL = try TrafficProcess.binary("HabitStoreTraffic")
+        process.arguments = ["caches", folder.path("root"), "", folder.path("log"), String(budgetBytes)]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return try #require(CacheReport(parsing: try String(contentsOfFile: folder.path("log"), encoding: .utf8)))
     }
 }

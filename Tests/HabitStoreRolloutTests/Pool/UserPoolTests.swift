@@ -6,8 +6,8 @@ import Testing
 
 /// How many users are open at once, and who is closed for another one.
 struct UserPoolTests {
-    /// Each user whose handle an app kept held four to sixteen files open for ever: with some two hundred users the process
-    /// had none left, and nobody else could be served.
+    /// Each user whose handle an app kept held three to fifteen files open for ever: with many users the process had none left,
+    /// and nobody else could be served.
     @Test func anyNumberOfHandlesIsServedWithAFewUsersOpen() throws {
         let users = try PooledUsers(limit: 3)
         let handles = try (0..<40).map { try users.store("user-\($0)") }

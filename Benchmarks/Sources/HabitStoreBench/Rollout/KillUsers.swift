@@ -103,7 +103,7 @@ struct KillUsers {
     static func runChild(_ arguments: [String]) {
         do {
             let users = try RolloutUsers(URL(fileURLWithPath: arguments[2]))
-            let stores = try users.stores(followsFlags: true)
+            let stores = try users.stores(followsFlags: true) { $0.maximumOpenUsers = usersPerProcess }
             let number = Int(arguments[3]) ?? 0
             let open = try (0..<usersPerProcess).map { try stores.store(for: user(number, $0)) }
             var last = [UInt64](repeating: 0, count: open.count)
