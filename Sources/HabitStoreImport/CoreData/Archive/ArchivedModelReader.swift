@@ -81,13 +81,12 @@ struct ArchivedModelReader {
             defaultValue: fields["NSDefaultValue"].flatMap(words),
             valueClass: fields["NSAttributeValueClassName"]?.text,
             transformer: fields["NSValueTransformerName"]?.text,
-            elements: elements(fields, depth)
+            elements: type == CoreDataAttributeType.composite.rawValue ? elements(fields, depth) : []
         )
     }
 
     /// The elements of a composite. Under which key they stand is nowhere documented, so they are known by what they are.
     private func elements(_ fields: [String: KeyedArchive.Field], _ depth: Int) -> [ArchivedAttribute] {
-        guard fields["NSAttributeType"]?.int == CoreDataAttributeType.composite.rawValue else { return [] }
         for key in fields.keys.sorted() {
             guard key != "$class", key != "NSEntity", let reference = fields[key]?.reference else { continue }
             let members = archive.elements(reference).compactMap { attribute($0, depth + 1) }
