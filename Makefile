@@ -23,7 +23,7 @@ USERS ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults crash-sweep power-cut \
-	several-processes soak-shadow bench bench-scale bench-check docs clean
+	several-processes killed-followers soak-shadow bench bench-scale bench-check docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,10 @@ several-processes: setup ## Six processes use a user who is moved and killed: PU
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_TRAFFIC_KILLS=$(PULLS) HABITSTORE_TRAFFIC_SEED=$(SEED) \
 		$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter SeveralProcessesTests
+
+killed-followers: setup ## Kill processes that follow a Core Data file while its app writes, and check what is left
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	HABITSTORE_KILLED_FOLLOWERS=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter KilledFollowingTests
 
 soak-shadow: setup ## Compare reads of two engines while eight writers are at work; none may differ: READS, SEED
 	$(SWIFT) build -c release --product habitstore-soak $(BUILD_FLAGS)

@@ -5,8 +5,10 @@ import Testing
 
 @testable import HabitStoreImport
 
-/// The command follows a file that its app goes on writing, and is killed again and again.
-@Suite struct KilledFollowingTests {
+/// The command follows a file that its app goes on writing, and is killed again and again. It takes a machine to itself:
+/// `make killed-followers`. Stops between any two commits are tested with all other tests.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["HABITSTORE_KILLED_FOLLOWERS"] != nil), .serialized)
+struct KilledFollowingTests {
     private func follower(_ fixture: CoreDataFixture, _ target: ImportTarget) throws -> Process {
         let process = Process()
         process.executableURL = try CommandLineRun.binary()
