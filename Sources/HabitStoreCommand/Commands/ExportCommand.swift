@@ -37,7 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try await address().openAsItIs(.readOnly)
+        let store = try await address().openAsWritten(.readOnly)
         defer { store.close() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }

@@ -103,7 +103,7 @@ struct ImportFileCommand: ReportingCommand {
         let address = try StoreAddress(destination: into)
         let store: any UserStoreBackend
         if FileManager.default.fileExists(atPath: address.path) {
-            store = try address.openAsItIs(.readWrite)
+            store = try address.openAsWritten(.readWrite)
         } else {
             try work.check()
             guard !dryRun else { return try work.rehearse(into: try InMemoryHabitStore(schema: try work.schema())) }

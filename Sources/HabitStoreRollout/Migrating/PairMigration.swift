@@ -25,58 +25,90 @@ struct PairMigration {
 
     /// - Parameter old: the engine that users come from.
     /// - Returns: nil when no store is of an older version.
+    /// - Throws: what is wrong with the user's current store, and whatever may pass by itself.
     func run(old: EngineName) throws -> Outcome? {
         let target = try plan.current().version
-        var outlines: [EngineName: StoreOutline] = [:]
-        for engine in EngineName.allCases {
-            guard FileManager.default.fileExists(atPath: directory.address(engine).path) else { continue }
-            outlines[engine] = try directory.address(engine).outline()
+        let (outlines, failures) = look()
+        guard let from = outlines.values.map(\.version).min() else {
+            guard let failure = failures[old] ?? failures[old.other] else { return nil }
+            throw failure
         }
-        guard let from = outlines.values.map(\.version).min(), from < target else { return nil }
+        guard from < target else { return nil }
         var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
-        let authority: EngineName
+        var (authority, refills) = (old, false)
         // One of both is of the new version already where a process was killed between them.
         if let schema = plan.schema(of: from), outlines.values.allSatisfy({ $0.version == from }) {
             guard let settled = try settle(schema, old: old, &outcome) else { return nil }
-            authority = settled
+            (authority, refills) = (settled.authority, settled.refills)
         } else {
             authority = outlines.first { $0.value.version == from }?.key ?? old
         }
-        try migrate(authority, &outcome)
+        try migrate(authority, refills: refills, &outcome)
         return outcome
     }
 
+    /// What the user's stores say of themselves, and why one of them says nothing.
+    private func look() -> (outlines: [EngineName: StoreOutline], failures: [EngineName: any Error]) {
+        var outlines: [EngineName: StoreOutline] = [:]
+        var failures: [EngineName: any Error] = [:]
+        for engine in EngineName.allCases {
+            guard FileManager.default.fileExists(atPath: directory.address(engine).path) else { continue }
+            do {
+                outlines[engine] = try directory.address(engine).outline()
+            } catch {
+                failures[engine] = error
+            }
+        }
+        return (outlines, failures)
+    }
+
     /// Finishes what was begun in the old shape, and brings both stores to one token.
-    private func settle(_ schema: Schema, old: EngineName, _ outcome: inout Outcome) throws -> EngineName? {
+    ///
+    /// - Returns: the engine that is authoritative, and whether the other one has to be made anew; nil without a store.
+    private func settle(
+        _ schema: Schema,
+        old: EngineName,
+        _ outcome: inout Outcome
+    ) throws -> (authority: EngineName, refills: Bool)? {
         let pair = StorePair(directory: directory, schema: schema, opener: opener)
         defer { pair.close() }
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: stepLimitSeconds)
         guard let actual = try change.settle(old: old) else { return nil }
         let other = actual.engine.other
-        guard pair.exists(other) else { return actual.engine }
+        guard pair.exists(other) else { return (actual.engine, false) }
         do {
             try change.drain(actual.engine, into: other)
-        } catch let error as HabitStoreError {
+            return (actual.engine, false)
+        } catch let error as HabitStoreError where isLost(other, error) {
             pair.close(other)
             try setAside(other, outcome.from, error.description, &outcome)
+            return (actual.engine, actual.state.stage.mirror != nil)
         }
-        return actual.engine
     }
 
-    private func migrate(_ authority: EngineName, _ outcome: inout Outcome) throws {
+    /// Whether a store that cannot be brought to the current one's token never will be, and not for the current one's sake.
+    private func isLost(_ other: EngineName, _ error: HabitStoreError) -> Bool {
+        switch error.code {
+        case .historyExpired: true
+        case .corrupt, .notAStore, .unsupported: error.location.path != directory.address(other.other).path
+        default: false
+        }
+    }
+
+    private func migrate(_ authority: EngineName, refills: Bool, _ outcome: inout Outcome) throws {
         let (current, other) = (directory.address(authority), directory.address(authority.other))
         let clock = try timestamp(other)
         let hasOther = FileManager.default.fileExists(atPath: other.path)
         if hasOther { _ = try other.migrate(plan, now: { clock }) }
-        CrashPoint.reach("migration.mirror")
         let done = try current.migrate(plan, now: { clock })
-        CrashPoint.reach("migration.authority")
         outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
         let information = try current.outline().information
         outcome.token = information.token
-        guard hasOther, let difference = try difference(current, other) else { return }
-        try setAside(authority.other, outcome.to, difference, &outcome)
-        try refill(current, other)
+        if hasOther {
+            guard let difference = try difference(current, other) else { return }
+            try setAside(authority.other, outcome.to, difference, &outcome)
+        }
+        if hasOther || refills { try refill(current, other) }
     }
 
     /// What the other store was stamped with, if it was migrated before; else now.

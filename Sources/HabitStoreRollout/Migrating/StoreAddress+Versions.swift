@@ -2,7 +2,8 @@ import Foundation
 import HabitStore
 
 extension StoreAddress {
-    /// Opens a store of whatever schema version, with the schema that it was written with.
+    /// Opens a store of whatever schema version, with the schema that it was written with. One of a newer version is only
+    /// read: what else its app holds true is not known here.
     ///
     /// - Parameter plan: has the schemas of versions whose stores have not written theirs down.
     /// - Throws: a typed error for everything that can be wrong with the file.
@@ -14,7 +15,8 @@ extension StoreAddress {
         do {
             return try open(access, schema: schema)
         } catch let error as HabitStoreError
-            where [.migrationRequired, .newerVersion, .schemaMismatch].contains(error.code)
+            where [.migrationRequired, .schemaMismatch].contains(error.code)
+            || (error.code == .newerVersion && access == .readOnly)
         {
             let outline = try outline()
             if let stored = outline.schema {

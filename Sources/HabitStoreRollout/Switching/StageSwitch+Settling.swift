@@ -11,7 +11,11 @@ extension StageSwitch {
         func standing(_ engine: EngineName) -> Standing? { standings.first { $0.engine == engine } }
 
         var highestEpoch: Int { standings.map(\.epoch).max() ?? 0 }
-        var failure: HabitStoreError? { failures.sorted { $0.key.rawValue < $1.key.rawValue }.first?.value }
+        /// What the caller can help comes first: a store of an earlier version is migrated, whatever is wrong with the other.
+        var failure: HabitStoreError? {
+            let inOrder = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+            return inOrder.first { $0.code == .migrationRequired } ?? inOrder.first
+        }
     }
 
     /// Finds out where the user is, and finishes or undoes a move that was interrupted.

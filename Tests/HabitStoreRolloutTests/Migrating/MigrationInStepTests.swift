@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import ShadowVerifier
 import Testing
 
@@ -152,6 +153,45 @@ struct MigrationInStepTests {
         #expect(note.contains(aside))
         #expect(FileManager.default.fileExists(atPath: aside))
         try expectMigrated(user, store, at: stage)
+    }
+
+    /// The outline of each file was asked for before anything else, and a damaged mirror kept the user from the store that is
+    /// sound for as long as a migration was due.
+    @Test(arguments: [Stage.dualwrite, .shadow])
+    func aMirrorThatCannotBeReadKeepsNobodyFromTheStore(stage: Stage) throws {
+        let user = try user(at: stage)
+        let mirror = try user.address(.new).path
+        let garbage = Data("no store, for certain".utf8)
+        try garbage.write(to: URL(fileURLWithPath: mirror))
+        let store = try open(user)
+        let note = try #require(store.notes.first { $0.contains("could not be migrated in step") }, "\(store.notes)")
+        #expect(note.contains(mirror + "-1.0.0-aside"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: mirror + "-1.0.0-aside")) == garbage)
+        try expectMigrated(user, store, at: stage)
+    }
+
+    /// A file that another process is busy with is sound: it was set aside, and copied anew from the beginning.
+    @Test func aMirrorThatIsBusyIsWaitedForAnotherTime() throws {
+        let user = try user(at: .dualwrite)
+        let busy = FaultPlan()
+        busy.inject(Fault(.fail(.busy), on: [.replicate]))
+        let new = user.old.other
+        let error = #expect(throws: HabitStoreError.self) {
+            try user.stores { options in
+                options.migrationPlan = HabitMigrationPlan.self
+                options.opener = { address, access, schema in
+                    guard address.engine == new else { return try address.open(access, schema: schema) }
+                    return try FaultInjectingStore(busy, path: address.path) {
+                        try address.open(access, schema: schema)
+                    }
+                }
+            }
+            .store(for: "alice").stage()
+        }
+        #expect(error?.code == .busy)
+        let files = try FileManager.default.contentsOfDirectory(atPath: try user.directory.path)
+        #expect(!files.contains { $0.contains("aside") }, "\(files)")
+        try expectMigrated(user, try open(user), at: .dualwrite)
     }
 
     @Test func withoutAPlanTheStoresAreRefusedAndLeftAsTheyAre() throws {
