@@ -27,22 +27,23 @@ public final class FaultPlan: Sendable {
 
     /// Has something go wrong from now on, besides what does already. Of several faults that fit, the oldest strikes.
     public func inject(_ fault: Fault) {
-        locked { $0.faults.append(Armed(fault: fault, left: fault.times)) }
+        changed.withLock { state.faults.append(Armed(fault: fault, left: fault.times)) }
     }
 
     /// Ends all faults. What hangs goes on.
     public func heal() {
-        locked { state in
+        changed.withLock {
             state.faults = []
             state.generation += 1
+            changed.broadcast()
         }
     }
 
     /// How many operations a fault has struck so far.
-    public var strikes: Int { locked { $0.strikes } }
+    public var strikes: Int { changed.withLock { state.strikes } }
 
     /// How many operations hang now.
-    public var hanging: Int { locked { $0.hanging } }
+    public var hanging: Int { changed.withLock { state.hanging } }
 
     /// Waits until so many operations have been struck.
     ///
@@ -78,7 +79,6 @@ public final class FaultPlan: Sendable {
             state.hanging += 1
             while state.generation == generation { changed.wait() }
             state.hanging -= 1
-            changed.broadcast()
         }
     }
 
@@ -90,14 +90,5 @@ public final class FaultPlan: Sendable {
         guard let index else { return nil }
         if let left = state.faults[index].left { state.faults[index].left = left - 1 }
         return state.faults[index].fault
-    }
-
-    private func locked<R>(_ body: (inout State) -> R) -> R {
-        changed.lock()
-        defer {
-            changed.broadcast()
-            changed.unlock()
-        }
-        return body(&state)
     }
 }

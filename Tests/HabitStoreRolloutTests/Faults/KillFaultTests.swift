@@ -149,13 +149,15 @@ struct KillFaultTests {
         }
     }
 
-    private static func isTrue(within seconds: Double, _ condition: () -> Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while !condition() {
-            guard ContinuousClock.now < deadline else { return false }
-            try? await Task.sleep(for: .milliseconds(2))
+    /// Waits on a thread of its own: the cooperative pool may be busy with other tests for as long.
+    private static func isTrue(within seconds: Double, _ condition: @escaping @Sendable () -> Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let deadline = ContinuousClock.now + .seconds(seconds)
+                while !condition(), ContinuousClock.now < deadline { Thread.sleep(forTimeInterval: 0.002) }
+                continuation.resume(returning: condition())
+            }
         }
-        return true
     }
 
     /// There the old store has stayed behind: it must not be served. Either the new one can still be drained, or nobody is
