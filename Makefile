@@ -20,10 +20,12 @@ SUITE ?= all
 ROUNDS ?= 7
 # `make bench-scale USERS=100000`; 100,000 users take 11 GB of the temporary folder
 USERS ?= 10000
+# `make bench-growth ENTRIES=5000000`; they take 5 GB of the temporary folder
+ENTRIES ?= 1000000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults crash-sweep power-cut \
-	several-processes killed-followers soak-shadow bench bench-scale bench-check docs clean
+	several-processes killed-followers soak-shadow bench bench-scale bench-growth bench-check docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,7 +97,7 @@ soak-shadow: setup ## Compare reads of two engines while eight writers are at wo
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
-bench: setup ## Measure against the same work in C and through GRDB, flags, rollout, verifier, scale: SUITE, ROUNDS
+bench: setup ## Measure against the same work in C and through GRDB, flags, rollout, verifier, scale, threads: SUITE, ROUNDS
 	$(SWIFT) build --package-path Benchmarks -c release
 	@mkdir -p .build
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure $(SUITE) \
@@ -104,6 +106,11 @@ bench: setup ## Measure against the same work in C and through GRDB, flags, roll
 bench-scale: setup ## Measure users in one process, 1 to USERS: memory, open files, maps, opening
 	$(SWIFT) build --package-path Benchmarks -c release
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure scale --users $(USERS)
+
+bench-growth: setup ## Measure one user with a thousand entries, and with more and more: ENTRIES
+	$(SWIFT) build --package-path Benchmarks -c release
+	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure growth \
+		--entries $(ENTRIES)
 
 bench-check: setup ## Fail when work takes more allocations, records or instructions than before; needs valgrind
 	$(SWIFT) build --package-path Benchmarks -c release

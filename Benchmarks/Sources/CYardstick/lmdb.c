@@ -17,6 +17,8 @@ struct cy_lmdb {
     MDB_env *environment;
     MDB_dbi habits, entries, byHabit, byDate, history, digests;
     cy_layout layout;
+    MDB_txn *reader;
+    int isShared;
     uint8_t record[recordHeader + noteCapacity];
     char note[noteCapacity];
 };
@@ -55,8 +57,18 @@ int cy_lmdb_open(const char *path, cy_layout layout, cy_lmdb **store) {
     return 0;
 }
 
+int cy_lmdb_share(const cy_lmdb *store, cy_lmdb **shared) {
+    cy_lmdb *made = calloc(1, sizeof *made);
+    *made = *store;
+    made->reader = NULL;
+    made->isShared = 1;
+    *shared = made;
+    return 0;
+}
+
 void cy_lmdb_close(cy_lmdb *store) {
-    mdb_env_close(store->environment);
+    if (store->reader) mdb_txn_abort(store->reader);
+    if (!store->isShared) mdb_env_close(store->environment);
     free(store);
 }
 
@@ -184,6 +196,17 @@ static int find(cy_lmdb *store, MDB_txn *transaction, const uint8_t *id, MDB_val
     memcpy(place + 24, id, 16);
     key = (MDB_val){40, place};
     return mdb_get(transaction, store->byHabit, &key, record);
+}
+
+int cy_lmdb_read(cy_lmdb *store, const uint8_t *id, uint64_t *checksum) {
+    int result = store->reader ? mdb_txn_renew(store->reader)
+                               : mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &store->reader);
+    if (result) return result;
+    MDB_val record;
+    result = find(store, store->reader, id, &record);
+    if (!result) *checksum = read_one(store, id, record);
+    mdb_txn_reset(store->reader);
+    return result;
 }
 
 int cy_lmdb_read_ids(cy_lmdb *store, const uint8_t *ids, size_t count, uint64_t *checksum) {

@@ -9,7 +9,7 @@ enum { noteCapacity = 4096 };
 struct cy_sqlite {
     sqlite3 *database;
     cy_layout layout;
-    sqlite3_stmt *begin, *commit, *findHabit, *insert, *history, *digest;
+    sqlite3_stmt *begin, *commit, *findHabit, *insert, *history, *digest, *read;
     char note[noteCapacity];
 };
 
@@ -50,6 +50,7 @@ int cy_sqlite_open(const char *path, cy_layout layout, cy_sqlite **store) {
     made->layout = layout;
     int result = sqlite3_open_v2(
         path, &made->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (result == SQLITE_OK) result = sqlite3_busy_timeout(made->database, 60000);
     if (result == SQLITE_OK) {
         result = sqlite3_exec(made->database, "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;", 0, 0, 0);
     }
@@ -68,6 +69,7 @@ void cy_sqlite_close(cy_sqlite *store) {
     sqlite3_finalize(store->insert);
     sqlite3_finalize(store->history);
     sqlite3_finalize(store->digest);
+    sqlite3_finalize(store->read);
     sqlite3_close(store->database);
     free(store);
 }
@@ -178,6 +180,16 @@ static uint64_t read_one(cy_sqlite *store, sqlite3_stmt *statement) {
         memcpy(store->note, entry.note, (size_t)entry.noteLength);
     }
     return cy_checksum(&entry);
+}
+
+int cy_sqlite_read(cy_sqlite *store, const uint8_t *id, uint64_t *checksum) {
+    int result = prepare(store, "SELECT id, date, note, value, habitID FROM Entry WHERE id = ?", &store->read);
+    if (result) return result;
+    sqlite3_bind_blob(store->read, 1, id, 16, SQLITE_STATIC);
+    result = sqlite3_step(store->read);
+    if (result == SQLITE_ROW) *checksum = read_one(store, store->read);
+    sqlite3_reset(store->read);
+    return result == SQLITE_ROW ? SQLITE_OK : result;
 }
 
 int cy_sqlite_read_ids(cy_sqlite *store, const uint8_t *ids, size_t count, uint64_t *checksum) {

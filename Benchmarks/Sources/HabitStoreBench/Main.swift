@@ -14,6 +14,8 @@ struct Bench: ParsableCommand {
             rollout   writing and reading through a user's store, shadow reads, the kill switch
             verifier  comparing two stores of 200,000 entries
             scale     users in one process: memory, open files, maps, opening
+            threads   reads and commits by one to eight threads: our stores, C
+            growth    one user of a thousand entries, and of more and more
             """,
         subcommands: [Measure.self, CheckCommand.self],
         defaultSubcommand: Measure.self
@@ -25,6 +27,7 @@ struct Bench: ParsableCommand {
         if arguments.count > 1, arguments[1] == KillUsers.childArgument { return KillUsers.runChild(arguments) }
         if arguments.count > 1, arguments[1] == VerifierRun.childArgument { return VerifierRun.runChild(arguments) }
         if arguments.count > 1, arguments[1] == ScaleChild.argument { return ScaleChild.run(arguments) }
+        if arguments.count > 1, arguments[1] == GrowthChild.argument { return GrowthChild.run(arguments) }
         if arguments.count > 1, arguments[1] == Callgrind.childArgument { return CheckRun.runChild() }
         Self.main(nil)
     }
@@ -35,10 +38,10 @@ struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all of them.")
 
     enum Suite: String, CaseIterable, ExpressibleByArgument {
-        case table, plans, flags, rollout, verifier, scale, all
+        case table, plans, flags, rollout, verifier, scale, threads, growth, all
     }
 
-    @Argument(help: "table, plans, flags, rollout, verifier, scale or all.")
+    @Argument(help: "table, plans, flags, rollout, verifier, scale, threads, growth or all.")
     var suite: Suite = .all
 
     @Option(help: "How often everything is done.")
@@ -53,6 +56,9 @@ struct Measure: ParsableCommand {
     @Option(help: "How many users the suite scale comes to.")
     var users = 1_000
 
+    @Option(help: "How many entries the user of the suite growth comes to.")
+    var entries = 100_000
+
     @Option(help: "Where the table is written as JSON.")
     var json: String?
 
@@ -60,7 +66,7 @@ struct Measure: ParsableCommand {
     var plot: String?
 
     func validate() throws {
-        guard rounds > 0, entriesEach > 0, users > 0 else {
+        guard rounds > 0, entriesEach > 0, users > 0, entries > 0 else {
             throw ValidationError("there is at least one round, one entry and one user")
         }
     }
@@ -80,6 +86,8 @@ struct Measure: ParsableCommand {
         case .rollout: try RolloutRun(directory, rounds: rounds).measure()
         case .verifier: try VerifierRun(directory, rounds: rounds).measure()
         case .scale: try ScaleRun(directory, users: users).measure()
+        case .threads: try ThreadRun(directory, rounds: rounds).measure()
+        case .growth: try GrowthRun(directory, entries: entries).measure()
         case .all: break
         }
     }

@@ -58,6 +58,8 @@ int cy_sqlite_load(
     size_t habitCount);
 int cy_sqlite_open(const char *path, cy_layout layout, cy_sqlite **store);
 int cy_sqlite_read_ids(cy_sqlite *store, const uint8_t *ids, size_t count, uint64_t *checksum);
+/// Reads one entry in a transaction of its own, by a statement that is kept.
+int cy_sqlite_read(cy_sqlite *store, const uint8_t *id, uint64_t *checksum);
 int cy_sqlite_ranges(cy_sqlite *store, const cy_range *ranges, size_t count, uint64_t *checksum);
 int cy_sqlite_scan(cy_sqlite *store, cy_list *list);
 int cy_sqlite_contains(cy_sqlite *store, const char *text, cy_list *list);
@@ -71,7 +73,11 @@ int cy_lmdb_load(
     const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
     size_t habitCount);
 int cy_lmdb_open(const char *path, cy_layout layout, cy_lmdb **store);
+/// The same file for another thread, while the first one is open.
+int cy_lmdb_share(const cy_lmdb *store, cy_lmdb **shared);
 int cy_lmdb_read_ids(cy_lmdb *store, const uint8_t *ids, size_t count, uint64_t *checksum);
+/// Reads one entry by a transaction that is kept and renewed.
+int cy_lmdb_read(cy_lmdb *store, const uint8_t *id, uint64_t *checksum);
 int cy_lmdb_ranges(cy_lmdb *store, const cy_range *ranges, size_t count, uint64_t *checksum);
 int cy_lmdb_scan(cy_lmdb *store, cy_list *list);
 int cy_lmdb_contains(cy_lmdb *store, const char *text, cy_list *list);

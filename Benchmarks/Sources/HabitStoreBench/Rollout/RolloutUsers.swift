@@ -20,6 +20,7 @@ struct RolloutUsers {
     }
 
     func stores(
+        schema: Schema = HabitSchema.current,
         followsFlags: Bool = false,
         _ change: (inout RolloutOptions) -> Void = { _ in }
     ) throws -> UserStores {
@@ -30,7 +31,7 @@ struct RolloutUsers {
         options.mirror.waitSeconds = 10
         options.logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
         change(&options)
-        return try UserStores(root: root, flags: flags, options: options)
+        return try UserStores(root: root, flags: flags, schema: schema, options: options)
     }
 
     /// A user's store at a stage.

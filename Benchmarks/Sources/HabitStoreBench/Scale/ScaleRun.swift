@@ -35,7 +35,7 @@ struct ScaleRun {
             let template = try prepare(folder, stage)
             for count in counts(upTo: stage == .off ? users : min(users, Self.mostLiveUsers)) {
                 try copy(template, folder, count)
-                let row = try run(folder, count)
+                let row = try ChildProcess.output([ScaleChild.argument, folder.path, String(count)])
                 print("| \(stage.rawValue) | \(count.grouped) | \(row) |")
                 fflush(nil)
             }
@@ -76,19 +76,6 @@ struct ScaleRun {
             try FileManager.default.copyItem(atPath: template, toPath: path)
             try Data(user.utf8).write(to: URL(fileURLWithPath: path + "/user"))
         }
-    }
-
-    private func run(_ folder: URL, _ count: Int) throws -> String {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments = [ScaleChild.argument, folder.path, String(count)]
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw BenchError("a process did not end well") }
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     static func user(_ number: Int) -> String { "user-\(number)" }

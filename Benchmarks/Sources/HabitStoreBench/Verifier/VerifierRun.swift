@@ -150,19 +150,8 @@ struct VerifierRun {
 
     /// A process of its own verifies and tells its own peak.
     private func showMemory() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = [Self.childArgument, path("verified.sqlite"), path("verified.lmdb")]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw BenchError("the verifying process did not end well") }
-        print(
-            "\nMemory of a process that verifies them in full: \(String(decoding: data, as: UTF8.self))",
-            terminator: ""
-        )
+        let output = try ChildProcess.output([Self.childArgument, path("verified.sqlite"), path("verified.lmdb")])
+        print("\nMemory of a process that verifies them in full: \(output)")
     }
 
     /// The other process: tells how much memory of its own it has had at most, beside what it maps from files and the
