@@ -190,7 +190,7 @@ let package = Package(
             name: "HabitStoreImportTests",
             dependencies: [
                 "CSQLite", "CZlib", "HabitStore", "HabitStoreImport", "HabitStoreLMDB", "HabitStoreSQLite",
-                "ShadowVerifier",
+                "HabitStoreTesting", "ShadowVerifier",
             ],
             swiftSettings: crashSettings
         ),

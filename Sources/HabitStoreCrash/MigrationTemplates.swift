@@ -1,4 +1,3 @@
-import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreRollout
@@ -59,7 +58,7 @@ struct MigrationTemplates {
         }
         self.contents = contents
         var all = addresses.map { Template(path: $0.path, engine: $0.engine) }
-        for stage in ["dualwrite", "live"] {
+        for stage in [Stage.dualwrite, .live] {
             all.append(Template(path: try Self.user(folder, at: stage), engine: nil))
         }
         self.all = try all.map { try Self.timed($0, folder) }
@@ -71,32 +70,29 @@ struct MigrationTemplates {
     }
 
     /// A user of version 1 at a stage.
-    private static func user(_ folder: String, at stage: String) throws -> String {
-        let flags = "\(folder)/\(stage).json"
-        let root = "\(folder)/user-\(stage)"
-        try Data(
-            """
-            {"flags": {"habit-store-stage": {
-              "state": "ENABLED", "variants": {"\(stage)": "\(stage)"}, "defaultVariant": "\(stage)"
-            }}}
-            """.utf8
-        ).write(to: URL(fileURLWithPath: flags))
+    private static func user(_ folder: String, at stage: Stage) throws -> String {
+        let flags = StageFlags(path: "\(folder)/\(stage.rawValue).json", old: .sqlite)
+        try flags.want(stage)
+        let root = "\(folder)/user-\(stage.rawValue)"
         var options = RolloutOptions()
         options.followsFlags = false
         options.advancesByItself = false
         options.gate.cleanShadowReads = 1
         options.shadowReads.recordEvery = 1
         options.logger.logLevel = .critical
-        let stores = try UserStores(root: root, flags: flags, schema: HabitSchemaV1.schema, options: options)
+        let stores = try UserStores(root: root, flags: flags.path, schema: HabitSchemaV1.schema, options: options)
         let store = try stores.store(for: MigrationWorkload.user)
         defer { store.close() }
         try MigrationWorkload.fill(store)
-        while try store.stage().rawValue != stage {
+        while try store.stage() != stage {
             for _ in 0..<3 { _ = try store.all(HabitSchemaV1.Habit.self) }
             let before = try store.stage()
             _ = try store.advance()
             guard try store.stage() != before else {
-                throw HabitStoreError(.internalInconsistency, "the user of the sweep cannot be brought to \(stage)")
+                throw HabitStoreError(
+                    .internalInconsistency,
+                    "the user of the sweep cannot be brought to \(stage.rawValue)"
+                )
             }
         }
         return root

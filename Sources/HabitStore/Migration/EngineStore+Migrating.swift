@@ -39,10 +39,12 @@ extension EngineStore {
             }
             let spool = try MigrationSpool(besideStore: engine.path ?? "")
             step.rewrittenRecords = try spoolRecords(writer, mapping, new, spool)
-            for (position, entity) in schema.entities.enumerated() where mapping.replaces(entity.name, in: new) {
+            let rewritten = mapping.rewritten(in: new)
+            let replaced = rewritten.union(mapping.removed)
+            for (position, entity) in schema.entities.enumerated() where replaced.contains(entity.name) {
                 try writer.removeDigestLeaves(entity: position)
             }
-            let reshaped = try reshape(mapping.rewritten(in: new))
+            let reshaped = try reshape(rewritten)
             var done = 0
             let total = step.rewrittenRecords
             try spool.forEach { entity, record in
@@ -174,11 +176,6 @@ extension SchemaMapping {
     /// The names of the new version's entities whose records are written anew.
     fileprivate func rewritten(in schema: Schema) -> Set<String> {
         Set(entities.filter(\.isRewritten).map { schema.entities[$0.target].name })
-    }
-
-    /// Whether what a store keeps of an old entity's records is replaced.
-    fileprivate func replaces(_ name: String, in schema: Schema) -> Bool {
-        removed.contains(name) || rewritten(in: schema).contains(name)
     }
 }
 

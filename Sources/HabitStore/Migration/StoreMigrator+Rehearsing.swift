@@ -13,35 +13,21 @@ extension StoreMigrator {
     ) throws -> MigrationRehearsal {
         let stages = try pending()
         let schema = try stages.first?.from.schema ?? plan.current()
-        let folder = "\(directory)/migration-\(UUID().uuidString)"
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw HabitStoreError(
-                .inputOutput,
-                "no folder for the copy can be made here; name another one",
-                at: .init(path: directory),
-                underlying: error
+        return try ScratchFolder.with(in: directory, for: "migration") { folder in
+            let before = try Store(path: path, schema: schema, access: .readOnly)
+            defer { before.close() }
+            let copy = "\(folder)/store"
+            try before.backup(to: copy)
+            var outcome = try StoreMigrator(path: copy, plan: plan, now: now).run(progress: progress)
+            outcome.backups = []
+            let after = try Store(path: copy, schema: try plan.current(), access: .readOnly)
+            defer { after.close() }
+            let known = Set(try before.check { _ in })
+            return MigrationRehearsal(
+                outcome: outcome,
+                entities: try MigrationComparison(stages, from: schema, to: after.schema).compare(before, after),
+                findings: try after.check { _ in }.filter { !known.contains($0) } + after.checkDigests()
             )
         }
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let before = try Store(path: path, schema: schema, access: .readOnly)
-        defer { before.close() }
-        let copy = "\(folder)/store"
-        try before.backup(to: copy)
-        var outcome = try StoreMigrator(path: copy, plan: plan, now: now).run(progress: progress)
-        outcome.backups = []
-        let after = try Store(path: copy, schema: try plan.current(), access: .readOnly)
-        defer { after.close() }
-        let known = Set(try before.check { _ in })
-        return MigrationRehearsal(
-            outcome: outcome,
-            entities: try MigrationComparison(stages, from: schema, to: after.schema).compare(before, after),
-            findings: try after.check { _ in }.filter { !known.contains($0) } + after.checkDigests()
-        )
     }
 }

@@ -32,10 +32,6 @@ enum InterchangeAttachment {
                 bytes.append(UInt8(ascii: "\n"))
             }
         }
-        let path = "\(folder)/export-\(ContentDigest.of(bytes).prefix(16)).jsonl"
-        guard !FileManager.default.fileExists(atPath: path) else { return path }
-        try DurableFile.makeFolder(folder)
-        try DurableFile.replace(path, bytes)
-        return path
+        return try ContentNamedFile.write(bytes, as: "export", in: folder)
     }
 }

@@ -129,7 +129,8 @@ enum DurableFile {
         return String(cString: resolved)
     }
 
-    private static func fill(_ descriptor: Int32, _ bytes: [UInt8], _ path: String) throws {
+    /// Writes bytes to an open file and brings it to the disk.
+    static func fill(_ descriptor: Int32, _ bytes: [UInt8], _ path: String) throws {
         var position = 0
         while position < bytes.count {
             let count = bytes[position...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

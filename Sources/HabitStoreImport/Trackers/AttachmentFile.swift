@@ -12,9 +12,7 @@ struct AttachmentFile {
         let lines: Int
     }
 
-    /// Writes the lines.
-    ///
-    /// The name follows from what is in it: the same source leaves the same file, once.
+    /// Writes the lines. The same source leaves the same file, once.
     ///
     /// - Returns: the file's path; nil when there is nothing to keep.
     static func write(
@@ -34,10 +32,6 @@ struct AttachmentFile {
         let file = source.path.split(separator: "/").last.map(String.init) ?? source.path
         let header = Header(source: source.format.rawValue, name: name, path: file, lines: lines.count)
         let first = try encoder.encode(header) + Data([UInt8(ascii: "\n")])
-        let path = "\(folder)/\(source.format.rawValue)-\(ContentDigest.of(bytes).prefix(16)).jsonl"
-        guard !FileManager.default.fileExists(atPath: path) else { return path }
-        try DurableFile.makeFolder(folder)
-        try DurableFile.replace(path, first + bytes)
-        return path
+        return try ContentNamedFile.write(bytes, behind: first, as: source.format.rawValue, in: folder)
     }
 }

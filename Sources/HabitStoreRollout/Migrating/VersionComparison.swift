@@ -50,31 +50,17 @@ public struct VersionComparison {
             defer { store.close() }
             return try body(Opened(side: Side(store: store, version: nil), address: address))
         }
-        let folder = "\(directory)/comparison-\(UUID().uuidString)"
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw HabitStoreError(
-                .inputOutput,
-                "no folder for the copy can be made here; name another one",
-                at: .init(path: directory),
-                underlying: error
-            )
+        return try ScratchFolder.with(in: directory, for: "comparison") { folder in
+            let copy = StoreAddress(address.engine, path: folder + "/store")
+            let source = try address.openAsWritten(.readOnly, plan: plan)
+            defer { source.close() }
+            try source.backup(to: copy.path)
+            let clock = try timestamp(behind: outline.information.token, in: other)
+            _ = try copy.migrate(plan, now: { clock })
+            let store = try copy.open(.readOnly, schema: try plan.current())
+            defer { store.close() }
+            return try body(Opened(side: Side(store: store, version: outline.version), address: copy))
         }
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let copy = StoreAddress(address.engine, path: folder + "/store")
-        let source = try address.openAsWritten(.readOnly, plan: plan)
-        defer { source.close() }
-        try source.backup(to: copy.path)
-        let clock = try timestamp(behind: outline.information.token, in: other)
-        _ = try copy.migrate(plan, now: { clock })
-        let store = try copy.open(.readOnly, schema: try plan.current())
-        defer { store.close() }
-        return try body(Opened(side: Side(store: store, version: outline.version), address: copy))
     }
 
     /// When the other store came from a token to the next one; the present where it has not.

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport
@@ -35,7 +36,7 @@ import Testing
     @Test(arguments: TargetEngine.onDisk, 0..<6)
     func stoppedAnywhereNothingIsLostOrDoubled(_ engine: TargetEngine, _ round: Int) throws {
         let seed = UInt64.random(in: .min ... .max)
-        var generator = FixtureGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let fixture = try library()
         let target = try ImportTarget(engine)
         try target.update(from: fixture.path)

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport
@@ -147,7 +148,7 @@ import Testing
     @Test(arguments: 0..<4)
     func followedAndStoppedAnywhereItIsWhatANewImportGives(_ round: Int) throws {
         let seed = UInt64.random(in: .min ... .max)
-        var generator = FixtureGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let (fixture, target) = (try library(), try Store())
         var app = FixtureApp(fixture, seed: seed)
         struct Stopped: Error {}

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import ShadowVerifier
 import Testing
 
@@ -26,7 +27,7 @@ struct KilledFollowingTests {
     @Test(arguments: TargetEngine.onDisk, [true, false])
     func killedAnywhereNothingIsLostOrDoubled(_ engine: TargetEngine, _ usesLog: Bool) throws {
         let seed = UInt64.random(in: .min ... .max)
-        var generator = FixtureGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let fixture = try CoreDataFixture(log: usesLog)
         try fixture.writeLibrary()
         try fixture.writeHistory()

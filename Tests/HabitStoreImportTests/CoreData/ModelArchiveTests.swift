@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport
@@ -20,7 +21,7 @@ import Testing
     @Test func whatIsCutShortOrChangedIsNoModelAndNoCrash() {
         let archive = [UInt8](CoreDataFixture.libraryModel.archive)
         let seed = UInt64.random(in: .min ... .max)
-        var generator = FixtureGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var read = 0
         for round in 0..<400 {
             var bytes = archive

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport
@@ -206,7 +207,7 @@ import Testing
         let url = URL(fileURLWithPath: fixture.path)
         let whole = try Data(contentsOf: url)
         let seed = UInt64.random(in: .min ... .max)
-        var generator = FixtureGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var refused = 0
         for _ in 0..<150 {
             var bytes = whole

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport
@@ -44,7 +45,7 @@ struct InterchangeSandbox {
 
     /// Texts, numbers and dates as no person would write them.
     static func oddStore(seed: UInt64) throws -> InMemoryHabitStore {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         func text() -> String { texts[Int(random.next() % UInt64(texts.count))] }
         func number() -> Double {
             let odd = [

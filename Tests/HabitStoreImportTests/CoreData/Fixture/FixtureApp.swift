@@ -1,10 +1,11 @@
 import Foundation
+import HabitStoreTesting
 
 /// The app that goes on writing its library: saves at random, each with the history that Core Data would write, and told as
 /// sparingly as it may be: of a link on one side only, of a place in an order on the side that has the order.
 struct FixtureApp {
     let fixture: CoreDataFixture
-    var generator: FixtureGenerator
+    var generator: SeededGenerator
     private var next: [Int: Int] = [1: 3, 3: 2, 4: 10, 5: 3]
     private var books = [1: 1, 2: 2]
     private var pages = [3, 5, 9]
@@ -15,7 +16,7 @@ struct FixtureApp {
 
     init(_ fixture: CoreDataFixture, seed: UInt64) {
         self.fixture = fixture
-        generator = FixtureGenerator(state: seed)
+        generator = SeededGenerator(seed: seed)
     }
 
     private mutating func key(_ entity: Int) -> Int {

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A folder for copies of a person's records that are gone when the work on them is done: for its owner only.
+package enum ScratchFolder {
+    /// Runs `body` with the path of a new folder, which is removed behind it.
+    ///
+    /// - Parameters:
+    ///   - directory: where the folder is made.
+    ///   - purpose: what its name begins with.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` when it cannot be made there.
+    package static func with<R>(in directory: String, for purpose: String, _ body: (String) throws -> R) throws -> R {
+        let folder = "\(directory)/\(purpose)-\(UUID().uuidString)"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "no folder for the copy can be made here; name another one",
+                at: .init(path: directory),
+                underlying: error
+            )
+        }
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try body(folder)
+    }
+}
