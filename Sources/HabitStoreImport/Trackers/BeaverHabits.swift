@@ -79,7 +79,10 @@ enum BeaverHabits {
         guard let day = fields["day"]?.text.flatMap(SourceMoment.day(iso:)) else {
             return source.keep("records: on a day that no calendar has", kept)
         }
-        guard let isDone = fields["done"]?.flag else { return source.keep("records: neither done nor not", kept) }
+        let number = fields["done"]?.integer
+        guard let isDone = fields["done"]?.flag ?? (number == 1 ? true : number == 0 ? false : nil) else {
+            return source.keep("records: neither done nor not", kept)
+        }
         guard isDone else { return source.keep("records: not done", kept) }
         let key = source.key(habit, day.description)
         if key != day.description { source.note("records of a habit on a day that has one already") }

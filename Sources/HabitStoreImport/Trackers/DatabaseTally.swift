@@ -35,7 +35,8 @@ enum DatabaseTally {
             SELECT h.rowid, h.name,
                 date((r.timestamp - ((r.timestamp % 86400000) + 86400000) % 86400000) / 1000, 'unixepoch'),
                 CASE WHEN \(isMeasured) THEN \(value) / 1000.0 END, \(note)
-            FROM Habits h LEFT JOIN Repetitions r ON r.habit = h.id AND r.timestamp IS NOT NULL
+            FROM Habits h LEFT JOIN Repetitions r ON r.habit = h.id AND \(isWhole("r.timestamp"))
+                AND typeof(\(value)) IN ('integer', 'real')
                 AND CASE WHEN \(isMeasured) THEN \(value) >= 0 AND \(value) <> 3 ELSE \(value) = 2 END
             WHERE h.id IS NOT NULL
             """
@@ -45,17 +46,24 @@ enum DatabaseTally {
         SELECT t._id, t.name, CASE WHEN k._id IS NOT NULL THEN printf('%04d-%02d-%02d', k.year, k.month + 1, k.day) END,
             NULL, NULL
         FROM tracks t LEFT JOIN ticks k ON k._track_id = t._id
+            AND \(isWhole("k.year")) AND \(isWhole("k.month")) AND \(isWhole("k.day"))
             AND date(printf('%04d-%02d-%02d', k.year, k.month + 1, k.day), '+0 days')
                 = printf('%04d-%02d-%02d', k.year, k.month + 1, k.day)
         """
 
     private static func tableHabit(_ columns: Set<String>) -> String {
         """
-        SELECT h.rowid, h.name, date(r.record_date * 86400, 'unixepoch'), r.record_value, r.reason
-        FROM mh_habits h LEFT JOIN mh_records r ON r.record_type = 1 AND r.record_date IS NOT NULL
+        SELECT h.rowid, h.name, date(r.record_date * 86400, 'unixepoch'),
+            CASE WHEN abs(r.record_value) < 9e307 THEN r.record_value END, r.reason
+        FROM mh_habits h LEFT JOIN mh_records r ON r.record_type = 1 AND \(isWhole("r.record_date"))
             \(columns.contains("is_deleted") ? "AND coalesce(r.is_deleted, 0) = 0" : "")
             AND (r.parent_uuid = h.uuid
                 OR (r.parent_id = h.id_ AND NOT EXISTS (SELECT 1 FROM mh_habits o WHERE o.uuid = r.parent_uuid)))
         """
+    }
+
+    /// Other apps' columns hold what was put into them, whatever is declared.
+    private static func isWhole(_ column: String) -> String {
+        "typeof(\(column)) IN ('integer', 'real') AND \(column) = CAST(\(column) AS INTEGER)"
     }
 }

@@ -89,7 +89,7 @@ enum LoopDatabase {
             return source.keep("Repetitions: without a day", row.json)
         }
         let dayNumber = milliseconds >= 0 ? milliseconds / daySpan : (milliseconds - daySpan + 1) / daySpan
-        guard let day = LocalDay(number: Int(dayNumber)) else {
+        guard let day = SourceMoment.day(number: Int(dayNumber)) else {
             return source.keep("Repetitions: on a day that no calendar has", row.json)
         }
         var value: Double?

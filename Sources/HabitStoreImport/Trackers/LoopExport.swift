@@ -11,7 +11,11 @@ enum LoopExport {
         "NumRepetitions", "Interval",
     ]
 
-    static func isWanted(_ name: String) -> Bool { name.lowercased().hasSuffix(".csv") }
+    /// What a Finder adds to a zip is left out.
+    static func isWanted(_ name: String) -> Bool {
+        name.lowercased().hasSuffix(".csv")
+            && !name.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
+    }
 
     static func recognises(_ files: SourceFiles) throws -> Bool {
         guard let bytes = files.contents["Habits.csv"] else { return false }

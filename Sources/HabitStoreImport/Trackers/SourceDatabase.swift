@@ -87,10 +87,15 @@ extension [String: SourceValue] {
         }
     }
 
-    /// A column as text; nil for null and for an empty one.
+    /// A column as text, also where a number or bytes are stored, as SQLite gives them; nil for null and for an empty one.
     func text(_ column: String) -> String? {
-        if case .text(let text) = self[column], !text.isEmpty { return text }
-        return nil
+        switch self[column] {
+        case .text(let text): text.isEmpty ? nil : text
+        case .int(let number): String(number)
+        case .real(let number): "\(number)"
+        case .blob(let bytes): bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        case .null, nil: nil
+        }
     }
 
     /// What is in columns that are not named, as far as there is anything.

@@ -35,7 +35,7 @@ enum SourceMoment: Hashable, Sendable {
 
     /// A day that a calendar has, from its numbers.
     static func day(year: Int, month: Int, day: Int) -> LocalDay? {
-        guard (-9_999...9_999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
+        guard (0...9_999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
         // Days are counted from March, so that the leap day is a year's last.
         let shifted = month > 2 ? year : year - 1
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -45,6 +45,12 @@ enum SourceMoment: Hashable, Sendable {
         // A day that a month does not have is one of the next month.
         guard let result = LocalDay(number: number), result.gregorian == (year, month, day) else { return nil }
         return result
+    }
+
+    /// A day from its number since 1970, of a year that is written with four digits.
+    static func day(number: Int) -> LocalDay? {
+        guard let day = LocalDay(number: number), (0...9_999).contains(day.gregorian.year) else { return nil }
+        return day
     }
 
     /// A day as `2026-01-31`.

@@ -12,7 +12,7 @@ enum TableHabitFields {
         var habit = TrackerHabit(key: key, name: fields["name"]?.text ?? "")
         var rest = fields.filter { !$0.value.isEmpty }
         for name in ["name", "id_", "uuid", "freq_type", "freq_custom"] { rest[name] = nil }
-        if let number = fields["start_date"]?.integer, let day = LocalDay(number: number) {
+        if let number = fields["start_date"]?.integer, let day = SourceMoment.day(number: number) {
             habit.created = .day(day)
             rest["start_date"] = nil
         } else if let seconds = fields["create_t"]?.number {
@@ -79,7 +79,7 @@ enum TableHabitFields {
         case 0: return source.keep("\(table): unknown", fields)
         default: return source.keep("\(table): of a type that is not known", fields)
         }
-        guard let day = fields["record_date"]?.integer.flatMap(LocalDay.init(number:)) else {
+        guard let day = fields["record_date"]?.integer.flatMap(SourceMoment.day(number:)) else {
             return source.keep("\(table): on a day that no calendar has", fields)
         }
         let dayKey = source.key(habit, day.description)

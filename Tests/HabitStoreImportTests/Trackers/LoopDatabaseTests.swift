@@ -142,6 +142,25 @@ struct LoopDatabaseTests {
         #expect(again.entries == .init(inSource: 6, added: 0, known: 6))
     }
 
+    @Test func columnsThatHoldOtherTypesThanDeclaredAreReadOrNamed() throws {
+        let sandbox = try TrackerSandbox()
+        try sandbox.database(
+            "loop.db",
+            """
+            \(schema(25))
+            INSERT INTO Habits (Id, freq_num, freq_den, name, type) VALUES (1, 1, 1, 42, 0), (2, 'x', 7, x'41ff', 1);
+            INSERT INTO Repetitions (habit, timestamp, value, notes) VALUES (1, \(Self.first).0, 2, 7),
+                (1, 'yesterday', 2, NULL), (1, \(Self.first + Self.day), 'yes', NULL), (1, 1.5, 2, NULL),
+                (2, \(Self.first), 'much', NULL), (2, \(Self.first), 1500.5, NULL), (1, 253402300800000, 2, NULL);
+            """
+        )
+        let report = try sandbox.run("loop.db")
+        #expect(try sandbox.entries() == ["42 2024-02-29 7", "A\u{FFFD} 2024-02-29 1.5005"])
+        #expect(report.kept("Repetitions: without a day") == 2)
+        #expect(report.kept("Repetitions: without a value") == 2)
+        #expect(report.kept("Repetitions: on a day that no calendar has") == 1)
+    }
+
     @Test func aSecondImportAddsOnlyWhatIsNewAndLeavesWhatWasEditedHere() throws {
         let sandbox = try TrackerSandbox()
         let sql = """

@@ -65,6 +65,13 @@ struct LoopExportTests {
         #expect(try sandbox.run("export.zip").entries == .init(inSource: 3, added: 0, known: 3))
     }
 
+    @Test func whatAFinderAddsToAZipIsLeftOut() throws {
+        let members = Self.files.map { ZipWriter.Member("Loop/" + $0.key, $0.value, 8) }
+        let added = ["__MACOSX/Loop/._Habits.csv", "Loop/.hidden.csv"].map { ZipWriter.Member($0, "\u{0}", 0) }
+        try sandbox.folder.write("x", ZipWriter.zip(added + members))
+        try expectAll(try sandbox.run("x"))
+    }
+
     @Test func oldExportsHaveNeitherHeadersNorWords() throws {
         try sandbox.folder.write("e/Habits.csv", "Name,Description,NumRepetitions,Interval,Color\nRun,why,2,7,#fff\n")
         try sandbox.folder.write("e/001 Run/Checkmarks.csv", "2024-02-29,2\n2024-02-28,1\n2024-02-27,0\n")

@@ -168,6 +168,13 @@ struct TrackerFormatTests {
         #expect(try sandbox.run("h/some habits").habits.known == 4)
     }
 
+    @Test func linesMayEndAsOnWindows() throws {
+        try sandbox.folder.write("h/habits", "! Body\r\nGym: 3/7\r\n")
+        try sandbox.folder.write("h/log", "2024-02-29 : Gym : y : hard : 1.5\r\n2024-03-01 : Gym : n\r\n")
+        try sandbox.run("h")
+        #expect(try sandbox.entries() == ["Gym 2024-02-29 1.5 hard"])
+    }
+
     @Test func tableHabitsDatabaseIsReadWithItsGroupsAndDeletedRecords() throws {
         try sandbox.database(
             "mh.db",
