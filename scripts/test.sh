@@ -43,7 +43,7 @@ while kill -0 "$tests" 2>/dev/null; do
     size=$(wc -c <"$log")
     silent=$((silent + 1))
     [ "$size" -eq "$before" ] || silent=0
-    [ $((seconds % 60)) -ne 0 ] || echo "$(grep -c '^✔ Test ' "$log") tests have passed after $seconds seconds"
+    [ $((seconds % 60)) -ne 0 ] || echo "$seconds seconds, $(wc -l <"$log") lines in $log"
     if [ "$silent" -ge "$silent_seconds" ]; then
         show_stacks "$tests"
         kill -KILL $(descendants "$tests") "$tests" 2>/dev/null

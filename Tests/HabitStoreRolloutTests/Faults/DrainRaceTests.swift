@@ -6,7 +6,7 @@ import Testing
 @testable import HabitStoreRollout
 
 /// While one process looks where the user is, another one goes on writing.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DrainRaceTests {
     /// A process saw the old store one write ahead, since that write was in flight, and wanted to carry it over. When its
     /// turn came, the write and a further one had arrived in both: the new store seemed to be of another history, and the
@@ -15,23 +15,23 @@ struct DrainRaceTests {
     func aWriteInFlightIsNotTakenForAnotherHistory(stage: Stage) async throws {
         let user = try FaultyUser(at: stage)
         defer { user.heal() }
-        let looking = try user.open { $0.stepLimitSeconds = 60 }
+        let looking = try user.open { $0.stepLimitSeconds = 600 }
         let inFlight = FaultPlan()
         defer { inFlight.heal() }
         let writing = try Self.writer(user, inFlight)
         let ledger = Ledger()
         inFlight.inject(Fault(.hang, on: [.write], at: .beforeCommit, times: 1))
-        async let first: Bool = user.withinSeconds(60) { ledger.write(writing) }
-        try await #require(Self.onAThread { inFlight.waitForStrikes(1, seconds: 20) })
+        let first = BegunWork { ledger.write(writing) }
+        try await Self.require(inFlight)
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: [.replicate], times: 1))
-        async let route = Self.onAThread { try looking.recheck() }
-        try await #require(Self.onAThread { plan.waitForStrikes(1, seconds: 20) })
+        let route = BegunWork { try looking.recheck() }
+        try await Self.require(plan)
         inFlight.heal()
-        #expect(await first)
+        _ = try await first.value()
         ledger.write(writing)
         plan.heal()
-        let obstacle = try await route.actual.obstacle
+        let obstacle = try await route.value().actual.obstacle
         #expect(obstacle == nil, "\(obstacle?.description ?? "")")
         ledger.write(looking)
         #expect(ledger.outcomes == [.acknowledged, .acknowledged, .acknowledged])
@@ -47,25 +47,25 @@ struct DrainRaceTests {
     func aWriteThatHasReachedOneOfBothIsNotTakenForAnotherHistory(stage: Stage) async throws {
         let user = try FaultyUser(at: stage)
         defer { user.heal() }
-        let looking = try user.open { $0.stepLimitSeconds = 60 }
+        let looking = try user.open { $0.stepLimitSeconds = 600 }
         let inFlight = FaultPlan()
         defer { inFlight.heal() }
         let writing = try Self.writer(user, inFlight)
         let ledger = Ledger()
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: [.replicaRead], times: 1))
-        async let route = Self.onAThread { try looking.recheck() }
-        try await #require(Self.onAThread { plan.waitForStrikes(1, seconds: 20) })
+        let route = BegunWork { try looking.recheck() }
+        try await Self.require(plan)
         ledger.write(writing)
         inFlight.inject(Fault(.hang, on: [.write], at: .beforeCommit, times: 1))
-        async let second: Bool = user.withinSeconds(60) { ledger.write(writing) }
-        try await #require(Self.onAThread { inFlight.waitForStrikes(1, seconds: 20) })
+        let second = BegunWork { ledger.write(writing) }
+        try await Self.require(inFlight)
         plan.heal()
         // Time enough to look at the old store too early.
         try await Task.sleep(for: .milliseconds(100))
         inFlight.heal()
-        #expect(await second)
-        let obstacle = try await route.actual.obstacle
+        _ = try await second.value()
+        let obstacle = try await route.value().actual.obstacle
         #expect(obstacle == nil, "\(obstacle?.description ?? "")")
         ledger.write(looking)
         #expect(ledger.outcomes == [.acknowledged, .acknowledged, .acknowledged])
@@ -85,9 +85,8 @@ struct DrainRaceTests {
         }.store(for: "alice")
     }
 
-    private static func onAThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-        }
+    /// Waits until a plan has struck once.
+    private static func require(_ plan: FaultPlan) async throws {
+        try await #require(BegunWork { plan.waitForStrikes(1, seconds: 60) }.value())
     }
 }
