@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What every store over an engine is made of: the semantics, written once.
 public final class EngineStore<Engine: StorageEngine>: Sendable {
@@ -11,6 +12,8 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     let evaluatesPredicates: Bool
     /// How often the file had been migrated when it was opened.
     private let migrations: Int
+    /// The moment at which the role was asked for last, and the role.
+    private let knownRole = Atomic<UInt64>(.max)
     private let now: @Sendable () -> Date
 
     /// Puts the semantics over an opened engine: checks the schema and, in a new store, writes its bookkeeping.
@@ -89,7 +92,15 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     func requireShape(_ snapshot: some EngineSnapshot) throws { _ = try role(snapshot) }
 
     private func role(_ snapshot: some EngineSnapshot) throws -> StoreRole {
-        try StoreBookkeeping.role(snapshot, migrations: migrations, path: engine.path)
+        // A damaged file may say any number.
+        guard let moment = snapshot.moment, moment < .max / StoreRole.count else {
+            return try StoreBookkeeping.role(snapshot, migrations: migrations, path: engine.path)
+        }
+        let known = knownRole.load(ordering: .relaxed)
+        if known / StoreRole.count == moment, let role = StoreRole(number: known % StoreRole.count) { return role }
+        let role = try StoreBookkeeping.role(snapshot, migrations: migrations, path: engine.path)
+        knownRole.store(moment * StoreRole.count + role.number, ordering: .relaxed)
+        return role
     }
 
     /// Runs `body` over one moment of the store.
@@ -169,5 +180,29 @@ extension EngineSnapshot {
     public func requireSchema(_ schema: Schema, path: String?) throws {
         guard try metadata(MetadataKey.storeID) != nil else { return }
         try StoreBookkeeping.requireSchema(self, schema, path: path)
+    }
+}
+
+extension StoreRole {
+    /// How many there are.
+    fileprivate static let count: UInt64 = 4
+
+    fileprivate var number: UInt64 {
+        switch self {
+        case .authoritative: 0
+        case .standby: 1
+        case .sealed: 2
+        case .backfilling: 3
+        }
+    }
+
+    fileprivate init?(number: UInt64) {
+        switch number {
+        case 0: self = .authoritative
+        case 1: self = .standby
+        case 2: self = .sealed
+        case 3: self = .backfilling
+        default: return nil
+        }
     }
 }

@@ -74,6 +74,10 @@ public protocol EngineSnapshot: AnyObject {
     /// against which compiled filters are tested.
     static var interpretsFilters: Bool { get }
 
+    /// A number that no other contents of the store have had since it was opened; nil when the engine knows none, and inside
+    /// of a write.
+    var moment: UInt64? { get }
+
     /// A value of the store's own bookkeeping, or nil.
     func metadata(_ key: String) throws -> String?
 
@@ -121,6 +125,9 @@ public protocol EngineSnapshot: AnyObject {
 extension EngineSnapshot {
     /// Filters are compiled.
     public static var interpretsFilters: Bool { false }
+
+    /// None is known.
+    public var moment: UInt64? { nil }
 }
 
 /// The write transaction of an engine: a snapshot that sees its own changes.

@@ -1,4 +1,5 @@
 import HabitStore
+import Synchronization
 
 /// A store's databases: what belongs where.
 final class LMDBCatalog: Sendable {
@@ -62,6 +63,9 @@ final class LMDBCatalog: Sendable {
     let digests: LMDBDatabase?
     /// What ``LMDBFormat/indexesKey`` says when all indexes of the schema are complete, and no others.
     let indexList: [UInt8]
+    /// The last moment at which all indexes were found to be complete, see ``LMDBSnapshot/moment``.
+    let completeMoment = Atomic<UInt64>(.max)
+    let plans = LMDBPlanCache()
     /// The databases of the schema's indexes.
     let indexNames: Set<String>
 

@@ -63,7 +63,8 @@ struct LMDBKeyDomain {
         }
     }
 
-    private func selection(_ comparison: FilterExpression.Comparison, _ value: Value) throws -> Selection? {
+    /// The keys of the records whose attribute compares so with a value; nil when keys do not tell.
+    func selection(_ comparison: FilterExpression.Comparison, _ value: Value) throws -> Selection? {
         guard kind != .links, kind != .strings else { return nil }
         if value.isNull {
             switch comparison {

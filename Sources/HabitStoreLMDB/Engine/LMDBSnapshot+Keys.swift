@@ -18,6 +18,7 @@ extension LMDBSnapshot {
 
     /// How many keys there are in ranges; not more than `most` are counted one by one.
     func countKeys(_ access: LMDBPlan.Access, _ ranges: [LMDBKeyRange], _ entity: Int, upTo most: Int) throws -> Int {
+        keyCounts += 1
         guard let database = try database(access, entity) else { return 0 }
         if ranges.count == 1, ranges[0].isAll { return try transaction.count(database) }
         guard most < Int.max else { return try min(transaction.count(database), estimate(database, ranges)) }

@@ -7,7 +7,11 @@ import HabitStore
 public class LMDBSnapshot: EngineSnapshot {
     let transaction: LMDBTransaction
     let catalog: LMDBCatalog
+    /// LMDB's number of what is read, which each commit raises; nil inside of a write.
+    public let moment: UInt64?
     let buffer = LMDBIndexKeyBuffer()
+    /// How often keys were counted to choose between plans.
+    var keyCounts = 0
     /// The names of the complete indexes, each with whether it holds copies of records; nil when all are complete and hold
     /// what they are declared to hold.
     private let completeIndexes: [String: Bool]?
@@ -19,7 +23,13 @@ public class LMDBSnapshot: EngineSnapshot {
     init(_ transaction: LMDBTransaction, _ catalog: LMDBCatalog) throws {
         self.transaction = transaction
         self.catalog = catalog
+        moment = transaction.isWritable ? nil : try transaction.identifier()
+        guard moment.map({ $0 != catalog.completeMoment.load(ordering: .relaxed) }) ?? true else {
+            completeIndexes = nil
+            return
+        }
         completeIndexes = try Self.completeIndexes(transaction, catalog)
+        if let moment, completeIndexes == nil { catalog.completeMoment.store(moment, ordering: .relaxed) }
     }
 
     /// An index that was never built, or that another program's writes passed by, must not be used.
@@ -29,7 +39,12 @@ public class LMDBSnapshot: EngineSnapshot {
     ) throws -> [String: Bool]? {
         let stored = try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0) }
         guard let stored else { return [:] }
-        return stored.elementsEqual(catalog.indexList) ? nil : LMDBFormat.indexNames(stored)
+        guard stored.count == catalog.indexList.count else { return LMDBFormat.indexNames(stored) }
+        let isAsDeclared = catalog.indexList.withUnsafeBytes { declared in
+            guard let stored = stored.baseAddress, let list = declared.baseAddress else { return declared.isEmpty }
+            return memcmp(stored, list, declared.count) == 0
+        }
+        return isAsDeclared ? nil : LMDBFormat.indexNames(stored)
     }
 
     /// Whether every index of the schema is complete, and the file has no others that would have to be kept.
@@ -128,7 +143,18 @@ public class LMDBSnapshot: EngineSnapshot {
     // MARK: Queries
 
     /// How the engine would answer a query.
-    public func plan(_ query: BoundQuery) throws -> LMDBPlan { try plan(query, depth: 0) }
+    public func plan(_ query: BoundQuery) throws -> LMDBPlan {
+        guard mayKeepPlans else { return try plan(query, depth: 0) }
+        return try catalog.plans.plan(query, self) { try plan($0, depth: 0) }
+    }
+
+    /// Plans inside of a write are others, and so are those of a file whose indexes are not all there.
+    private var mayKeepPlans: Bool {
+        #if PLANNER_MUTANTS
+        if mutant != nil { return false }
+        #endif
+        return !transaction.isWritable && completeIndexes == nil
+    }
 
     /// - Parameter depth: how many plans this one is part of.
     func plan(_ query: BoundQuery, depth: Int) throws -> LMDBPlan {

@@ -4,7 +4,7 @@ import HabitStore
 
 /// The one environment that a process has on a file; shared by every ``LMDBEnvironment`` on it.
 ///
-/// `gate` guards every stored variable. Three kinds of thread meet at it:
+/// `gate` guards every stored variable, so that Swift need not watch their accesses. Three kinds of thread meet at it:
 /// - readers, counted while their transaction is open;
 /// - the writer: `writerThread` has the turn, and `isWriterInside` says that LMDB is in use by it;
 /// - a thread that needs the environment for itself, to map it anew or to reopen it. It sets `exclusiveThread`, which
@@ -24,16 +24,16 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     let soundness: LMDBSoundKeeper
 
     var options: LMDBOptions
-    var environment: OpaquePointer?
-    var databaseNames: [String] = []
-    var activeReaders: [UInt] = []
-    var pooledReaders: [OpaquePointer] = []
-    var writerThread: UInt?
-    var isWriterInside = false
-    var exclusiveThread: UInt?
-    var waitingThreads = 0
+    @exclusivity(unchecked) var environment: OpaquePointer?
+    @exclusivity(unchecked) var databaseNames: [String] = []
+    @exclusivity(unchecked) var activeReaders: [UInt] = []
+    @exclusivity(unchecked) var pooledReaders: [OpaquePointer] = []
+    @exclusivity(unchecked) var writerThread: UInt?
+    @exclusivity(unchecked) var isWriterInside = false
+    @exclusivity(unchecked) var exclusiveThread: UInt?
+    @exclusivity(unchecked) var waitingThreads = 0
     /// A commit failed: nothing may begin before the environment was closed and opened again.
-    var needsReopen = false
+    @exclusivity(unchecked) var needsReopen = false
     var isGrowthWanted = false
     var growthDeferredUntil = Date.distantPast
     var mapSizeBytes: Int

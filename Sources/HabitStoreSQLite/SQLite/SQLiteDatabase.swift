@@ -75,10 +75,9 @@ final class SQLiteDatabase: Sendable {
                 at: HabitStoreError.Location(path: file.path)
             )
         }
-        let result = Result { try body(file) }
         // Closed meanwhile, by someone who did not wait. What a failed checkpoint did not copy is in the log, from
         // which the next opening reads: it must not make a failure of a transaction that is committed.
-        if usage.end() == .last { _ = try? SQLiteRegistry.shared.close(file) }
-        return try result.get()
+        defer { if usage.end() == .last { _ = try? SQLiteRegistry.shared.close(file) } }
+        return try body(file)
     }
 }

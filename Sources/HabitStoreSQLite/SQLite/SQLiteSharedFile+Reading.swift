@@ -39,10 +39,16 @@ extension SQLiteSharedFile {
         let idle = takeIdleReader()
         let reader = try idle.reader ?? openReader(generation: idle.generation)
         defer { keepOrClose(reader, isHealthy: !reader.isInTransaction) }
-        let result = Result { try body(reader) }
-        // Also after an error, which may come from nothing but the change.
+        let result: T
+        do {
+            result = try body(reader)
+        } catch {
+            // Which may come from nothing but the change.
+            try requireUnchangedFile()
+            throw error
+        }
         try requireUnchangedFile()
-        return try result.get()
+        return result
     }
 
     /// A file that is read without locks may have been changed under the reader, who then saw parts of two states.

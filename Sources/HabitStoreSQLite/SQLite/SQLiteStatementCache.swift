@@ -4,7 +4,7 @@ final class SQLiteStatementCache {
     private var statements: [String: SQLiteStatement] = [:]
     /// The last ones taken, the latest first: what a loop takes over and over is found without hashing its text.
     private var recent: [SQLiteStatement] = []
-    private static let recentCount = 4
+    private static let recentCount = 8
     private var clock: UInt64 = 0
     /// How often a statement had to be prepared.
     private(set) var preparations = 0

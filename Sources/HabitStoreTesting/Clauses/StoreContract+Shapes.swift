@@ -42,6 +42,26 @@ private struct ShapedQuestion: Sendable {
             let number = generator.chance(30) ? generator.pick([nil, .nan, .infinity, -0.0, 0]) : first.optionalRatio
             return #Predicate { $0.optionalRatio == number }
         },
+        ShapedQuestion(name: "a range of whole numbers, which an index has", order: [SortDescriptor(\.count)]) {
+            first,
+            second,
+            _ in
+            let (least, most) = (first.count, second.count)
+            return #Predicate { $0.count > least && $0.count <= most }
+        },
+        ShapedQuestion(name: "a number and a time or none, which an index has", order: []) { first, second, _ in
+            let (count, moment) = (
+                first.count, second.count == first.count ? second.optionalMoment : first.optionalMoment
+            )
+            return #Predicate { $0.count == count && $0.optionalMoment == moment }
+        },
+        ShapedQuestion(name: "a number that is bounded twice", order: [SortDescriptor(\.count, order: .reverse)]) {
+            first,
+            second,
+            _ in
+            let (least, other) = (first.count, second.count)
+            return #Predicate { $0.count >= least && $0.count >= other }
+        },
         ShapedQuestion(name: "a number in the place of none") { first, second, generator in
             let other = generator.chance(30) ? generator.pick([.nan, -.infinity, -0.0, 0]) : first.ratio
             let bound = second.ratio

@@ -1,6 +1,7 @@
 import CYardstick
 import Foundation
 import HabitStore
+import HabitStoreRollout
 
 /// Work whose allocations, records and instructions are the same in each run.
 struct CheckedWork {
@@ -16,13 +17,51 @@ struct CheckedWork {
     /// All of it on both engines, in stores of a few thousand entries.
     static func all(_ directory: URL) throws -> [CheckedWork] {
         let data = BenchData(habits: 20, entriesEach: 100, spare: 64)
-        return try [TableEngine.sqlite, .lmdb].flatMap { engine in
+        let engines = try [TableEngine.sqlite, .lmdb].flatMap { engine in
             let stores = try CheckedStores(engine, data, directory)
             return [
-                stores.readsByIdentifier, stores.ranges, stores.scan, stores.filter, stores.count, stores.commits,
-                stores.bulkLoad,
+                stores.readsByIdentifier, stores.singleReads, stores.ranges, stores.scan, stores.filter, stores.count,
+                stores.commits, stores.bulkLoad, stores.openings,
             ]
         }
+        return engines + (try CheckedUser(data, directory).works)
+    }
+}
+
+/// A user's store at the stage `off`, where SQLite's does the work.
+private final class CheckedUser {
+    private let data: BenchData
+    private let users: RolloutUsers
+    private let store: UserStore
+
+    init(_ data: BenchData, _ directory: URL) throws {
+        self.data = data
+        users = try RolloutUsers(directory.appendingPathComponent("checked-user"))
+        store = try users.stores().store(for: "checked")
+        try store.write(author: "bench") { transaction in
+            for habit in data.habits { try transaction.insert(habit) }
+            for entry in data.entries { try transaction.insert(entry) }
+        }
+        // Another one, which nobody has open.
+        let other = try users.stores().store(for: "opened")
+        try other.save(Draft(content: "a record"))
+        other.close()
+    }
+
+    var works: [CheckedWork] {
+        let (ids, store, users) = (data.shuffled.prefix(200), store, users)
+        return [
+            CheckedWork(name: "a user's, SQLite: read by id, a transaction each", operations: ids.count) {
+                for id in ids { _ = try store.model(Entry.self, id: id) }
+            },
+            CheckedWork(name: "a user's, SQLite: open, one read, close", operations: 10) {
+                for _ in 0..<10 {
+                    let opened = try users.stores().store(for: "opened")
+                    _ = try opened.model(Draft.self, id: UUID())
+                    opened.close()
+                }
+            },
+        ]
     }
 }
 
@@ -60,6 +99,25 @@ private final class CheckedStores {
         return work("read by id", ids.count) {
             try store.read { transaction in
                 for id in ids { _ = try transaction.model(Entry.self, id: id) }
+            }
+        }
+    }
+
+    var singleReads: CheckedWork {
+        let (ids, store) = (data.shuffled.prefix(200), store)
+        return work("read by id, a transaction each", ids.count) {
+            for id in ids { _ = try store.model(Entry.self, id: id) }
+        }
+    }
+
+    /// Of a store that nobody has open.
+    var openings: CheckedWork {
+        let (engine, path) = (engine, directory.appendingPathComponent("opened-\(engine.rawValue)").path)
+        return work("open, one read, close", 10) {
+            for _ in 0..<10 {
+                let store = try engine.open(path)
+                _ = try store.model(Entry.self, id: UUID())
+                store.close()
             }
         }
     }
