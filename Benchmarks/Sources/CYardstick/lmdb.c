@@ -5,6 +5,7 @@
 
 #include "checksum.h"
 #include "list.h"
+#include "order.h"
 
 // Record: date 8, value 8, flags 1 (1 value, 2 habit, 4 note), habit 16, then the note.
 // By identifier: id -> record, and an index habit 16 | date 8 (order-preserving) | id 16 with empty values.
@@ -83,6 +84,13 @@ static MDB_val encode(cy_lmdb *store, const cy_entry *entry) {
     return (MDB_val){recordHeader + length, record};
 }
 
+static void make_index(const cy_entry *entry, uint8_t *index) {
+    if (entry->hasHabit) memcpy(index, entry->habit, 16);
+    else memset(index, 0, 16);
+    order_bytes(entry->date, index + 16);
+    memcpy(index + 24, entry->id, 16);
+}
+
 static int insert(cy_lmdb *store, MDB_txn *transaction, const cy_entry *entry) {
     if (entry->noteLength > noteCapacity) return MDB_BAD_VALSIZE;
     if (entry->hasHabit) {
@@ -91,10 +99,7 @@ static int insert(cy_lmdb *store, MDB_txn *transaction, const cy_entry *entry) {
         if (result) return result;
     }
     uint8_t index[40];
-    if (entry->hasHabit) memcpy(index, entry->habit, 16);
-    else memset(index, 0, 16);
-    order_bytes(entry->date, index + 16);
-    memcpy(index + 24, entry->id, 16);
+    make_index(entry, index);
     MDB_val empty = {0, ""}, id = {16, (void *)entry->id}, byHabit = {40, index}, byDate = {24, index + 16};
     MDB_val place = {24, index}, record = encode(store, entry);
     int isClustered = store->layout == cy_clustered;
@@ -104,21 +109,88 @@ static int insert(cy_lmdb *store, MDB_txn *transaction, const cy_entry *entry) {
     return result;
 }
 
+static int add_habits(cy_lmdb *store, MDB_txn *transaction, const uint8_t *habits, size_t count) {
+    MDB_val empty = {0, ""};
+    int result = 0;
+    for (size_t i = 0; !result && i < count; i++) {
+        MDB_val key = {16, (void *)(habits + 16 * i)};
+        result = mdb_put(transaction, store->habits, &key, &empty, MDB_NOOVERWRITE);
+    }
+    return result;
+}
+
+// One database in the order of its keys, each behind the last one.
+static int append_all(
+    cy_lmdb *store, MDB_txn *transaction, MDB_dbi database, const cy_entry **sorted, size_t count,
+    void (*make)(cy_lmdb *, const cy_entry *, uint8_t *, MDB_val *, MDB_val *)) {
+    MDB_cursor *cursor;
+    int result = mdb_cursor_open(transaction, database, &cursor);
+    if (result) return result;
+    for (size_t i = 0; !result && i < count; i++) {
+        uint8_t index[40];
+        MDB_val key, value;
+        make(store, sorted[i], index, &key, &value);
+        result = mdb_cursor_put(cursor, &key, &value, MDB_APPEND);
+    }
+    mdb_cursor_close(cursor);
+    return result;
+}
+
+static void make_record(cy_lmdb *store, const cy_entry *entry, uint8_t *index, MDB_val *key, MDB_val *value) {
+    *key = (MDB_val){16, (void *)entry->id};
+    if (store->layout == cy_by_identifier) {
+        *value = encode(store, entry);
+        return;
+    }
+    make_index(entry, index);
+    *value = (MDB_val){24, index};
+}
+
+static void make_habit_key(cy_lmdb *store, const cy_entry *entry, uint8_t *index, MDB_val *key, MDB_val *value) {
+    make_index(entry, index);
+    *key = (MDB_val){40, index};
+    *value = store->layout == cy_clustered ? encode(store, entry) : (MDB_val){0, ""};
+}
+
+static void make_date_key(cy_lmdb *store, const cy_entry *entry, uint8_t *index, MDB_val *key, MDB_val *value) {
+    (void)store;
+    make_index(entry, index);
+    *key = (MDB_val){24, index + 16};
+    *value = (MDB_val){0, ""};
+}
+
+// Sorts for each database, and appends to it.
+static int load_sorted(cy_lmdb *store, MDB_txn *transaction, const cy_entry *entries, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!entries[i].hasHabit) continue;
+        MDB_val habit = {16, (void *)entries[i].habit}, found;
+        int result = mdb_get(transaction, store->habits, &habit, &found);
+        if (result) return result;
+    }
+    const cy_entry **sorted = malloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++) sorted[i] = entries + i;
+    qsort(sorted, count, sizeof *sorted, cy_by_id);
+    int result = append_all(store, transaction, store->entries, sorted, count, make_record);
+    if (!result) qsort(sorted, count, sizeof *sorted, cy_by_habit_date);
+    if (!result) result = append_all(store, transaction, store->byHabit, sorted, count, make_habit_key);
+    if (!result) qsort(sorted, count, sizeof *sorted, cy_by_date);
+    if (!result) result = append_all(store, transaction, store->byDate, sorted, count, make_date_key);
+    free(sorted);
+    return result;
+}
+
 int cy_lmdb_load(
-    const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
-    size_t habitCount) {
+    const char *path, cy_layout layout, cy_load_order order, const cy_entry *entries, size_t count,
+    const uint8_t *habits, size_t habitCount) {
     cy_lmdb *store;
     MDB_txn *transaction;
     int result = cy_lmdb_open(path, layout, &store);
     if (result) return result;
     result = mdb_txn_begin(store->environment, NULL, 0, &transaction);
     if (!result) {
-        MDB_val empty = {0, ""};
-        for (size_t i = 0; !result && i < habitCount; i++) {
-            MDB_val key = {16, (void *)(habits + 16 * i)};
-            result = mdb_put(transaction, store->habits, &key, &empty, MDB_NOOVERWRITE);
-        }
-        for (size_t i = 0; !result && i < count; i++) result = insert(store, transaction, entries + i);
+        result = add_habits(store, transaction, habits, habitCount);
+        if (!result && order == cy_sorted) result = load_sorted(store, transaction, entries, count);
+        else for (size_t i = 0; !result && i < count; i++) result = insert(store, transaction, entries + i);
         if (result) mdb_txn_abort(transaction);
         else result = mdb_txn_commit(transaction);
     }

@@ -3,6 +3,7 @@
 
 #include "checksum.h"
 #include "list.h"
+#include "order.h"
 
 enum { noteCapacity = 4096 };
 
@@ -17,14 +18,16 @@ static const char *schemas[] = {
     "PRAGMA journal_mode = WAL;"
     "CREATE TABLE Habit (id BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;"
     "CREATE TABLE Entry (id BLOB NOT NULL PRIMARY KEY, date REAL NOT NULL, note TEXT, value REAL, habitID BLOB)"
-    "  STRICT, WITHOUT ROWID;"
-    "CREATE INDEX Entry_habitID_date ON Entry (habitID, date, id);"
-    "CREATE INDEX Entry_date ON Entry (date, id);",
+    "  STRICT, WITHOUT ROWID;",
     "PRAGMA journal_mode = WAL;"
     "CREATE TABLE Habit (id BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE Entry (id BLOB NOT NULL UNIQUE, date REAL NOT NULL, note TEXT, value REAL, habitID BLOB NOT NULL,"
-    "  PRIMARY KEY (habitID, date, id)) STRICT, WITHOUT ROWID;"
-    "CREATE INDEX Entry_date ON Entry (date, id);",
+    "CREATE TABLE Entry (id BLOB NOT NULL, date REAL NOT NULL, note TEXT, value REAL, habitID BLOB NOT NULL,"
+    "  PRIMARY KEY (habitID, date, id)) STRICT, WITHOUT ROWID;",
+};
+
+static const char *indexes[] = {
+    "CREATE INDEX Entry_habitID_date ON Entry (habitID, date, id); CREATE INDEX Entry_date ON Entry (date, id);",
+    "CREATE UNIQUE INDEX Entry_id ON Entry (id); CREATE INDEX Entry_date ON Entry (date, id);",
 };
 
 // A change log and two sums for a part of the identifiers, as a store has them that keeps history and digests.
@@ -104,14 +107,26 @@ static int insert(cy_sqlite *store, const cy_entry *entry) {
     return run(statement);
 }
 
+// In the order of the table; the indexes follow when it is whole.
+static int load_sorted(cy_sqlite *store, const cy_entry *entries, size_t count) {
+    const cy_entry **sorted = malloc((count + 1) * sizeof *sorted);
+    int result = 0;
+    for (size_t i = 0; i < count; i++) sorted[i] = entries + i;
+    qsort(sorted, count, sizeof *sorted, store->layout == cy_clustered ? cy_by_habit_date : cy_by_id);
+    for (size_t i = 0; !result && i < count; i++) result = insert(store, sorted[i]);
+    free(sorted);
+    return result;
+}
+
 int cy_sqlite_load(
-    const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
-    size_t habitCount) {
+    const char *path, cy_layout layout, cy_load_order order, const cy_entry *entries, size_t count,
+    const uint8_t *habits, size_t habitCount) {
     cy_sqlite *store;
     sqlite3_stmt *insertHabit = NULL;
     int result = cy_sqlite_open(path, layout, &store);
     if (result) return result;
     result = sqlite3_exec(store->database, schemas[layout], 0, 0, 0);
+    if (!result && order == cy_given) result = sqlite3_exec(store->database, indexes[layout], 0, 0, 0);
     if (!result) result = prepare(store, "INSERT INTO Habit VALUES (?)", &insertHabit);
     if (!result) result = prepare_insert(store);
     if (!result) result = run(store->begin);
@@ -119,7 +134,12 @@ int cy_sqlite_load(
         sqlite3_bind_blob(insertHabit, 1, habits + 16 * i, 16, SQLITE_STATIC);
         result = run(insertHabit);
     }
-    for (size_t i = 0; !result && i < count; i++) result = insert(store, entries + i);
+    if (!result && order == cy_sorted) {
+        result = load_sorted(store, entries, count);
+        if (!result) result = sqlite3_exec(store->database, indexes[layout], 0, 0, 0);
+    } else {
+        for (size_t i = 0; !result && i < count; i++) result = insert(store, entries + i);
+    }
     sqlite3_finalize(insertHabit);
     if (!result) result = run(store->commit);
     cy_sqlite_close(store);

@@ -15,7 +15,7 @@ extension CanonicalForm {
             case .int: append(int: Int64(littleEndian: bytes.loadUnaligned(as: Int64.self)))
             case .double: append(bits: UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)), tag: .double)
             case .date: append(bits: UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)), tag: .date)
-            case .uuid: append(uuid: UUID(uuid: bytes.loadUnaligned(as: uuid_t.self)))
+            case .uuid: append(uuid: bytes.loadUnaligned(as: UUID.self))
             case .string: append(bytes: bytes, tag: .text)
             case .data: append(bytes: bytes, tag: .data)
             case .strings: append(texts: try RecordView.texts(bytes))

@@ -22,6 +22,15 @@ final class DigestLedger<Writer: EngineWriter> {
         return true
     }
 
+    /// Stores the records of a batch, whose identifiers differ, under identifiers that have none yet.
+    ///
+    /// - Returns: nil; or the place of the first record whose identifier is taken, and then the transaction must be undone.
+    func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
+        if let taken = try writer.insert(entity: entity, batch) { return taken }
+        try DigestChange.append(batch, schema.layouts[entity], form, to: &changes[entity])
+        return nil
+    }
+
     /// Replaces a record; `old` is what is stored.
     func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
         var change = try digest(entity, record)

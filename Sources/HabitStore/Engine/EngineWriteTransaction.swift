@@ -5,10 +5,12 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     /// The last token whose history may be forgotten; nil for all.
     var pruneLimit: HistoryToken?
 
-    private var changes = TransactionChanges()
+    var changes = TransactionChanges()
     /// What references that were set lead to, to be checked at the end.
-    private var references: Set<RecordKey> = []
-    private let ledger: DigestLedger<Writer>
+    var references = ReferenceTargets()
+    let ledger: DigestLedger<Writer>
+    /// Why nothing of the transaction may be kept, although its closure may go on: what was stored last is not whole.
+    var failure: (any Error)?
     /// The memory in which the last record was encoded, for the next one.
     private var encoder: AttributeWriter?
     /// The model that was stored last, and the position of its entity: most come one after the other.
@@ -17,6 +19,12 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     override init(_ writer: Writer, schema: Schema, evaluatesPredicates: Bool) {
         ledger = DigestLedger(writer, schema)
         super.init(writer, schema: schema, evaluatesPredicates: evaluatesPredicates)
+    }
+
+    /// Refuses everything behind a failure that left something half done.
+    override func requireOpen() throws {
+        try super.requireOpen()
+        if let failure { throw failure }
     }
 
     // MARK: Reading
@@ -75,11 +83,11 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         guard try ledger.insert(entity: entity, id: id, record: record) else {
             throw uniqueViolation(entity, attribute: 0, takenBy: id)
         }
-        try noteReferences(entity, record, nil)
+        try references.note(record, since: nil, by: schema.storedReferences[entity])
         changes.noteInsertion(RecordKey(entity: entity, id: id), record, schema.layouts[entity])
     }
 
-    private func position<M: PersistentModel>(of model: M.Type) throws -> Int {
+    func position<M: PersistentModel>(of model: M.Type) throws -> Int {
         let type = ObjectIdentifier(model)
         if let lastModel, lastModel.type == type { return lastModel.entity }
         let entity = try schema.position(of: model)
@@ -87,7 +95,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         return entity
     }
 
-    private func withEncoded<M: PersistentModel>(
+    func withEncoded<M: PersistentModel>(
         _ model: M,
         _ entity: Int,
         _ body: (RecordView) throws -> Void
@@ -123,7 +131,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
             guard !oldView.bytes.elementsEqual(record.bytes) else { return }
             try requireUnique(entity, id, record, oldView)
             try ledger.update(entity: entity, id: id, record: record, replacing: oldView)
-            try noteReferences(entity, record, oldView)
+            try references.note(record, since: oldView, by: schema.storedReferences[entity])
         }
         changes.noteUpdate(RecordKey(entity: entity, id: id), record, old, layout)
     }
@@ -158,7 +166,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         )
     }
 
-    private func uniqueViolation(_ entity: Int, attribute: Int, takenBy id: UUID) -> HabitStoreError {
+    func uniqueViolation(_ entity: Int, attribute: Int, takenBy id: UUID) -> HabitStoreError {
         let description = schema.entities[entity]
         let name = description.attributes[attribute].name
         return HabitStoreError(
@@ -170,18 +178,10 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 
     // MARK: References
 
-    private func noteReferences(_ entity: Int, _ record: RecordView, _ old: RecordView?) throws {
-        for reference in schema.storedReferences[entity] {
-            try reference.forEachNewTarget(of: record, since: old) {
-                references.insert(RecordKey(entity: reference.destination, id: $0))
-            }
-        }
-    }
-
     /// Each reference that is new, net, must lead to a record. Only when one that was set leads nowhere are the records
     /// of the transaction looked at again: the one that set it may have been changed since, or be what it was.
     private func requireReferences() throws {
-        let missing = try references.filter { try !exists($0) }
+        let missing = try references.all.filter { try !exists($0) }
         guard !missing.isEmpty else { return }
         for key in changes.order {
             guard let record = try snapshot.withRow(entity: key.entity, id: key.id, { try $0.encoded() }) else {
@@ -228,7 +228,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         }
     }
 
-    private func exists(_ key: RecordKey) throws -> Bool {
+    func exists(_ key: RecordKey) throws -> Bool {
         try snapshot.withRow(entity: key.entity, id: key.id, { _ in true }) != nil
     }
 
@@ -357,6 +357,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     ///
     /// - Returns: what was appended.
     func finish(author: String?, timestamp: Date) throws -> HistoryTransaction? {
+        if let failure { throw failure }
         try requireReferences()
         try ledger.finish()
         let changes = try changes.history(schema)

@@ -137,6 +137,13 @@ public protocol EngineWriter: EngineSnapshot {
     /// - Returns: false, and nothing is changed, when there is one.
     func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool
 
+    /// Stores the records of a batch, in whatever order suits the engine, under identifiers that have none yet.
+    ///
+    /// - Parameter batch: no two of its records have the same identifier.
+    /// - Returns: nil; or the place of the first record of the batch whose identifier is taken. What of the batch was stored
+    ///   then is open: the transaction is undone.
+    func insert(entity: Int, _ batch: RecordBatch) throws -> Int?
+
     /// Replaces a record; `old` is what is stored.
     func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws
 
@@ -157,6 +164,18 @@ public protocol EngineWriter: EngineSnapshot {
 
     /// Forgets all kept digests of an entity.
     func removeDigestLeaves(entity: Int) throws
+}
+
+extension EngineWriter {
+    /// Stores them one by one.
+    public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
+        var taken: Int?
+        for place in batch.placesByIdentifier
+        where try !insert(entity: entity, id: batch.identifier(at: place), record: batch[place]) {
+            taken = min(taken ?? Int.max, place)
+        }
+        return taken
+    }
 }
 
 /// How an engine goes about a query, and how much of it is left to do above.

@@ -34,6 +34,13 @@ struct TransactionChanges {
         }
     }
 
+    /// Notes the insertion of all records of a batch, in their order.
+    mutating func noteInsertions(_ entity: Int, _ batch: RecordBatch, _ layout: RecordLayout) {
+        for place in 0..<batch.count {
+            noteInsertion(RecordKey(entity: entity, id: batch.identifier(at: place)), batch[place], layout)
+        }
+    }
+
     mutating func noteUpdate(_ key: RecordKey, _ record: RecordView, _ old: EncodedRecord, _ layout: RecordLayout) {
         beginLookingUp()
         let original: EncodedRecord

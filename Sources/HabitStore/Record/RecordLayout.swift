@@ -28,6 +28,16 @@ public final class RecordLayout: Sendable {
     /// The number of attributes.
     public let attributeCount: Int
 
+    /// Where an attribute lies.
+    struct Slot: BitwiseCopyable {
+        let offset: Int
+        /// The bytes of its value; 0 when the slot leads to a variable part.
+        let size: Int
+    }
+
+    /// The slots, in declared order: not an array, since reading one by its position counts references.
+    nonisolated(unsafe) let slots: UnsafePointer<Slot>
+
     /// Lays out attributes of these kinds.
     public init(kinds: [AttributeKind]) {
         self.kinds = kinds
@@ -41,7 +51,15 @@ public final class RecordLayout: Sendable {
         }
         self.offsets = offsets
         fixedSize = offset
+        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: max(1, kinds.count))
+        for (place, kind) in kinds.enumerated() {
+            let slot = Slot(offset: offsets[place], size: kind.isVariable ? 0 : Self.slotSize(kind))
+            (slots + place).initialize(to: slot)
+        }
+        self.slots = UnsafePointer(slots)
     }
+
+    deinit { slots.deallocate() }
 
     @usableFromInline
     static func bitmapSize(_ count: Int) -> Int { (count + 7) / 8 }
@@ -53,6 +71,16 @@ public final class RecordLayout: Sendable {
         case .int, .double, .date: return 8
         case .uuid: return 16
         case .string, .data, .strings, .links: return 8
+        }
+    }
+}
+
+extension AttributeKind {
+    /// Whether values differ in their lengths.
+    fileprivate var isVariable: Bool {
+        switch self {
+        case .bool, .int, .double, .date, .uuid: false
+        case .string, .data, .strings, .links: true
         }
     }
 }

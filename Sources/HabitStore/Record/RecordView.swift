@@ -15,6 +15,8 @@ public struct RecordView: RecordAccess {
     ///
     /// - Throws: ``HabitStoreError/Code/corrupt`` when the header is not that of a record of `layout`, or the checksum
     ///   is wrong; ``HabitStoreError/Code/newerVersion`` for a later format version.
+    @inlinable
+    @inline(__always)
     public init(validating bytes: UnsafeRawBufferPointer, layout: __shared RecordLayout) throws {
         // The first four bytes are the version, a zero and the number of attributes: one comparison for all three.
         let header = UInt32(RecordLayout.formatVersion) | UInt32(truncatingIfNeeded: layout.attributeCount) << 16
@@ -26,8 +28,9 @@ public struct RecordView: RecordAccess {
     }
 
     /// What is wrong with bytes that are no valid record.
+    @usableFromInline
     @inline(never)
-    private static func invalid(_ bytes: UnsafeRawBufferPointer, _ layout: RecordLayout) -> HabitStoreError {
+    static func invalid(_ bytes: UnsafeRawBufferPointer, _ layout: RecordLayout) -> HabitStoreError {
         guard bytes.count >= layout.fixedSize else {
             return HabitStoreError(.corrupt, "a record is shorter than its attributes; run `habitstore check`")
         }
@@ -44,6 +47,8 @@ public struct RecordView: RecordAccess {
     }
 
     /// A view over bytes that this process has written or checked.
+    @inlinable
+    @inline(__always)
     public init(trusting bytes: UnsafeRawBufferPointer, layout: __shared RecordLayout) {
         self.bytes = bytes
         self.layout = layout
@@ -79,7 +84,10 @@ public struct RecordView: RecordAccess {
     }
 
     /// The identifier, which is every record's first attribute.
-    public func identifier() throws -> UUID { UUID(uuid: try load(layout.offsets[0], as: uuid_t.self)) }
+    public func identifier() throws -> UUID {
+        guard layout.firstSlot &+ 16 <= bytes.count else { throw Self.outOfBounds }
+        return bytes.loadUnaligned(fromByteOffset: layout.firstSlot, as: UUID.self)
+    }
 
     /// A copy that owns its bytes.
     public func encoded() -> EncodedRecord { EncodedRecord(copying: bytes) }
@@ -87,14 +95,11 @@ public struct RecordView: RecordAccess {
     /// The bytes of an attribute as they are encoded, for comparing and for index keys; empty for null.
     public func rawBytes(at field: Int) throws -> UnsafeRawBufferPointer {
         if isNull(at: field) { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        let offset = layout.offsets[field]
-        switch layout.kinds[field] {
-        case .bool, .int, .double, .date, .uuid:
-            let end = offset + RecordLayout.slotSize(layout.kinds[field])
-            guard end <= bytes.count else { throw Self.outOfBounds }
-            return UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
-        case .string, .data, .strings, .links: return try variable(at: offset)
-        }
+        guard field < layout.attributeCount, let base = bytes.baseAddress else { throw Self.outOfBounds }
+        let slot = layout.slots[field]
+        guard slot.size > 0 else { return try variable(at: slot.offset) }
+        guard slot.offset &+ slot.size <= bytes.count else { throw Self.outOfBounds }
+        return UnsafeRawBufferPointer(start: base + slot.offset, count: slot.size)
     }
 
     // MARK: Checked access
@@ -116,8 +121,8 @@ public struct RecordView: RecordAccess {
     private func variable(at slot: Int) throws -> UnsafeRawBufferPointer {
         let start = Int(UInt32(littleEndian: try load(slot, as: UInt32.self)))
         let count = Int(UInt32(littleEndian: try load(slot &+ 4, as: UInt32.self)))
-        guard start &+ count <= bytes.count else { throw Self.outOfBounds }
-        return UnsafeRawBufferPointer(rebasing: bytes[start..<start &+ count])
+        guard start &+ count <= bytes.count, let base = bytes.baseAddress else { throw Self.outOfBounds }
+        return UnsafeRawBufferPointer(start: base + start, count: count)
     }
 
     @inlinable

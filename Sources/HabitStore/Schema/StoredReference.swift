@@ -32,7 +32,7 @@ struct StoredReference: Sendable {
             known = Set(try RecordView.links(before))
         }
         for offset in stride(from: 0, to: targets.count, by: 16) {
-            let target = UUID(uuid: targets.loadUnaligned(fromByteOffset: offset, as: uuid_t.self))
+            let target = targets.loadUnaligned(fromByteOffset: offset, as: UUID.self)
             if known.isEmpty || !known.contains(target) { try body(target) }
         }
     }

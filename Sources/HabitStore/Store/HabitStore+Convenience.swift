@@ -13,9 +13,7 @@ extension HabitStore {
 
     /// Stores new records, all or none.
     public func insert<M: PersistentModel>(_ models: some Sequence<M>, author: String? = nil) throws {
-        try write(author: author) { transaction in
-            for model in models { try transaction.insert(model) }
-        }
+        try write(author: author) { try $0.insert(contentsOf: models) }
     }
 
     /// Deletes a record.

@@ -9,6 +9,19 @@ public protocol WriteTransaction: ReadTransaction {
     ///   ``HabitStoreError/Code/invalidValue`` for NaN and infinities.
     func insert<M: PersistentModel>(_ model: M) throws
 
+    /// Stores many new records: what ``insert(_:)`` does for each in their order, with the same outcome, and faster, since an
+    /// engine may write them in an order that suits it.
+    ///
+    /// All of them are checked and encoded before the first is stored, up to 16 MiB of records or 262,144 of them at a time,
+    /// which is what a load of any size takes in memory.
+    ///
+    /// - Parameters:
+    ///   - progress: is told now and then how many records were taken up, and in the end how many there are; a throw ends the
+    ///     insertion. It must not use the transaction.
+    /// - Throws: as ``insert(_:)`` does for the first record, in their order, that cannot be stored. Then nothing of the
+    ///   transaction is kept: where the error is caught inside of it, everything behind fails with it, and so does the commit.
+    func insert<M: PersistentModel>(contentsOf models: [M], progress: (Int) throws -> Void) throws
+
     /// Stores a record: a new one, or the new state of the one that has its identifier.
     ///
     /// A reference that is new or changed must lead to a record by the end of the transaction.
@@ -30,6 +43,29 @@ public protocol WriteTransaction: ReadTransaction {
 }
 
 extension WriteTransaction {
+    /// Stores many new records; see the form with progress.
+    public func insert<M: PersistentModel>(contentsOf models: [M]) throws {
+        try insert(contentsOf: models) { _ in }
+    }
+
+    /// Stores many new records that are made as they are wanted, 65,536 at a time; see the form for arrays.
+    public func insert<M: PersistentModel>(
+        contentsOf models: some Sequence<M>,
+        progress: (Int) throws -> Void = { _ in }
+    ) throws {
+        var (gathered, done): ([M], Int) = ([], 0)
+        func store() throws {
+            try insert(contentsOf: gathered) { try progress(done + $0) }
+            done += gathered.count
+            gathered.removeAll(keepingCapacity: true)
+        }
+        for model in models {
+            gathered.append(model)
+            if gathered.count == 1 << 16 { try store() }
+        }
+        if !gathered.isEmpty || done == 0 { try store() }
+    }
+
     /// Deletes a record.
     @discardableResult
     public func delete<M: PersistentModel>(_ model: M) throws -> Bool { try delete(M.self, id: model.id) }

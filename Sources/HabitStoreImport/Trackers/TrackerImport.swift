@@ -32,7 +32,6 @@ public struct TrackerImport {
     }
 
     private static let author = "habitstore import"
-    private static let progressStep = 500
 
     private let path: String
     private let options: Options
@@ -172,13 +171,10 @@ public struct TrackerImport {
         _ transaction: any WriteTransaction,
         _ progress: (Int, Int) -> Void
     ) throws {
-        for tag in changes.newTags { try transaction.insert(tag) }
-        for habit in withStreaks(changes.newHabits) { try transaction.insert(habit) }
+        try transaction.insert(contentsOf: changes.newTags)
+        try transaction.insert(contentsOf: withStreaks(changes.newHabits))
         let total = changes.newEntries.count
-        for (number, entry) in changes.newEntries.enumerated() {
-            try transaction.insert(entry)
-            if number % Self.progressStep == 0 { progress(number, total) }
-        }
+        try transaction.insert(contentsOf: changes.newEntries) { progress($0, total) }
         if options.updates {
             for habit in changes.changedHabits { try transaction.save(habit) }
             for entry in changes.changedEntries { try transaction.save(entry) }

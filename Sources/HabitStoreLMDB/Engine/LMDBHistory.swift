@@ -67,17 +67,22 @@ struct LMDBHistory {
         guard token > 0, appended.changes.count < Int(UInt32.max) else {
             throw LMDBError.error(.limitExceeded, "a history transaction has an impossible number or size", path: path)
         }
-        try transaction.put(
-            database,
-            LMDBHistoryKey(token: token, sequence: 0).bytes,
-            LMDBHistoryCoder.header(appended),
-            mode: .append
-        )
+        let cursor = try transaction.cursor(database)
+        _ = try LMDBHistoryKey(token: token, sequence: 0).withBytes { key in
+            try LMDBHistoryCoder.header(appended).withUnsafeBytes { try cursor.put(key, $0, mode: .append) }
+        }
         var value: [UInt8] = []
+        var inserted: String?
         for (place, change) in appended.changes.enumerated() {
-            try LMDBHistoryCoder.encode(change, into: &value)
+            if case .insert = change.kind, inserted == change.entity {
+                // As most are in a load: like the one before but for the identifier, which stands at the end.
+                LMDBHistoryCoder.replaceIdentifier(change.id, in: &value)
+            } else {
+                try LMDBHistoryCoder.encode(change, into: &value)
+                if case .insert = change.kind { inserted = change.entity } else { inserted = nil }
+            }
             try LMDBHistoryKey(token: token, sequence: UInt64(place) + 1).withBytes { key in
-                _ = try value.withUnsafeBytes { try transaction.put(database, key, $0, mode: .append) }
+                _ = try value.withUnsafeBytes { try cursor.put(key, $0, mode: .append) }
             }
         }
     }

@@ -63,6 +63,12 @@ enum LMDBHistoryCoder {
         }
     }
 
+    /// Puts another identifier at the end of an encoded insertion.
+    static func replaceIdentifier(_ id: UUID, in bytes: inout [UInt8]) {
+        let start = bytes.count - LMDBFormat.identifierLength
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: id.uuid, toByteOffset: start, as: uuid_t.self) }
+    }
+
     static func change(_ value: UnsafeRawBufferPointer, path: String) throws -> HistoryChange {
         guard value.count >= 3 else { throw damaged(path) }
         let nameLength = Int(UInt16(littleEndian: value.loadUnaligned(fromByteOffset: 1, as: UInt16.self)))

@@ -67,6 +67,24 @@ final class LMDBCursor {
     /// Moves to the record with exactly this key.
     func seekExact(_ key: [UInt8]) throws -> LMDBRecord? { try key.withUnsafeBytes { try seekExact($0) } }
 
+    /// Writes a value, and stands on it then: the way to a key near to the one it stood on is short.
+    ///
+    /// - Returns: false when `mode` is `.noOverwrite` and the key is there; nothing was changed then.
+    func put(
+        _ key: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer,
+        mode: LMDBPutMode
+    ) throws -> Bool {
+        _ = try transaction.writableHandle()
+        var rawKey = try transaction.checkedKey(key)
+        try transaction.checkValue(length: value.count)
+        // An empty buffer may have no address; LMDB gets one that it does not read.
+        let address = value.baseAddress ?? key.baseAddress
+        var rawValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: address))
+        let returnCode = mdb_cursor_put(handle, &rawKey, &rawValue, mode.flags)
+        return try transaction.finishPut(returnCode, mode: mode)
+    }
+
     @inline(__always)
     private func move(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
         // The transaction closed this cursor when it ended: LMDB's handle must not be touched after that.

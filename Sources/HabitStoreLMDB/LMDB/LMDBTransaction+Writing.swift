@@ -91,8 +91,9 @@ extension LMDBTransaction {
         guard returnCode == 0 else { throw error(returnCode, during: "emptying a database") }
     }
 
+    /// What an operation that writes has come to: false for a key that was there and is not overwritten.
     @inline(__always)
-    private func finishPut(_ returnCode: Int32, mode: LMDBPutMode) throws -> Bool {
+    func finishPut(_ returnCode: Int32, mode: LMDBPutMode) throws -> Bool {
         if returnCode == 0 { return true }
         guard returnCode == MDB_KEYEXIST else { throw error(returnCode, during: "writing a value") }
         if case .noOverwrite = mode { return false }
@@ -106,7 +107,7 @@ extension LMDBTransaction {
     }
 
     @inline(__always)
-    private func checkValue(length: Int) throws {
+    func checkValue(length: Int) throws {
         guard length >= 0, length <= Self.maximumValueLength else {
             let message = "a value of \(length) bytes is longer than the \(Self.maximumValueLength) that can be kept"
             throw LMDBError.error(.limitExceeded, message, path: core.path)
@@ -115,7 +116,7 @@ extension LMDBTransaction {
 }
 
 extension LMDBPutMode {
-    fileprivate var flags: UInt32 {
+    var flags: UInt32 {
         switch self {
         case .upsert: 0
         case .noOverwrite: UInt32(MDB_NOOVERWRITE)

@@ -43,6 +43,10 @@ final class RecordingWriteTransaction: WriteTransaction {
 
     func insert<M: PersistentModel>(_ model: M) throws { try base.insert(model) }
 
+    func insert<M: PersistentModel>(contentsOf models: [M], progress: (Int) throws -> Void) throws {
+        try base.insert(contentsOf: models, progress: progress)
+    }
+
     func save<M: PersistentModel>(_ model: M) throws { try base.save(model) }
 
     @discardableResult

@@ -44,7 +44,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
         }
     }
 
-    private func fixWalks() throws {
+    func fixWalks() throws {
         for walk in walks { try walk.fix() }
     }
 
@@ -55,20 +55,22 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
         try fixWalks()
         let table = tables[entity]
         let isNew = try connection.withStatement(table.insert) { statement in
-            for (index, position) in table.columnPositions.enumerated() {
-                try statement.bind(record, position, table.kinds[position], at: Int32(index + 1))
-            }
+            try statement.bind(record, table)
             try statement.run()
             return connection.changes > 0
         }
         guard isNew else { return false }
+        try insertLinks(table, id, record)
+        return true
+    }
+
+    func insertLinks(_ table: SQLiteTable, _ id: UUID, _ record: RecordView) throws {
         for position in table.linkPositions {
             guard let links = table.links[position] else { continue }
             // Links that a damaged store kept of an earlier record must not become this one's.
             try run(links.deleteAll, id)
             for target in try record.links(at: position) { try run(links.insert, id, target) }
         }
-        return true
     }
 
     /// Replaces a record; `old` is what is stored.
@@ -163,23 +165,6 @@ private final class SQLiteWalk {
         var identifiers: [UUID] = []
         while try row.statement.step() { identifiers.append(try row.identifier()) }
         rest = identifiers
-    }
-}
-
-extension SQLiteStatement {
-    /// Binds one attribute of a record as its column keeps it. Texts, bytes and identifiers are not copied: the statement
-    /// is run, or cleared, before the record's memory is used again.
-    fileprivate func bind(_ record: RecordView, _ position: Int, _ kind: AttributeKind, at index: Int32) throws {
-        if record.isNull(at: position) { return try bindNull(at: index) }
-        switch kind {
-        case .data, .uuid: try bindInPlace(try record.rawBytes(at: position), at: index)
-        case .string:
-            let utf8 = try record.rawBytes(at: position)
-            // What may be no UTF-8 goes through a text.
-            guard utf8.isASCII else { return try bind(try record.value(at: position), at: index) }
-            try bindInPlace(utf8: utf8, at: index)
-        case .bool, .int, .double, .date, .strings, .links: try bind(try record.value(at: position), at: index)
-        }
     }
 }
 

@@ -9,6 +9,16 @@ extension SQLiteConnection {
     /// Whether a transaction is open. Some errors end it without a ROLLBACK.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
 
+    /// Whether a statement stands between its first row and its end.
+    var isReading: Bool {
+        var statement = sqlite3_next_stmt(handle.pointer, nil)
+        while let found = statement {
+            if sqlite3_stmt_busy(found) != 0 { return true }
+            statement = sqlite3_next_stmt(handle.pointer, found)
+        }
+        return false
+    }
+
     /// Begins a read transaction and reads once, so that the snapshot stands from here on.
     func beginRead() throws {
         try run("BEGIN DEFERRED")

@@ -134,7 +134,7 @@ extension StoreContract {
     }
 
     /// The leaves divide all identifiers among them, and each is the digest of its records.
-    private static func requireKept(_ store: any EngineBackedStore) throws {
+    static func requireKept(_ store: any EngineBackedStore) throws {
         for entity in store.schema.entities.indices {
             let leaves = try require(try audit(store) { try $0.keptDigests(entity: entity) }, "kept digests")
             let records = try audited(store, entity)

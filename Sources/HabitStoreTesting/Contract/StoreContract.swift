@@ -56,6 +56,6 @@ public enum StoreContract {
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, shapeClauses, filterTextClauses,
         historyClauses,
         netChangeClauses, asyncClauses, sharedCommitClauses, durabilityClauses, roleClauses, replicationClauses,
-        digestClauses, checkingClauses, clusteringClauses,
+        digestClauses, checkingClauses, clusteringClauses, batchClauses,
     ].flatMap { $0 }
 }

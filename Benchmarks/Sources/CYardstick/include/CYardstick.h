@@ -53,9 +53,12 @@ typedef enum { cy_by_identifier, cy_clustered } cy_layout;
 /// What a commit keeps besides the entry: nothing, or a line of history and the sums of a digest.
 typedef enum { cy_entry_alone, cy_with_history } cy_commit_kind;
 
+/// In which order a load writes: as the entries come, or each table and index in its own.
+typedef enum { cy_given, cy_sorted } cy_load_order;
+
 int cy_sqlite_load(
-    const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
-    size_t habitCount);
+    const char *path, cy_layout layout, cy_load_order order, const cy_entry *entries, size_t count,
+    const uint8_t *habits, size_t habitCount);
 int cy_sqlite_open(const char *path, cy_layout layout, cy_sqlite **store);
 int cy_sqlite_read_ids(cy_sqlite *store, const uint8_t *ids, size_t count, uint64_t *checksum);
 /// Reads one entry in a transaction of its own, by a statement that is kept.
@@ -70,8 +73,8 @@ int cy_sqlite_commit(cy_sqlite *store, cy_commit_kind kind, const cy_entry *entr
 void cy_sqlite_close(cy_sqlite *store);
 
 int cy_lmdb_load(
-    const char *path, cy_layout layout, const cy_entry *entries, size_t count, const uint8_t *habits,
-    size_t habitCount);
+    const char *path, cy_layout layout, cy_load_order order, const cy_entry *entries, size_t count,
+    const uint8_t *habits, size_t habitCount);
 int cy_lmdb_open(const char *path, cy_layout layout, cy_lmdb **store);
 /// The same file for another thread, while the first one is open.
 int cy_lmdb_share(const cy_lmdb *store, cy_lmdb **shared);

@@ -13,7 +13,7 @@ enum EntryLayout: String, Codable, CaseIterable {
     var works: [Work] {
         switch self {
         case .byIdentifier: Work.allCases
-        case .clustered: [.bulkLoad, .readsByIdentifier, .ranges, .commits]
+        case .clustered: [.bulkLoad, .bulkLoadSorted, .readsByIdentifier, .ranges, .commits]
         }
     }
 }

@@ -27,8 +27,8 @@ final class GRDBTableContestant: Contestant {
         (entries, spare) = (data.entries.map(GRDBCodableEntry.init), data.spare.map(GRDBCodableEntry.init))
     }
 
-    /// A commit with history is the same as one without: GRDB keeps none.
-    func takesPart(in work: Work) -> Bool { work != .commitsWithHistory }
+    /// A commit with history is the same as one without: GRDB keeps none. It sorts nothing.
+    func takesPart(in work: Work) -> Bool { work != .commitsWithHistory && work != .bulkLoadSorted }
 
     private func opened(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
@@ -76,7 +76,7 @@ final class GRDBTableContestant: Contestant {
         case .commits, .commitsWithHistory:
             try queue.write { try add(spare[number], $0) }
             return 1
-        case .bulkLoad: return UInt64(try queue.read { try GRDBCodableEntry.fetchCount($0) })
+        case .bulkLoad, .bulkLoadSorted: return UInt64(try queue.read { try GRDBCodableEntry.fetchCount($0) })
         case .count: return UInt64(try queue.read { try count($0) })
         default:
             return try queue.read { database in

@@ -61,12 +61,16 @@ final class TableRun {
             for (place, side) in sides.enumerated() {
                 let start = ContinuousClock.now
                 try side.contestant.load(path(side, round))
-                samples[place][.bulkLoad, default: []].append((ContinuousClock.now - start) / .milliseconds(1))
+                let time = (ContinuousClock.now - start) / .milliseconds(1)
+                samples[place][.bulkLoad, default: []].append(time)
+                if side.does(.bulkLoadSorted) {
+                    samples[place][.bulkLoadSorted, default: []].append(try sortedLoad(side, round) ?? time)
+                }
                 if round > 0 { try remove(path(side, round - 1)) }
             }
         }
         for side in sides { try side.contestant.open(path(side, rounds - 1)) }
-        for work in Work.allCases where work != .bulkLoad {
+        for work in Work.allCases where work != .bulkLoad && work != .bulkLoadSorted {
             // Nobody shares what a process keeps of a file that it has open.
             if work == .openReadClose { for side in sides { try side.contestant.close() } }
             try measure(work, &samples)
@@ -78,6 +82,21 @@ final class TableRun {
             rounds: rounds,
             rows: Work.allCases.flatMap { rows($0, samples) }
         )
+    }
+
+    /// What a load takes the C program that sorts; nil for a side that has only one way.
+    private func sortedLoad(_ side: Side, _ round: Int) throws -> Double? {
+        guard let yardstick = side.contestant as? YardstickContestant else { return nil }
+        let path = path(side, round) + "-sorted"
+        let start = ContinuousClock.now
+        try yardstick.loadSorted(path)
+        let time = (ContinuousClock.now - start) / .milliseconds(1)
+        try yardstick.open(path)
+        let count = try yardstick.perform(.bulkLoad, 0)
+        yardstick.close()
+        guard count == data.entries.count else { throw BenchError("a sorted load has \(count) entries") }
+        try remove(path)
+        return time
     }
 
     private func measure(_ work: Work, _ samples: inout [[Work: [Double]]]) throws {

@@ -4,7 +4,8 @@ import HabitStoreSQLite
 
 /// One kind of work, which every side does with the same data and to the same answer.
 enum Work: String, CaseIterable, Codable {
-    case bulkLoad, readsByIdentifier, ranges, scan, filter, count, commits, commitsWithHistory, openReadClose
+    case bulkLoad, bulkLoadSorted
+    case readsByIdentifier, ranges, scan, filter, count, commits, commitsWithHistory, openReadClose
 
     /// How often it is done in a round and timed on its own.
     var repetitions: Int {
@@ -17,7 +18,7 @@ enum Work: String, CaseIterable, Codable {
     /// Whether it leaves the store as it was.
     var isReading: Bool {
         switch self {
-        case .bulkLoad, .commits, .commitsWithHistory: false
+        case .bulkLoad, .bulkLoadSorted, .commits, .commitsWithHistory: false
         default: true
         }
     }
@@ -25,6 +26,7 @@ enum Work: String, CaseIterable, Codable {
     func title(_ data: BenchData) -> String {
         switch self {
         case .bulkLoad: "bulk load, one transaction"
+        case .bulkLoadSorted: "the same, C sorts too"
         case .readsByIdentifier: "\(data.shuffled.count.grouped) reads by id, one transaction"
         case .ranges: "\(data.ranges.count.grouped) date ranges of one habit"
         case .scan: "full scan, decoded"
@@ -43,6 +45,7 @@ enum Work: String, CaseIterable, Codable {
         case .commits: return 1.35
         case .commitsWithHistory: return 1.1
         case .openReadClose: return 1.5
+        case .bulkLoadSorted: return nil
         default: return engine == .sqlite ? 1.25 : 1.4
         }
     }

@@ -21,10 +21,15 @@ final class YardstickContestant: Contestant {
         (entries, spare) = (YardstickEntries(data.entries), YardstickEntries(data.spare))
     }
 
-    func load(_ path: String) throws {
+    func load(_ path: String) throws { try load(path, cy_given) }
+
+    /// Each table and index in its own order, as our stores write many entries.
+    func loadSorted(_ path: String) throws { try load(path, cy_sorted) }
+
+    private func load(_ path: String, _ order: cy_load_order) throws {
         let habits = data.habitBytes
         let all = entries.buffer
-        try check(functions.load(path, layout, all.baseAddress, all.count, habits, data.habits.count))
+        try check(functions.load(path, layout, order, all.baseAddress, all.count, habits, data.habits.count))
     }
 
     func open(_ path: String) throws {
@@ -40,7 +45,7 @@ final class YardstickContestant: Contestant {
     func perform(_ work: Work, _ number: Int) throws -> UInt64 {
         var sum: UInt64 = 0
         switch work {
-        case .bulkLoad:
+        case .bulkLoad, .bulkLoadSorted:
             return UInt64(
                 try list {
                     functions.scan(handle, &$0)
@@ -101,7 +106,7 @@ final class YardstickContestant: Contestant {
 struct YardstickFunctions {
     let load:
         (
-            UnsafePointer<CChar>?, cy_layout, UnsafePointer<cy_entry>?, Int, UnsafePointer<UInt8>?, Int
+            UnsafePointer<CChar>?, cy_layout, cy_load_order, UnsafePointer<cy_entry>?, Int, UnsafePointer<UInt8>?, Int
         ) -> Int32
     let open: (UnsafePointer<CChar>?, cy_layout, UnsafeMutablePointer<OpaquePointer?>?) -> Int32
     let readIdentifiers: (OpaquePointer?, UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<UInt64>?) -> Int32

@@ -1,0 +1,51 @@
+import HabitStore
+
+/// Many new records at a time: each database is written in the order of its keys.
+extension LMDBWriter {
+    /// Stores the records of a batch, under identifiers that have none yet.
+    ///
+    /// - Returns: nil; or the place of the first record whose identifier is taken.
+    public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
+        let table = catalog.tables[entity]
+        var puts = try LMDBAscendingPuts(transaction, catalog.records(table))
+        var taken: Int?
+        for place in batch.placesByIdentifier
+        where try !puts.put(batch.identifierBytes(at: place), batch[place].bytes, mode: .noOverwrite) {
+            taken = min(taken ?? Int.max, place)
+        }
+        if let taken { return taken }
+        for index in table.indexes { try addKeys(index, batch) }
+        return nil
+    }
+
+    private func addKeys(_ index: LMDBCatalog.Index, _ batch: RecordBatch) throws {
+        let keys = PackedBytes()
+        // In an index over links a record has as many keys as links, and copies are in the others only.
+        let copies = holdsCopies(index) && index.layout.linksPosition == nil
+        for place in 0..<batch.count {
+            let (record, id) = (batch[place], batch.identifierBytes(at: place))
+            guard let links = try LMDBLinks(index, record) else {
+                try buffer.make(index.layout, record, id: id)
+                keys.append(buffer.key)
+                continue
+            }
+            for link in 0..<links.count {
+                try buffer.make(index.layout, record, link: links[link], id: id)
+                keys.append(buffer.key)
+            }
+        }
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        var puts = try LMDBAscendingPuts(transaction, catalog.database(index))
+        let mayRepeat = index.layout.linksPosition != nil
+        var last: UnsafeRawBufferPointer?
+        for place in keys.sortedPlaces() {
+            let key = keys[place]
+            if mayRepeat {
+                // A record that has a link twice has one key for it.
+                if let last, last.elementsEqual(key) { continue }
+                last = key
+            }
+            try puts.put(key, copies ? LMDBFormat.copy(of: batch[place]) : nothing, mode: .upsert)
+        }
+    }
+}
