@@ -41,6 +41,9 @@ final class CandidateFilter {
         self.collectsFailures = collectsFailures
     }
 
+    /// The filter for a loop over many rows, where it is all that decides; valid as long as this is.
+    var loop: FilterLoop? { condition == nil && !collectsFailures ? compiled?.loop : nil }
+
     /// Whether a candidate is a result. The row is at its beginning afterwards.
     func passes(_ row: inout AttributeReader) throws -> Bool {
         guard collectsFailures else { return try evaluate(&row) }

@@ -83,6 +83,15 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
         return count
     }
 
+    func expectedCount(_ fetch: PreparedFetch) -> Int? {
+        let query = fetch.query
+        guard isOpen, query.filter.isAlwaysTrue, !query.hasOpaqueCondition,
+            let count = snapshot.recordCountAtHand(entity: query.entity)
+        else { return nil }
+        // What a damaged file says must not exhaust the memory.
+        return min(max(0, count - query.offset), query.limit ?? Int.max, FetchedModels.mostExpected)
+    }
+
     func explain(_ fetch: PreparedFetch) throws -> QueryExplanation {
         try requireOpen()
         let plan = try snapshot.plan(fetch.query)

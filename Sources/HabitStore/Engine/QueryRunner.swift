@@ -47,6 +47,18 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         }
         let records = SnapshotRecords(snapshot)
         let filter = filter(query, plan, condition, records)
+        if !cuts, let loop = filter.loop {
+            var (examined, returned) = (0, 0)
+            let passed = try withExtendedLifetime(filter) {
+                try snapshot.walk(plan) { row in
+                    examined &+= 1
+                    guard try loop.matches(&row) else { return true }
+                    returned &+= 1
+                    return try body(&row)
+                }
+            }
+            return FetchStatistics(examined: examined + passed, followed: records.followed, returned: returned)
+        }
         return try withoutActuallyEscaping(body) { body in
             let stream = RowStream(
                 filter: filter,
@@ -109,13 +121,26 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         } else {
             let records = SnapshotRecords(snapshot)
             let filter = filter(query, plan, condition, records)
-            let passed = try snapshot.walk(plan) { row in
-                statistics.examined += 1
-                if try filter.passes(&row) { total += 1 }
-                return true
+            var examined = 0
+            if let loop = filter.loop {
+                let passed = try withExtendedLifetime(filter) {
+                    try snapshot.walk(plan) { row in
+                        examined &+= 1
+                        if try loop.matches(&row) { total &+= 1 }
+                        return true
+                    }
+                }
+                examined += passed
+            } else {
+                let passed = try snapshot.walk(plan) { row in
+                    examined &+= 1
+                    if try filter.passes(&row) { total &+= 1 }
+                    return true
+                }
+                examined += passed
+                try filter.rethrow()
             }
-            try filter.rethrow()
-            statistics.examined += passed
+            statistics.examined = examined
             statistics.followed = records.followed
         }
         return (min(max(0, total - query.offset), max(0, query.limit ?? Int.max)), statistics)

@@ -98,6 +98,9 @@ public protocol EngineSnapshot: AnyObject {
     /// tell.
     func estimatedRows(_ plan: Plan) throws -> Int?
 
+    /// How many records an entity has, where that takes nothing to tell; it is not relied on.
+    func recordCountAtHand(entity: Int) -> Int?
+
     /// The number of records of a plan whose filter is exact, without decoding any.
     func count(_ plan: Plan) throws -> Int
 
@@ -123,6 +126,9 @@ public protocol EngineSnapshot: AnyObject {
 }
 
 extension EngineSnapshot {
+    /// Nothing is known without reading.
+    public func recordCountAtHand(entity: Int) -> Int? { nil }
+
     /// Filters are compiled.
     public static var interpretsFilters: Bool { false }
 

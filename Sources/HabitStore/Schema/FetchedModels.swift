@@ -1,6 +1,9 @@
 /// How an array that models are fetched into grows.
 @usableFromInline
 enum FetchedModels {
+    /// For so many at most there is room from the beginning.
+    static let mostExpected = 1 << 18
+
     /// The capacity of an array that is full.
     ///
     /// Long arrays grow faster than Swift's own: what moves is all that was read so far, and the memory behind the end of a

@@ -54,6 +54,7 @@ extension PersistentModel {
     @inlinable
     public static func models(of fetch: PreparedFetch, in transaction: any ReadTransaction) throws -> [Self] {
         var models: [Self] = []
+        if let expected = transaction.expectedCount(fetch) { models.reserveCapacity(expected) }
         try transaction.enumerateRows(fetch) { row in
             if models.count == models.capacity { models.reserveCapacity(FetchedModels.capacity(after: models.count)) }
             models.append(try Self(row: &row))

@@ -29,6 +29,9 @@ public protocol ReadTransaction: AnyObject {
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics
 
+    /// About how many rows a fetch has, where that takes nothing to tell; not more than there is memory for anyway.
+    func expectedCount(_ fetch: PreparedFetch) -> Int?
+
     /// How much work all queries of this transaction have been so far.
     var statistics: FetchStatistics { get }
 
@@ -45,6 +48,11 @@ public protocol ReadTransaction: AnyObject {
 
     /// What the store knows about itself.
     func information() throws -> StoreInformation
+}
+
+extension ReadTransaction {
+    /// Nothing is known without reading.
+    public func expectedCount(_ fetch: PreparedFetch) -> Int? { nil }
 }
 
 /// What a store knows about itself.

@@ -46,6 +46,11 @@ public struct LMDBPlan: EnginePlan, Sendable {
     /// How many records of any entity were looked at to make this plan.
     var examined = 0
 
+    /// Whether all records are handed out by identifier.
+    var isWholeScan: Bool {
+        access == .records && !isReverse && offset == 0 && limit == nil && ranges.count == 1 && ranges[0].isAll
+    }
+
     /// What is left of the filter.
     public var residual: BoundExpression?
     /// Whether candidates come in the query's order.

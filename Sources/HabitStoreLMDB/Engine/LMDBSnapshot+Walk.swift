@@ -15,6 +15,10 @@ extension LMDBSnapshot {
                 try lendIdentifiers(plan, table, walk, &window, body)
                 break
             }
+            if plan.isWholeScan {
+                try scan(table, body)
+                break
+            }
             try walk.forEach(plan.ranges, reverse: plan.isReverse) { record in
                 if window.passesOver() { return true }
                 var row = try view(table, record.key, record.value).reader
@@ -42,6 +46,15 @@ extension LMDBSnapshot {
             }
         }
         return plan.examined + window.passedOver
+    }
+
+    /// The walk over all records in their order: one loop, with nothing in it that depends on the plan.
+    private func scan(_ table: LMDBCatalog.Table, _ body: (inout AttributeReader) throws -> Bool) throws {
+        let cursor = try transaction.cursor(catalog.records(table))
+        while let record = try cursor.next() {
+            var row = try view(table, record.key, record.value).reader
+            guard try body(&row) else { return }
+        }
     }
 
     /// The walk where only identifiers are asked for: the keys have them.

@@ -163,6 +163,11 @@ public class LMDBSnapshot: EngineSnapshot {
         return try LMDBPlanner(query, self, indexes: indexes, depth: depth).plan()
     }
 
+    /// How many records an entity has, as its tree says.
+    public func recordCountAtHand(entity: Int) -> Int? {
+        catalog.tables[entity].records.flatMap { try? transaction.count($0) }
+    }
+
     /// The number of records of a plan whose filter is exact, without decoding any.
     public func count(_ plan: LMDBPlan) throws -> Int {
         guard let database = try database(plan.access, plan.entity) else { return 0 }

@@ -32,6 +32,10 @@ package final class CompiledFilter {
         mayChange = recordsMayChange
     }
 
+    /// The same as ``matches(_:)`` for a loop over rows none of which changes; nil where they may. It is valid as long as the
+    /// filter is.
+    var loop: FilterLoop? { mayChange ? nil : FilterLoop(rows: FilterRows(rows.base), test: test) }
+
     /// Whether a row fulfils the condition. The row stays where it is.
     ///
     /// - Throws: ``HabitStoreError/Code/evaluationFailed`` where Swift would trap.

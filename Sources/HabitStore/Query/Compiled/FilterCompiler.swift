@@ -90,7 +90,7 @@ struct FilterCompiler {
             let inner = test(inner, scope)
             return { try !inner($0) }
         case .and(let parts): return conjunction(conjuncts(parts, scope)[...])
-        case .or(let parts): return disjunction(parts.map { test($0, scope) }[...])
+        case .or(let parts): return disjunction(parts.map { FilterPart(test: test($0, scope)) }[...])
         case .compare(let comparison, let left, let right): return compare(comparison, left, right, scope)
         case .isIn(let member, let values): return membership(member, values, scope)
         case .text(let kind, let text, let part): return textTest(kind, text, part, scope)
@@ -109,8 +109,8 @@ struct FilterCompiler {
     }
 
     /// Conditions of which all must hold; neighbours that bound the same attribute become one range.
-    private mutating func conjuncts(_ parts: [BoundExpression], _ scope: Scope) -> [FilterTest] {
-        var tests: [FilterTest] = []
+    private mutating func conjuncts(_ parts: [BoundExpression], _ scope: Scope) -> [FilterPart] {
+        var tests: [FilterPart] = []
         var next = 0
         while next < parts.count {
             var merged = AttributeRange(parts[next])
@@ -120,9 +120,12 @@ struct FilterCompiler {
                 merged = range
                 next += 1
             }
-            let test = next > first + 1 ? merged.flatMap { self.range($0, scope) } : nil
-            tests.append(test ?? self.test(parts[first], scope))
-            if test == nil { next = first + 1 }
+            if next > first + 1, let merged, let range = range(merged, scope) {
+                tests.append(FilterPart(test: range))
+            } else {
+                tests.append(FilterPart(test: test(parts[first], scope)))
+                next = first + 1
+            }
         }
         return tests
     }
@@ -136,9 +139,9 @@ struct FilterCompiler {
     }
 
     /// All of them, in their order, halved so that many do not nest deeply.
-    private func conjunction(_ tests: ArraySlice<FilterTest>) -> FilterTest {
+    private func conjunction(_ tests: ArraySlice<FilterPart>) -> FilterTest {
         guard let only = tests.first else { return { _ in true } }
-        if tests.count == 1 { return only }
+        if tests.count == 1 { return only.test }
         let middle = tests.startIndex + tests.count / 2
         let (first, second) = (conjunction(tests[..<middle]), conjunction(tests[middle...]))
         return { rows in
@@ -148,9 +151,9 @@ struct FilterCompiler {
     }
 
     /// One of them, in their order.
-    private func disjunction(_ tests: ArraySlice<FilterTest>) -> FilterTest {
+    private func disjunction(_ tests: ArraySlice<FilterPart>) -> FilterTest {
         guard let only = tests.first else { return { _ in false } }
-        if tests.count == 1 { return only }
+        if tests.count == 1 { return only.test }
         let middle = tests.startIndex + tests.count / 2
         let (first, second) = (disjunction(tests[..<middle]), disjunction(tests[middle...]))
         return { rows in
