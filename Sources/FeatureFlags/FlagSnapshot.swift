@@ -81,6 +81,9 @@ public final class FlagSnapshot: Sendable {
     /// The keys of all flags, quarantined ones too, in the order of their bytes.
     public var keys: [String] { flags.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
+    /// Whether there is a flag of this key, be it quarantined.
+    public func contains(_ key: String) -> Bool { flags[key] != nil }
+
     private convenience init(
         data: Data,
         format: FlagFormat,

@@ -23,6 +23,11 @@ public struct UserDirectory: Sendable, Hashable {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for an empty id or one that is too long.
     public init(root: String, user: String) throws {
+        try self.init(folder: Self.folder(root: root), user: user)
+    }
+
+    /// - Parameter folder: what ``folder(root:)`` gives.
+    init(folder: String, user: String) throws {
         guard !user.isEmpty else {
             throw HabitStoreError(.invalidValue, "the user id is empty; name a user with --user")
         }
@@ -38,9 +43,12 @@ public struct UserDirectory: Sendable, Hashable {
             ? "u-" + Self.hexadecimal(bytes)
             : "h-" + Self.hexadecimal(bytes.prefix(Self.prefixBytes)) + "-" + Self.hexadecimal(Self.digest(bytes))
         self.user = user
-        path =
-            URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").appendingPathComponent(name)
-            .path
+        path = folder + "/" + name
+    }
+
+    /// The folder of all users' folders.
+    static func folder(root: String) -> String {
+        URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").path
     }
 
     /// The store of an engine.
@@ -52,7 +60,7 @@ public struct UserDirectory: Sendable, Hashable {
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
     static func all(root: String) throws -> [UserDirectory] {
-        let folder = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").path
+        let folder = folder(root: root)
         guard FileManager.default.fileExists(atPath: folder) else { return [] }
         let names: [String]
         do {
@@ -76,6 +84,8 @@ public struct UserDirectory: Sendable, Hashable {
 
     /// Makes the folder, for its owner only.
     func make() throws {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
         do {
             try FileManager.default.createDirectory(
                 atPath: path,
@@ -94,9 +104,8 @@ public struct UserDirectory: Sendable, Hashable {
 
     /// Writes down whose folder it is, or makes sure of it.
     func claim() throws {
-        let file = URL(fileURLWithPath: path).appendingPathComponent("user")
-        if let owner = FileManager.default.contents(atPath: file.path) {
-            guard owner == Data(user.utf8) else {
+        if let isOwn = isOwn() {
+            guard isOwn else {
                 throw HabitStoreError(
                     .unsupported,
                     "this folder belongs to another user whose id has the same digest",
@@ -105,6 +114,7 @@ public struct UserDirectory: Sendable, Hashable {
             }
             return
         }
+        let file = URL(fileURLWithPath: path + "/user")
         do {
             try Data(user.utf8).write(to: file, options: .atomic)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
@@ -118,6 +128,27 @@ public struct UserDirectory: Sendable, Hashable {
         }
     }
 
+    /// Whether the folder says that it is this user's; nil when it does not say whose it is.
+    private func isOwn() -> Bool? {
+        let descriptor = open(path + "/user", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let user = Array(user.utf8)
+        // One byte more, so that a longer name is another one.
+        return withUnsafeTemporaryAllocation(byteCount: user.count + 1, alignment: 1) { buffer in
+            var count = 0
+            while count < buffer.count {
+                let part = read(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+                if part < 0, errno == EINTR { continue }
+                guard part >= 0 else { return nil }
+                count += part
+                // A file gives less than was asked for at its end only.
+                if count < buffer.count { break }
+            }
+            return buffer[..<count].elementsEqual(user)
+        }
+    }
+
     private static func digest(_ bytes: [UInt8]) -> [UInt8] {
         bytes.withUnsafeBytes { bytes in
             [0, 1].flatMap { seed in
@@ -127,7 +158,10 @@ public struct UserDirectory: Sendable, Hashable {
     }
 
     private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef")
-        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+        var digits: [UInt8] = []
+        for byte in bytes {
+            for digit in [byte >> 4, byte & 15] { digits.append(digit + (digit < 10 ? 48 : 87)) }
+        }
+        return String(decoding: digits, as: UTF8.self)
     }
 }

@@ -17,6 +17,8 @@ import Synchronization
 /// older store, and a flag file that is missing or broken moves nobody.
 public final class UserStores: Sendable {
     let root: String
+    /// The folder of all users' folders.
+    private let folder: String
     let schema: Schema
     let options: RolloutOptions
     let flags: FlagWatch
@@ -39,6 +41,7 @@ public final class UserStores: Sendable {
         options: RolloutOptions = RolloutOptions()
     ) throws {
         self.root = root
+        folder = UserDirectory.folder(root: root)
         self.schema = schema
         self.queries = queries
         self.options = options
@@ -79,7 +82,7 @@ public final class UserStores: Sendable {
         let store = try handles.withLock { handles in
             if let store = handles[user], !store.isClosed { return store }
             let store = UserStore(
-                directory: try UserDirectory(root: root, user: user),
+                directory: try UserDirectory(folder: folder, user: user),
                 schema: schema,
                 options: options,
                 flags: flags,

@@ -181,6 +181,9 @@ struct JSONParser {
 
 /// A name from a file, made fit for a message: in quotes, on one line, and cut off where it is long.
 func quoted(_ text: String) -> String {
+    // Asking Unicode about each character takes longer than the evaluation that names a flag.
+    let isPlain = text.utf8.count <= 64 && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+    if isPlain { return "\"\(text)\"" }
     var result = "\""
     for (count, scalar) in text.unicodeScalars.enumerated() {
         if count == 64 {

@@ -95,6 +95,12 @@ public struct EvidenceLog: Sendable {
         return try file.tail().head
     }
 
+    /// How long the file is; 0 where there is none, or nothing can be told.
+    var sizeBytes: UInt64 {
+        var status = stat()
+        return lstat(path, &status) == 0 ? UInt64(clamping: status.st_size) : 0
+    }
+
     private func open() throws -> EvidenceFile? {
         do {
             return try EvidenceFile(path, .read)

@@ -4,9 +4,8 @@ extension UserStore {
     /// Finds out where the user is, and finishes or undoes a move that was interrupted; brings the stores to the current
     /// version of the schema first, where they are of an older one and there is a plan.
     func settle(_ change: StageSwitch, old: EngineName) throws -> Actual? {
-        let isKilled = flags.isKillPulled(for: context)
         do {
-            return try change.settle(old: old, isKilled: isKilled)
+            return try change.settle(old: old, isKilled: flags.isKillPulled(for: context))
         } catch let error as HabitStoreError where error.code == .migrationRequired {
             guard let plan = options.migrationPlan else { throw error }
             pair.release()
@@ -23,7 +22,7 @@ extension UserStore {
             for note in notes {
                 options.logger.notice("a user's stores: \(note)", metadata: ["folder": "\(directory.path)"])
             }
-            var actual = try change.settle(old: old, isKilled: isKilled)
+            var actual = try change.settle(old: old, isKilled: flags.isKillPulled(for: context))
             actual?.notes += notes
             return actual
         }

@@ -6,16 +6,21 @@ extension UserStore {
     ///
     /// A move does not fail because of it: it has happened. What cannot be written is kept, and the gate, which reads what
     /// is written, lets nobody forward meanwhile.
-    func record(_ events: [EvidenceEvent]) {
+    ///
+    /// - Returns: whether everything is written.
+    @discardableResult
+    func record(_ events: [EvidenceEvent]) -> Bool {
         unwritten.withLock { unwritten in
             unwritten += events
             do {
-                guard !unwritten.isEmpty else { return }
+                guard !unwritten.isEmpty else { return true }
                 try write(unwritten)
                 unwritten = []
                 CrashPoint.reach("evidence.appended")
+                return true
             } catch {
                 options.logger.error("evidence cannot be written: \(error)")
+                return false
             }
         }
     }
@@ -60,7 +65,7 @@ extension UserStore {
                 "token": "\(after.token)", "epoch": "\(after.epoch)", "folder": "\(directory.path)",
             ]
         )
-        record([
+        let isWritten = record([
             .stageChanged(
                 from: before.stage,
                 to: after.stage,
@@ -69,11 +74,17 @@ extension UserStore {
                 reason: reason
             )
         ])
+        if isWritten { routing.control?.noteLogged(after.epoch, in: evidence) }
     }
 
     /// Makes up for a move that was written into the stores and not into the evidence, because its process was killed.
     func record(_ actual: Actual, _ routing: inout Routing) {
         guard routing.loggedEpoch != actual.epoch else { return }
+        // Most openings end here: reading the log takes longer than all the rest of them.
+        if routing.control?.hasLogged(actual.epoch, in: evidence) == true {
+            routing.loggedEpoch = actual.epoch
+            return
+        }
         do {
             let logged = try evidence.read().records.reversed().lazy.compactMap { record -> (Stage, Int)? in
                 guard case .stageChanged(_, let to, let epoch, _, _) = record.event else { return nil }
@@ -81,16 +92,19 @@ extension UserStore {
             }.first
             let (stage, epoch) = logged ?? (.off, 0)
             routing.loggedEpoch = actual.epoch
-            guard stage != actual.stage, epoch < actual.epoch else { return }
-            record([
-                .stageChanged(
-                    from: stage,
-                    to: actual.stage,
-                    epoch: actual.epoch,
-                    token: actual.token,
-                    reason: .recovered
-                )
-            ])
+            var isWritten = true
+            if stage != actual.stage, epoch < actual.epoch {
+                isWritten = record([
+                    .stageChanged(
+                        from: stage,
+                        to: actual.stage,
+                        epoch: actual.epoch,
+                        token: actual.token,
+                        reason: .recovered
+                    )
+                ])
+            }
+            if isWritten { routing.control?.noteLogged(actual.epoch, in: evidence) }
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
         }

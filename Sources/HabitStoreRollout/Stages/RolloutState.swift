@@ -36,6 +36,10 @@ struct RolloutState: Sendable, Hashable, Codable {
     ///
     /// - Throws: ``HabitStoreError/Code/corrupt`` for anything else.
     init(parsing text: String, path: String?) throws {
+        if let state = Self(canonical: text) {
+            self = state
+            return
+        }
         do {
             self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
         } catch {

@@ -65,6 +65,8 @@ struct WantedStage: Sendable, Equatable {
         _ flags: FlagSnapshot,
         _ context: EvaluationContext
     ) throws(Unusable) -> String? {
+        // Most files have few of the flags, and each opening of a user asks for all.
+        guard flags.contains(key) else { return nil }
         let resolution = flags.resolve(key, context: context)
         if resolution.errorCode == .flagNotFound || resolution.errorCode == .providerNotReady { return nil }
         if let code = resolution.errorCode {

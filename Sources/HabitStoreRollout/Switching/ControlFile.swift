@@ -6,7 +6,9 @@ import Synchronization
 /// bits of a mapped file. One atomic load per operation tells whether what a process knows is still so.
 ///
 /// The file `control` has 4,096 bytes: 8 of magic, the word (epoch times 256, plus the stage's place on the way), the
-/// word's complement, and the highest epoch that any store was ever meant to have, with its complement; little endian.
+/// word's complement, the highest epoch that any store was ever meant to have, with its complement, the epoch of the last
+/// move that is known to be in the evidence, with its complement, how long the log was then, and the epoch at which both
+/// stores were found as they should be, with its complement; little endian.
 /// The stores hold the truth, and this only says where to look for it: the file may be deleted when no process has the
 /// stores open. It is written under the lock of the user's switches.
 final class ControlFile: Sendable {
@@ -42,7 +44,7 @@ final class ControlFile: Sendable {
         guard let mapped, mapped != MAP_FAILED else { throw Self.error("cannot be mapped", path) }
         cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
         if load(0) != Self.magic {
-            for cell in 1...4 { store(cell, 0) }
+            for cell in 1...9 { store(cell, 0) }
             store(0, Self.magic)
         }
     }
@@ -52,10 +54,20 @@ final class ControlFile: Sendable {
     /// The word in force; 0 before any was published.
     var word: UInt64 { load(1) }
 
+    /// The stage in force, as far as the file can tell.
+    var stage: Stage? {
+        let word = word
+        guard word != 0, load(2) == ~word else { return nil }
+        return Stage(position: Int(word & 0xFF))
+    }
+
     /// The highest epoch that any store was ever meant to have, as far as the file can tell.
-    var floor: Int {
-        let floor = load(3)
-        return load(4) == ~floor ? Int(truncatingIfNeeded: floor & (.max >> 8)) : 0
+    var floor: Int { epoch(3) ?? 0 }
+
+    /// Whether the move to an epoch is known to be in the evidence, so that the log need not be read for it. A file that an
+    /// earlier version has made says nothing of it, and a log that has become shorter since may have lost it.
+    func hasLogged(_ epoch: Int, in log: EvidenceLog) -> Bool {
+        self.epoch(5) == epoch && log.sizeBytes >= load(7)
     }
 
     /// Tells all processes the stage and the epoch.
@@ -70,10 +82,21 @@ final class ControlFile: Sendable {
     /// store gets the same one.
     func raise(_ epoch: Int) {
         guard epoch > floor else { return }
-        store(3, UInt64(epoch))
-        store(4, ~UInt64(epoch))
+        store(epoch, at: 3)
         msync(cells, Self.sizeBytes, MS_SYNC)
     }
+
+    /// Remembers that the move to an epoch is in the evidence, and on the disk there. Where this gets lost, the log is read.
+    func noteLogged(_ epoch: Int, in log: EvidenceLog) {
+        store(7, log.sizeBytes)
+        store(epoch, at: 5)
+    }
+
+    /// Whether at this epoch the store that does not serve was found as it should be, so that there is nothing to finish in it.
+    func isSettled(_ epoch: Int) -> Bool { self.epoch(8) == epoch }
+
+    /// Remembers that there is nothing to finish at an epoch.
+    func noteSettled(_ epoch: Int) { if !isSettled(epoch) { store(epoch, at: 8) } }
 
     /// Makes every process look again.
     func invalidate() { store(1, 0) }
@@ -83,11 +106,22 @@ final class ControlFile: Sendable {
         ReadCondition(cells.advanced(by: 1), is: Self.word(stage, epoch: epoch))
     }
 
-    private static func word(_ stage: Stage, epoch: Int) -> UInt64 { UInt64(epoch) << 8 | UInt64(stage.position) }
+    static func word(_ stage: Stage, epoch: Int) -> UInt64 { UInt64(epoch) << 8 | UInt64(stage.position) }
 
     private func load(_ cell: Int) -> UInt64 { cells[cell].load(ordering: .acquiring) }
 
     private func store(_ cell: Int, _ value: UInt64) { cells[cell].store(value, ordering: .releasing) }
+
+    /// An epoch and its complement; nil when they do not agree.
+    private func epoch(_ cell: Int) -> Int? {
+        let epoch = load(cell)
+        return load(cell + 1) == ~epoch ? Int(truncatingIfNeeded: epoch & (.max >> 8)) : nil
+    }
+
+    private func store(_ epoch: Int, at cell: Int) {
+        store(cell, UInt64(epoch))
+        store(cell + 1, ~UInt64(epoch))
+    }
 
     private static func allocate(_ descriptor: Int32, _ size: Int) -> Int32 {
         #if canImport(Darwin)

@@ -2,22 +2,6 @@ import Foundation
 import HabitStore
 
 extension StageSwitch {
-    /// What there is of a user.
-    private struct Found {
-        var standings: [Standing] = []
-        /// What could not be read.
-        var failures: [EngineName: HabitStoreError] = [:]
-
-        func standing(_ engine: EngineName) -> Standing? { standings.first { $0.engine == engine } }
-
-        var highestEpoch: Int { standings.map(\.epoch).max() ?? 0 }
-        /// What the caller can help comes first: a store of an earlier version is migrated, whatever is wrong with the other.
-        var failure: HabitStoreError? {
-            let inOrder = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
-            return inOrder.first { $0.code == .migrationRequired } ?? inOrder.first
-        }
-    }
-
     /// Finds out where the user is, and finishes or undoes a move that was interrupted.
     ///
     /// - Parameters:
@@ -26,14 +10,14 @@ extension StageSwitch {
     /// - Returns: nil for a user without stores.
     /// - Throws: what is wrong with the user's current store. Another one is served in its place only where that is sure to
     ///   hold everything that was ever acknowledged.
-    func settle(old: EngineName, isKilled: Bool = false) throws -> Actual? {
-        // Where the old store is authoritative, what the new one says cannot matter, and it may not answer.
-        if let standing = try? standing(old), standing.role == .authoritative, standing.epoch >= Self.firstEpoch,
-            let state = standing.state, state.engine(.old) == old, state.stage.authority == .old
-        {
+    func settle(old: EngineName, isKilled: @autoclosure () -> Bool = false) throws -> Actual? {
+        if let standing = soleStanding(old.other), let state = standing.state {
             return Actual(state: state, epoch: standing.epoch, token: standing.token)
         }
-        let found = look()
+        let found = look(first: old)
+        if let standing = found.standing(old), let state = standing.state, Self.isAllThereIsToKnow(standing) {
+            return Actual(state: state, epoch: standing.epoch, token: standing.token)
+        }
         let authoritative = found.standings.filter { $0.role == .authoritative }
             .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
         if let authoritative, found.failures.isEmpty || isCurrent(authoritative, old: old) {
@@ -42,7 +26,7 @@ extension StageSwitch {
         if let sealed = found.standings.first(where: { $0.role == .sealed }) {
             return try reopen(sealed, found, old: old)
         }
-        if let claiming = found.standings.first(where: claims) { return try land(on: claiming, found, isKilled) }
+        if let claiming = found.standings.first(where: claims) { return try land(on: claiming, found, isKilled()) }
         if let failure = found.failure {
             // No store was ever given a role here: a process was killed while it made the user's first one.
             if found.standings.isEmpty, control.floor == 0, found.failures.values.allSatisfy({ $0.code == .notAStore })
@@ -72,22 +56,54 @@ extension StageSwitch {
         return Actual(state: state, epoch: epoch, token: .zero)
     }
 
-    private func look() -> Found {
-        var found = Found()
-        for engine in EngineName.allCases where pair.exists(engine) {
-            do {
-                if let standing = try standing(engine) { found.standings.append(standing) }
-            } catch let error as HabitStoreError {
-                found.failures[engine] = error
-            } catch {
-                found.failures[engine] = HabitStoreError(
-                    .inputOutput,
-                    "\(error)",
-                    at: .init(path: pair.directory.address(engine).path)
-                )
-            }
+    /// What the new store says of a user who has completed the way there, where the other one was seen to before: it has not
+    /// followed since, and cannot be current as long as the new one says this.
+    ///
+    /// - Returns: nil where that is not so, or the store does not answer.
+    private func soleStanding(_ new: EngineName) -> Standing? {
+        guard control.stage == .complete, let standing = try? standing(new), standing.role == .authoritative,
+            let state = standing.state, state.stage == .complete, state.old == new.other,
+            control.word == ControlFile.word(.complete, epoch: standing.epoch), control.isSettled(standing.epoch),
+            control.floor <= standing.epoch
+        else { return nil }
+        return standing
+    }
+
+    /// What the stores say: the old one and, unless that is all there is to know, the new one.
+    ///
+    /// Where the old store seems to serve it is asked on this thread: nothing could be served if it hung, and a change of threads
+    /// takes longer than all the rest on a busy machine. Else both are asked in one step, where each has the time of one for
+    /// itself; a store that does not answer is told from the other, which is asked all the same.
+    private func look(first old: EngineName) -> StandingsFound {
+        if control.stage?.authority == .old {
+            let answers = StandingAnswers()
+            if answers.ask(old, pair).map(Self.isAllThereIsToKnow) == true { return answers.found }
         }
+        let answers = StandingAnswers()
+        var found: StandingsFound
+        do {
+            found = try step(old) { [pair] progress in
+                let standing = answers.ask(old, pair)
+                if standing.map(Self.isAllThereIsToKnow) == true { return answers.found }
+                progress.advance()
+                _ = answers.ask(old.other, pair)
+                return answers.found
+            }
+        } catch {
+            found = answers.found
+            let hasOld = found.answered.contains(old)
+            found.note(hasOld ? old.other : old, .failure(error), pair)
+            if !hasOld { found.note(old.other, Result { try standing(old.other) }, pair) }
+        }
+        // What stood in its way may have been there for a moment.
+        if found.failures[old] != nil { found.note(old, Result { try standing(old) }, pair) }
         return found
+    }
+
+    /// Whether the old store is authoritative: what the new one says cannot matter then, and it may not answer.
+    private static func isAllThereIsToKnow(_ old: Standing) -> Bool {
+        guard old.role == .authoritative, old.epoch >= firstEpoch, let state = old.state else { return false }
+        return state.old == old.engine && state.stage.authority == .old
     }
 
     /// Whether a store that calls itself authoritative can be believed beside one that cannot be read: one that never
@@ -107,7 +123,7 @@ extension StageSwitch {
 
     // MARK: The authoritative store
 
-    private func settle(on current: Standing, _ found: Found, old: EngineName) throws -> Actual {
+    private func settle(on current: Standing, _ found: StandingsFound, old: EngineName) throws -> Actual {
         let state = current.state ?? RolloutState(stage: current.engine == old ? .off : .complete, old: old)
         guard state.engine(state.stage.authority) == current.engine else {
             throw HabitStoreError(
@@ -125,6 +141,7 @@ extension StageSwitch {
         do {
             if state.stage.awaitsMirror, let failure = found.failures[other] { throw failure }
             try finish(found.standing(other), current, &actual)
+            if found.failures.isEmpty { control.noteSettled(actual.epoch) }
         } catch let error as HabitStoreError {
             if state.stage.awaitsMirror { actual.obstacle = error }
             actual.notes.append("the \(other.rawValue) store is seen to later: \(error.description)")
@@ -169,7 +186,7 @@ extension StageSwitch {
     // MARK: Without an authoritative store
 
     /// A move got no further than sealing: the sealed store takes its role again.
-    private func reopen(_ sealed: Standing, _ found: Found, old: EngineName) throws -> Actual {
+    private func reopen(_ sealed: Standing, _ found: StandingsFound, old: EngineName) throws -> Actual {
         // The store that cannot be read may be the one that was given the role; unless the sealed one has to be written
         // first for anything to be acknowledged.
         if let failure = found.failure, !claims(sealed) { throw failure }
@@ -186,7 +203,7 @@ extension StageSwitch {
     }
 
     /// The new store is gone or cannot be read, and the old one holds everything: it takes over.
-    private func land(on claiming: Standing, _ found: Found, _ isKilled: Bool) throws -> Actual {
+    private func land(on claiming: Standing, _ found: StandingsFound, _ isKilled: Bool) throws -> Actual {
         if !isKilled, let failure = found.failure,
             [.busy, .newerVersion, .migrationRequired, .schemaMismatch, .permissionDenied].contains(failure.code)
         {

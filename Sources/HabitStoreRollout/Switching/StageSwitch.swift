@@ -110,7 +110,7 @@ struct StageSwitch {
     }
 
     /// A step of unknown length, which may take as long as it makes progress.
-    private func step<R: Sendable>(
+    func step<R: Sendable>(
         _ engine: EngineName,
         _ body: @escaping @Sendable (Deadline.Progress) throws -> R
     ) throws -> R {

@@ -28,7 +28,8 @@ final class StorePair: Sendable {
 
     /// Whether there is a file.
     func exists(_ engine: EngineName) -> Bool {
-        FileManager.default.fileExists(atPath: directory.address(engine).path)
+        var status = stat()
+        return stat(directory.address(engine).path, &status) == 0
     }
 
     /// The store of an engine.

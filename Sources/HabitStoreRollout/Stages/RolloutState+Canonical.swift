@@ -1,0 +1,77 @@
+extension RolloutState {
+    /// Reads the form that ``encoded()`` gives, and no other: each opening reads it, and a decoder of any JSON takes many times
+    /// as long.
+    init?(canonical text: String) {
+        var rest = Rest(bytes: Array(text.utf8))
+        guard rest.take("{") else { return nil }
+        var evidence: EvidenceHead?
+        if rest.take("\"evidence\":{\"hash\":\"") {
+            guard let hash = rest.takeText(), hash.utf8.count == 64, rest.take(",\"sequence\":"),
+                let sequence = rest.takeNumber(), rest.take("},")
+            else { return nil }
+            evidence = EvidenceHead(sequence: sequence, hash: hash)
+        }
+        let isKilled = rest.take("\"isKilled\":true,")
+        guard isKilled || rest.take("\"isKilled\":false,") else { return nil }
+        var movingTo: Stage?
+        if rest.take("\"movingTo\":\"") {
+            movingTo = rest.takeText().flatMap(Stage.init(rawValue:))
+            guard movingTo != nil, rest.take(",") else { return nil }
+        }
+        guard rest.take("\"old\":\""), let old = rest.takeText().flatMap(EngineName.init(rawValue:)),
+            rest.take(",\"stage\":\""), let stage = rest.takeText().flatMap(Stage.init(rawValue:)),
+            rest.take("}"), rest.isEmpty
+        else { return nil }
+        self.init(stage: stage, old: old, isKilled: isKilled, movingTo: movingTo)
+        self.evidence = evidence
+    }
+}
+
+/// What of the text was not read yet.
+private struct Rest {
+    let bytes: [UInt8]
+    private var place = 0
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    var isEmpty: Bool { place == bytes.count }
+
+    /// Goes past `text`, if it stands here.
+    mutating func take(_ text: StaticString) -> Bool {
+        let end = place + text.utf8CodeUnitCount
+        guard end <= bytes.count else { return false }
+        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard bytes[place..<end].elementsEqual(wanted) else { return false }
+        place = end
+        return true
+    }
+
+    /// Goes past a text that ends with a quotation mark and needs none of JSON's escapes.
+    mutating func takeText() -> String? {
+        let end = end { $0 != UInt8(ascii: "\"") }
+        let text = bytes[place..<end]
+        guard end < bytes.count, text.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else {
+            return nil
+        }
+        place = end + 1
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Goes past a number as it is written for an integer that is not negative.
+    mutating func takeNumber() -> Int? {
+        let end = end { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+        let digits = bytes[place..<end]
+        guard let number = Int(String(decoding: digits, as: UTF8.self)),
+            digits.first != UInt8(ascii: "0") || digits.count == 1
+        else { return nil }
+        place = end
+        return number
+    }
+
+    /// Where the bytes from here on end of which `isPart` holds.
+    private func end(_ isPart: (UInt8) -> Bool) -> Int {
+        var end = place
+        while end < bytes.count, isPart(bytes[end]) { end += 1 }
+        return end
+    }
+}

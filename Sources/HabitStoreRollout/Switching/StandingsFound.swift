@@ -1,0 +1,36 @@
+import HabitStore
+
+/// What there is of a user.
+struct StandingsFound: Sendable {
+    private(set) var standings: [Standing] = []
+    /// What could not be read.
+    private(set) var failures: [EngineName: HabitStoreError] = [:]
+    /// Who was asked; a store that is not there answers too.
+    private(set) var answered: Set<EngineName> = []
+
+    func standing(_ engine: EngineName) -> Standing? { standings.first { $0.engine == engine } }
+
+    var highestEpoch: Int { standings.map(\.epoch).max() ?? 0 }
+    /// What the caller can help comes first: a store of an earlier version is migrated, whatever is wrong with the other.
+    var failure: HabitStoreError? {
+        let inOrder = failures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
+        return inOrder.first { $0.code == .migrationRequired } ?? inOrder.first
+    }
+
+    /// Takes a store's answer, in place of what it said before.
+    mutating func note(_ engine: EngineName, _ answer: Result<Standing?, any Error>, _ pair: StorePair) {
+        answered.insert(engine)
+        standings.removeAll { $0.engine == engine }
+        failures[engine] = nil
+        switch answer {
+        case .success(let standing): standings += standing.map { [$0] } ?? []
+        case .failure(let error as HabitStoreError): failures[engine] = error
+        case .failure(let error):
+            failures[engine] = HabitStoreError(
+                .inputOutput,
+                "\(error)",
+                at: .init(path: pair.directory.address(engine).path)
+            )
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HabitStore
+import Synchronization
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A user who has completed the way is opened by the new store alone, once the other one was seen to.
+struct CompletedUserTests {
+    private let user: StagedUser
+
+    init() throws {
+        user = try StagedUser()
+        let stores = try user.stores()
+        let store = try stores.store(for: "alice")
+        try store.save(Habit(id: SampleRecords.id(1), name: "Run"))
+        try user.bring(store, to: .complete)
+        store.close()
+    }
+
+    /// Opens the user and reads, and gives the engines that were opened for it.
+    private func openedEngines() throws -> [EngineName] {
+        let opened = OpenedEngines()
+        let stores = try user.stores { options in
+            let opener = options.opener
+            options.opener = { address, access, schema in
+                opened.note(address.engine)
+                return try opener(address, access, schema)
+            }
+        }
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.stage() == .complete)
+        #expect(try store.all(Habit.self).map(\.name) == ["Run"])
+        return opened.all
+    }
+
+    private final class OpenedEngines: Sendable {
+        private let engines = Mutex<[EngineName]>([])
+        var all: [EngineName] { engines.withLock { $0 } }
+        func note(_ engine: EngineName) { engines.withLock { $0.append(engine) } }
+    }
+
+    private func standing(_ engine: EngineName) throws -> Standing? {
+        let pair = StorePair(
+            directory: try user.directory,
+            schema: HabitSchema.current,
+            access: .readOnly,
+            opener: RolloutOptions().opener
+        )
+        defer { pair.close() }
+        return try pair.standing(engine)
+    }
+
+    private func set(_ side: StoreSide, _ role: StoreRole, epoch: Int) throws {
+        let store = try user.address(side).open(.readWrite)
+        defer { store.close() }
+        try store.replicate { try $0.setRole(role, epoch: epoch) }
+    }
+
+    @Test func theOtherStoreIsNotOpened() throws {
+        _ = try openedEngines()
+        #expect(try openedEngines() == [.lmdb])
+    }
+
+    /// As a process leaves it that was killed when the new store had the role already.
+    @Test func aStoreThatIsStillSealedIsSeenToWhereNobodyHasYet() throws {
+        try FileManager.default.removeItem(atPath: user.directory.path + "/control")
+        let epoch = try #require(try standing(.lmdb)).epoch
+        try set(.old, .sealed, epoch: epoch - 1)
+        #expect(try Set(openedEngines()) == [.sqlite, .lmdb])
+        #expect(try standing(.sqlite)?.role == .standby)
+        #expect(try openedEngines() == [.lmdb])
+    }
+
+    /// The new store's word counts only while it is the one that the processes share.
+    @Test func anotherEpochThanTheOneThatIsKnownHasBothStoresAsked() throws {
+        _ = try openedEngines()
+        let epoch = try #require(try standing(.lmdb)).epoch
+        try set(.new, .authoritative, epoch: epoch + 1)
+        #expect(try Set(openedEngines()) == [.sqlite, .lmdb])
+    }
+
+    @Test func aSealedNewStoreHasBothStoresAsked() throws {
+        _ = try openedEngines()
+        let epoch = try #require(try standing(.lmdb)).epoch
+        try set(.new, .sealed, epoch: epoch)
+        #expect(try Set(openedEngines()) == [.sqlite, .lmdb])
+        #expect(try standing(.lmdb)?.role == .authoritative)
+    }
+}

@@ -1,0 +1,53 @@
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// What a store keeps of its user's stage is read the same way, in the short form and by the decoder of any JSON.
+struct RolloutStateTests {
+    private static let states: [RolloutState] = Stage.allCases.flatMap { stage in
+        EngineName.allCases.flatMap { old in
+            [false, true].flatMap { isKilled in
+                ([nil] + Stage.allCases).flatMap { movingTo in
+                    [nil, EvidenceHead(sequence: 0, hash: String(repeating: "0", count: 64)), head].map { evidence in
+                        var state = RolloutState(stage: stage, old: old, isKilled: isKilled, movingTo: movingTo)
+                        state.evidence = evidence
+                        return state
+                    }
+                }
+            }
+        }
+    }
+
+    private static let head = EvidenceHead(sequence: 4711, hash: String(repeating: "0123456789abcdef", count: 4))
+
+    @Test func everyStateIsReadInItsShortForm() throws {
+        for state in Self.states {
+            #expect(RolloutState(canonical: try state.encoded()) == state)
+        }
+        #expect(Self.states.count == 6 * 2 * 2 * 7 * 3)
+    }
+
+    @Test(arguments: [
+        #"{ "isKilled": true, "old": "lmdb", "stage": "live" }"#,
+        #"{"stage":"live","old":"lmdb","isKilled":true}"#,
+        #"{"isKilled":true,"old":"lmdb","stage":"live","later":1}"#,
+        #"{"isKilled":true,"old":"lmdb","stage":"l\u0069ve"}"#,
+    ])
+    func otherFormsOfTheSameAreReadToo(text: String) throws {
+        #expect(RolloutState(canonical: text) == nil)
+        #expect(try RolloutState(parsing: text, path: nil) == RolloutState(stage: .live, old: .lmdb, isKilled: true))
+    }
+
+    @Test(arguments: [
+        "", "{", "{}", #"{"isKilled":true,"old":"lmdb"}"#, #"{"isKilled":true,"old":"lmdb","stage":"nowhere"}"#,
+        #"{"isKilled":1,"old":"lmdb","stage":"live"}"#, #"{"isKilled":true,"old":"lmdb","stage":"live"}}"#,
+        #"{"isKilled":true,"old":"lmdb","stage":"live"#,
+        #"{"evidence":{"hash":"0","sequence":99999999999999999999},"isKilled":true,"old":"lmdb","stage":"live"}"#,
+    ])
+    func anythingElseIsDamage(text: String) {
+        let error = #expect(throws: HabitStoreError.self) { try RolloutState(parsing: text, path: "there") }
+        #expect(error?.code == .corrupt)
+        #expect(error?.location.path == "there")
+    }
+}
