@@ -34,14 +34,13 @@ struct GrowthChild {
         let start = ContinuousClock.now
         if from == 0 {
             try store.write(author: nil) { transaction in
-                for number in 0..<GrowthUser.habits { try transaction.insert(GrowthUser.habit(number)) }
+                try transaction.insert(contentsOf: (0..<GrowthUser.habits).map(GrowthUser.habit))
             }
         }
         for first in stride(from: from, to: count, by: Self.perTransaction) {
             try store.write(author: nil) { transaction in
-                for number in first..<min(first + Self.perTransaction, count) {
-                    try transaction.insert(GrowthUser.entry(number))
-                }
+                let numbers = first..<min(first + Self.perTransaction, count)
+                try transaction.insert(contentsOf: numbers.lazy.map(GrowthUser.entry))
             }
         }
         return Self.text((ContinuousClock.now - start) / .microseconds(1) / Double(count - from), 2)
