@@ -7,6 +7,9 @@ struct LMDBHistory {
     private let database: LMDBDatabase
     private let path: String
 
+    /// Up to so many changes are written without a cursor.
+    private static let fewChanges = 8
+
     /// The keys that are deleted between two looks at the tree.
     private static let pruningBatch = 1_000
 
@@ -67,9 +70,17 @@ struct LMDBHistory {
         guard token > 0, appended.changes.count < Int(UInt32.max) else {
             throw LMDBError.error(.limitExceeded, "a history transaction has an impossible number or size", path: path)
         }
-        let cursor = try transaction.cursor(database)
-        _ = try LMDBHistoryKey(token: token, sequence: 0).withBytes { key in
-            try LMDBHistoryCoder.header(appended).withUnsafeBytes { try cursor.put(key, $0, mode: .append) }
+        // A cursor shortens the way to the end, and costs more than it saves for a few.
+        let cursor = appended.changes.count > Self.fewChanges ? try transaction.cursor(database) : nil
+        func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+            if let cursor {
+                _ = try cursor.put(key, value, mode: .append)
+            } else {
+                try transaction.put(database, key, value, mode: .append)
+            }
+        }
+        try LMDBHistoryKey(token: token, sequence: 0).withBytes { key in
+            try LMDBHistoryCoder.header(appended).withUnsafeBytes { try put(key, $0) }
         }
         var value: [UInt8] = []
         var inserted: String?
@@ -82,7 +93,7 @@ struct LMDBHistory {
                 if case .insert = change.kind { inserted = change.entity } else { inserted = nil }
             }
             try LMDBHistoryKey(token: token, sequence: UInt64(place) + 1).withBytes { key in
-                _ = try value.withUnsafeBytes { try cursor.put(key, $0, mode: .append) }
+                try value.withUnsafeBytes { try put(key, $0) }
             }
         }
     }
