@@ -11,6 +11,7 @@ struct Bench: ParsableCommand {
             table     each kind of work on 200,000 entries: our stores, C, GRDB
             plans     every kind of query on the heavy fixture: our stores, C, GRDB
             flags     evaluating feature flags and changing their files
+            openings  opening users' stores, over opening the stores below them
             rollout   writing and reading through a user's store, shadow reads, the kill switch
             verifier  comparing two stores of 200,000 entries
             scale     users in one process: memory, open files, maps, opening
@@ -38,10 +39,10 @@ struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all of them.")
 
     enum Suite: String, CaseIterable, ExpressibleByArgument {
-        case table, plans, flags, rollout, verifier, scale, threads, growth, all
+        case table, plans, flags, openings, rollout, verifier, scale, threads, growth, all
     }
 
-    @Argument(help: "table, plans, flags, rollout, verifier, scale, threads, growth or all.")
+    @Argument(help: "table, plans, flags, openings, rollout, verifier, scale, threads, growth or all.")
     var suite: Suite = .all
 
     @Option(help: "How often everything is done.")
@@ -83,6 +84,7 @@ struct Measure: ParsableCommand {
         case .table: try measureTable(directory)
         case .plans: try measurePlans(directory)
         case .flags: try FlagRun(directory, rounds: rounds).measure()
+        case .openings: try OpeningRun(directory, rounds: rounds).measure()
         case .rollout: try RolloutRun(directory, rounds: rounds).measure()
         case .verifier: try VerifierRun(directory, rounds: rounds).measure()
         case .scale: try ScaleRun(directory, users: users).measure()
