@@ -83,6 +83,8 @@ struct OutputTests {
         let sandbox = try Sandbox()
         try sandbox.want(engine)
         try sandbox.run("habit", "add", "Run").expectSuccess()
+        // What the user's first move has left to see to is noted by the next opening.
+        try sandbox.run("habit", "list").expectSuccess()
         let before = try sandbox.state()
         let closed = "<&- >&- 2>&-; echo $? >status"
         #expect(try shell("\"$H\" habit list \(closed); cat status; rm status", sandbox).output == "74\n")

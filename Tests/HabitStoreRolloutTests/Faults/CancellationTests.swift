@@ -92,7 +92,7 @@ struct CancellationTests {
         let plan = try user.plan(stage.authority.other)
         plan.inject(Fault(.hang, on: [.replicate], at: moment, times: 1))
         let task = write(store, ledger)
-        await Self.wait { plan.waitForStrikes(1, seconds: 60) }
+        await Self.wait { plan.waitForStrikes(1, seconds: 300) }
         task.cancel()
         plan.heal()
         await task.value
@@ -137,7 +137,7 @@ struct CancellationTests {
     }
 
     private static func wait(for semaphore: DispatchSemaphore) async {
-        await wait { semaphore.wait(timeout: .now() + 60) == .success }
+        await wait { semaphore.wait(timeout: .now() + 300) == .success }
     }
 
     /// Waits on a thread of its own, so that the cooperative pool goes on.

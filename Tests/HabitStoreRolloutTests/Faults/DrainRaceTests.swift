@@ -87,6 +87,6 @@ struct DrainRaceTests {
 
     /// Waits until a plan has struck once.
     private static func require(_ plan: FaultPlan) async throws {
-        try await #require(BegunWork { plan.waitForStrikes(1, seconds: 60) }.value())
+        try await #require(BegunWork { plan.waitForStrikes(1, seconds: 300) }.value())
     }
 }
