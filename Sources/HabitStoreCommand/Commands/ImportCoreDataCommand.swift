@@ -68,15 +68,24 @@ struct ImportCoreDataCommand: ReportingCommand {
         defer { bar.clear() }
         var options = CoreDataImporter.Options()
         options.requiresHistory = follow
-        let report = try mirror.update(options) { bar.show("importing", $0, $1) }
-        bar.clear()
-        if let report { try show(report) }
-        guard follow else { return }
-        while true {
+        var waits = false
+        func step(_ word: String) throws {
+            do {
+                let report = try mirror.update(options) { bar.show(word, $0, $1) }
+                waits = false
+                bar.clear()
+                if let report { try show(report) }
+            } catch let error as HabitStoreError where error.code == .busy && follow {
+                // What is written to without a pause now has one sooner or later.
+                bar.clear()
+                if !waits { StandardError.note("\(error); it is tried again") }
+                waits = true
+            }
+        }
+        try step("importing")
+        while follow {
             try await Task.sleep(for: .seconds(every))
-            guard let next = try mirror.update(options, progress: { bar.show("following", $0, $1) }) else { continue }
-            bar.clear()
-            try show(next)
+            try step("following")
         }
     }
 
