@@ -8,11 +8,11 @@ import Testing
 /// Many users in a process that may open few files.
 @Suite(.timeLimit(.minutes(10)))
 struct OpenFilesTests {
-    private static let users = 2_000
+    private static let users = 400
     private static let files = 256
 
     /// At three files a user at the least, a process without the cap comes to the end of its files before the hundredth.
-    @Test func twoThousandUsersAreServedByAProcessThatMayOpenFewFiles() throws {
+    @Test func hundredsOfUsersAreServedByAProcessThatMayOpenFewFiles() throws {
         let user = try StagedUser()
         try user.want("dualwrite")
         let log = user.folder.path("log")
