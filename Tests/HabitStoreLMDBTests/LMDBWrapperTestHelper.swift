@@ -43,6 +43,31 @@ enum LMDBWrapperTestHelper {
         )
     }
 
+    /// Runs `body` while the program has a write transaction open on the file; `body` gets what makes it end that.
+    static func whileWriting(
+        _ program: String,
+        path: String,
+        _ body: (_ letGo: @escaping () throws -> Void) throws -> Void
+    ) throws {
+        let process = Process()
+        let (input, output) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = ["hold-writing", path]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        defer { process.waitUntilExit() }
+        let letGo = { try input.fileHandleForWriting.close() }
+        do {
+            // It says so once it holds LMDB's lock.
+            try #require(!output.fileHandleForReading.availableData.isEmpty)
+            try body(letGo)
+        } catch {
+            try letGo()
+            throw error
+        }
+    }
+
     private static let code = """
         #include <lmdb.h>
         #include <stdio.h>
@@ -150,12 +175,21 @@ enum LMDBWrapperTestHelper {
             if (mdb_txn_begin(env, NULL, MDB_RDONLY, &txn)) return 7;
             _exit(0);
         }
+        static int hold_writing(char **a) {
+            MDB_env *env = open_env(a[0], 64 << 20); MDB_txn *txn;
+            if (mdb_txn_begin(env, NULL, 0, &txn)) return 7;
+            puts("held"); fflush(stdout);
+            while (getchar() != EOF) continue;
+            mdb_txn_abort(txn); mdb_env_close(env);
+            return 0;
+        }
         int main(int n, char **a) {
             if (n < 3) return 2;
             if (!strcmp(a[1], "mutate") && n == 5) return mutate(a + 2);
             if (!strcmp(a[1], "grow") && n == 5) return grow(a + 2);
             if (!strcmp(a[1], "write") && n == 4) return write_on(a + 2);
             if (!strcmp(a[1], "die-reading")) return die_reading(a + 2);
+            if (!strcmp(a[1], "hold-writing")) return hold_writing(a + 2);
             return 2;
         }
         """

@@ -13,26 +13,25 @@ extension LMDBEnvironmentCore {
 
     /// Without a write transaction, so that opening a store does not wait for a writer.
     private func openExistingDatabases(names: [String], for owner: LMDBEnvironment) throws -> [LMDBDatabase] {
-        gate.lock()
-        defer { gate.unlock() }
-        try checkOpen(owner)
-        let newNames = try namesToOpen(names)
-        if !newNames.isEmpty {
-            var failure: (any Error)?
-            // LMDB wants that no other transaction of the process runs that opens databases too.
-            let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
-                do {
-                    if needsReopen || environment == nil { try openEnvironment() }
-                    try openDatabaseHandles(names: databaseNames + newNames)
-                    databaseNames += newNames
-                } catch {
-                    failure = error
+        try keepingOpen(owner) {
+            let newNames = try namesToOpen(names)
+            if !newNames.isEmpty {
+                var failure: (any Error)?
+                // LMDB wants that no other transaction of the process runs that opens databases too.
+                let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
+                    do {
+                        if needsReopen || environment == nil { try openEnvironment() }
+                        try openDatabaseHandles(names: databaseNames + newNames)
+                        databaseNames += newNames
+                    } catch {
+                        failure = error
+                    }
                 }
+                if let failure { throw failure }
+                guard hasRun else { throw busy("databases have to be opened") }
             }
-            if let failure { throw failure }
-            guard hasRun else { throw busy("databases have to be opened") }
+            return databases(named: names)
         }
-        return databases(named: names)
     }
 
     private func createDatabases(names: [String], for owner: LMDBEnvironment) throws -> [LMDBDatabase] {

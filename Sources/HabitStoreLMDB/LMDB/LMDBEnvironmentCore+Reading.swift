@@ -5,28 +5,26 @@ import HabitStore
 extension LMDBEnvironmentCore {
     func beginRead(for owner: LMDBEnvironment) throws -> LMDBTransaction {
         let thread = LMDBPlatform.currentThread
-        gate.lock()
-        defer { gate.unlock() }
-        try checkOpen(owner)
-        for _ in 0..<Self.maximumBeginAttempts {
-            try waitForExclusiveThread(thread)
-            try reopenIfNeeded()
-            try checkOpen(owner)
-            var handle: OpaquePointer?
-            let returnCode = startReader(&handle)
-            if returnCode == 0, let handle {
-                activeReaders.append(thread)
-                owner.activeTransactions += 1
-                return LMDBTransaction(
-                    core: self,
-                    handle: handle,
-                    isWritable: false,
-                    databaseCount: databaseNames.count
-                )
+        return try entering(owner) {
+            for _ in 0..<Self.maximumBeginAttempts {
+                try waitForExclusiveThread(thread)
+                try reopenIfNeeded()
+                try checkOpen(owner)
+                var handle: OpaquePointer?
+                let returnCode = startReader(&handle)
+                if returnCode == 0, let handle {
+                    activeReaders.append(thread)
+                    return LMDBTransaction(
+                        core: self,
+                        handle: handle,
+                        isWritable: false,
+                        databaseCount: databaseNames.count
+                    )
+                }
+                try recover(from: returnCode, during: "beginning to read")
             }
-            try recover(from: returnCode, during: "beginning to read")
+            throw busy("the file changed its size again and again")
         }
-        throw busy("the file changed its size again and again")
     }
 
     func endRead(_ transaction: LMDBTransaction, for owner: LMDBEnvironment) {

@@ -6,23 +6,20 @@ import HabitStore
 extension LMDBEnvironmentCore {
     func beginWrite(for owner: LMDBEnvironment, until deadline: DispatchTime) throws -> LMDBTransaction {
         let thread = LMDBPlatform.currentThread
-        gate.lock()
-        defer { gate.unlock() }
-        try checkOpen(owner)
-        guard !owner.isReadOnly else {
-            throw LMDBError.error(.permissionDenied, "the store was opened read-only", path: path)
-        }
-        try takeTurn(thread, until: deadline)
-        do {
-            try checkOpen(owner)
-            let handle = try startWriter(thread)
-            owner.activeTransactions += 1
-            return LMDBTransaction(core: self, handle: handle, isWritable: true, databaseCount: databaseNames.count)
-        } catch {
-            writerThread = nil
-            isWriterInside = false
-            wake()
-            throw error
+        return try entering(owner) {
+            guard !owner.isReadOnly else {
+                throw LMDBError.error(.permissionDenied, "the store was opened read-only", path: path)
+            }
+            try takeTurn(thread, until: deadline)
+            do {
+                let handle = try startWriter(thread, for: owner)
+                return LMDBTransaction(core: self, handle: handle, isWritable: true, databaseCount: databaseNames.count)
+            } catch {
+                writerThread = nil
+                isWriterInside = false
+                wake()
+                throw error
+            }
         }
     }
 
@@ -88,12 +85,15 @@ extension LMDBEnvironmentCore {
         writerThread = thread
     }
 
-    /// Begins LMDB's transaction; this thread has the turn and the gate is locked.
-    private func startWriter(_ thread: UInt) throws -> OpaquePointer {
+    /// Begins LMDB's transaction; this thread has the turn and the gate is locked. A store that was closed while this waited
+    /// for the turn, or for the file, is not written to any more.
+    private func startWriter(_ thread: UInt, for owner: LMDBEnvironment) throws -> OpaquePointer {
         for _ in 0..<Self.maximumBeginAttempts {
             try waitForExclusiveThread(thread)
+            try checkOpen(owner)
             try reopenIfNeeded()
             try growIfNeeded()
+            try checkOpen(owner)
             // Growing may have had to let the gate go: look again before going inside.
             guard exclusiveThread == nil || isInside(thread), !needsReopen, let environment else { continue }
             isWriterInside = true

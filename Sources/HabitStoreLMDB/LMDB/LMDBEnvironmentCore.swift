@@ -129,6 +129,36 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         if isLetGo { LMDBRegistry.shared.release(self) }
     }
 
+    /// Runs `begin` with the gate locked, as a transaction of the handle: the file stays open from here on, also where `begin`
+    /// has to let the gate go to wait. When it throws, the transaction has ended.
+    @inline(__always)
+    func entering<Result>(_ owner: LMDBEnvironment, _ begin: () throws -> Result) throws -> Result {
+        gate.lock()
+        var isLetGo = false
+        defer {
+            gate.unlock()
+            if isLetGo { LMDBRegistry.shared.release(self) }
+        }
+        try checkOpen(owner)
+        owner.activeTransactions += 1
+        do {
+            return try begin()
+        } catch {
+            isLetGo = leave(owner)
+            throw error
+        }
+    }
+
+    /// Runs `body` with the gate locked, and the file kept open also where `body` has to let the gate go to wait.
+    func keepingOpen<Result>(_ owner: LMDBEnvironment, _ body: () throws -> Result) throws -> Result {
+        let result = try entering(owner, body)
+        gate.lock()
+        let isLetGo = leave(owner)
+        gate.unlock()
+        if isLetGo { LMDBRegistry.shared.release(self) }
+        return result
+    }
+
     /// One transaction of the handle has ended; the gate is locked.
     ///
     /// - Returns: true when the caller has to release the file, after unlocking the gate.
