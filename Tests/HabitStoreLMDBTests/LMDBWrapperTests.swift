@@ -38,6 +38,25 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path("symbolic-lock")))
     }
 
+    /// A folder has two names: what is at a place in it is the same file by both, or another one with the same lock file.
+    @Test func aFolderByAnotherNameHoldsTheSamePlaces() throws {
+        let alias = folder.path("alias")
+        try FileManager.default.createSymbolicLink(atPath: alias, withDestinationPath: folder.url.path)
+        let other = try LMDBEnvironment.open(path: alias + "/store.lmdb")
+        #expect(other.core === environment.core)
+        other.close()
+        try FileManager.default.moveItem(atPath: folder.path(), toPath: folder.path("moved"))
+        #expect(code { _ = try LMDBEnvironment.open(path: folder.path()) } == .notFound)
+        try FileManager.default.copyItem(atPath: folder.path("moved"), toPath: folder.path())
+        #expect(code { _ = try LMDBEnvironment.open(path: alias + "/store.lmdb") } == .busy)
+        #expect(code { _ = try LMDBEnvironment.open(path: folder.path()) } == .busy)
+        environment.close()
+        let replaced = try LMDBEnvironment.open(path: alias + "/store.lmdb")
+        defer { replaced.close() }
+        #expect(replaced.path == alias + "/store.lmdb")
+        #expect(try LMDBEnvironment.open(path: folder.path()).core === replaced.core)
+    }
+
     @Test func theLastCloseClosesAndAClosedHandleRefuses() throws {
         let core = environment.core
         let other = try LMDBEnvironment.open(path: folder.path())

@@ -69,41 +69,16 @@ final class LMDBCatalog: Sendable {
     /// The databases of the schema's indexes.
     let indexNames: Set<String>
 
-    init(
-        schema: Schema,
-        path: String,
-        metadata: LMDBDatabase,
-        databases: [String: LMDBDatabase],
-        layouts: [[LMDBIndexKeyLayout]]
-    ) {
+    /// A file whose databases are where the tables have them.
+    init(schema: Schema, path: String, tables: LMDBTables) {
         self.schema = schema
         self.path = path
-        self.metadata = metadata
-        history = databases[LMDBFormat.history]
-        digests = databases[LMDBFormat.digests]
-        tables = schema.entities.enumerated().map { position, entity in
-            Table(
-                name: entity.name,
-                layout: entity.layout,
-                records: databases[entity.name],
-                indexes: entity.indexes.enumerated().map { place, index in
-                    let name = LMDBFormat.indexName(entity.name, index)
-                    return Index(
-                        place: place,
-                        layout: layouts[position][place],
-                        title: "\(entity.name)(\(index.attributes.joined(separator: ", ")))",
-                        name: name,
-                        isClustering: index.isClustering,
-                        database: databases[name]
-                    )
-                }
-            )
-        }
-        let indexes = tables.flatMap(\.indexes)
-        indexNames = Set(indexes.map(\.name))
-        indexList = Array(
-            indexes.map { LMDBFormat.listedName($0.name, isClustering: $0.isClustering) }.joined(separator: "\n").utf8
-        )
+        self.tables = tables.tables
+        metadata = tables.metadata
+        history = tables.history
+        digests = tables.digests
+        indexList = tables.indexList
+        indexNames = tables.indexNames
     }
 
     /// The layouts of all indexes' keys, which is where a schema that cannot be kept is found.

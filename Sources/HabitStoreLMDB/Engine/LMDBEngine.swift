@@ -19,13 +19,13 @@ public final class LMDBEngine: StorageEngine {
         #if PLANNER_MUTANTS
         mutant = options.mutant
         #endif
-        let (layouts, names) = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }.all
+        let parts = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }
         var environmentOptions = LMDBOptions()
         environmentOptions.isReadOnly = options.isReadOnly
         environmentOptions.createsIfMissing = options.createsFile
         environmentOptions.mapSizeBytes = options.mapSizeBytes
         // Twice over, for the indexes of older schemas that the file still has.
-        environmentOptions.maxDatabases = max(64, (names.count + 1) * 2)
+        environmentOptions.maxDatabases = max(64, parts.order.count * 2)
         let environment = try LMDBEnvironment.open(path: path, options: environmentOptions)
         self.environment = environment
         commits = SharedCommit(path: path) { environment.isOpen && $0.mayGoOn }
@@ -33,8 +33,7 @@ public final class LMDBEngine: StorageEngine {
             let opening = LMDBOpening(
                 environment: environment,
                 schema: schema,
-                names: names,
-                layouts: layouts,
+                parts: parts,
                 isReadOnly: options.isReadOnly
             )
             catalog = try opening.open()

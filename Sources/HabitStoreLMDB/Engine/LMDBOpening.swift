@@ -5,8 +5,7 @@ import HabitStore
 struct LMDBOpening {
     let environment: LMDBEnvironment
     let schema: Schema
-    let names: [String]
-    let layouts: [[LMDBIndexKeyLayout]]
+    let parts: LMDBSchemaParts
     let isReadOnly: Bool
 
     /// How often damage has to be seen to be believed.
@@ -18,6 +17,7 @@ struct LMDBOpening {
     ///   is; `.newerVersion` for a later format; `.schemaMismatch` when the store holds another schema.
     func open() throws -> LMDBCatalog {
         try requireSoundStructure()
+        if let catalog = try completeCatalog() { return catalog }
         let metadata = try openMetadata()
         // Who asks for no entity wants to know what the store says of itself, whatever its schema.
         if schema.entities.isEmpty { return catalog(metadata, try openDatabases()) }
@@ -34,7 +34,27 @@ struct LMDBOpening {
     }
 
     private func catalog(_ metadata: LMDBDatabase, _ databases: [String: LMDBDatabase]) -> LMDBCatalog {
-        LMDBCatalog(schema: schema, path: path, metadata: metadata, databases: databases, layouts: layouts)
+        let tables = LMDBTables(schema, metadata: metadata, databases: databases, layouts: parts.layouts)
+        return LMDBCatalog(schema: schema, path: path, tables: tables)
+    }
+
+    /// The catalog of a file that has everything: this format, all databases, and the indexes of this schema, complete.
+    /// Nearly all openings find that, and what is made of the schema is made once for all of them.
+    ///
+    /// - Returns: nil for any other file, of which nothing is said here.
+    private func completeCatalog() throws -> LMDBCatalog? {
+        guard !schema.entities.isEmpty, try environment.openDatabases(inOrder: parts.order) else { return nil }
+        let tables = parts.tables
+        let isComplete = try environment.withRead { transaction in
+            func holds(_ key: String, _ value: some Collection<UInt8>) throws -> Bool {
+                try key.withKeyBytes { key in
+                    try transaction.get(tables.metadata, key).map { $0.elementsEqual(value) } ?? false
+                }
+            }
+            return try holds(LMDBFormat.formatKey, LMDBFormat.current.utf8)
+                && holds(LMDBFormat.indexesKey, tables.indexList)
+        }
+        return isComplete ? LMDBCatalog(schema: schema, path: path, tables: tables) : nil
     }
 
     /// liblmdb believes what it reads and dies of what is wrong, so every page is looked at before it may; unless that was
@@ -108,7 +128,7 @@ struct LMDBOpening {
     /// All databases of the schema; nil when one of them is missing.
     private func existingDatabases() throws -> [String: LMDBDatabase]? {
         do {
-            return byName(try environment.openDatabases(names: names, create: false))
+            return byName(try environment.openDatabases(names: parts.names, create: false))
         } catch let error as HabitStoreError where error.code == .notFound {
             return nil
         }
@@ -120,10 +140,10 @@ struct LMDBOpening {
 
     private func openDatabases() throws -> [String: LMDBDatabase] {
         do {
-            return byName(try environment.openDatabases(names: names, create: !isReadOnly))
+            return byName(try environment.openDatabases(names: parts.names, create: !isReadOnly))
         } catch let error as HabitStoreError where error.code == .notFound && isReadOnly {
             var found: [String: LMDBDatabase] = [:]
-            for name in names { found[name] = try openExisting(name) }
+            for name in parts.names { found[name] = try openExisting(name) }
             return found
         }
     }

@@ -12,13 +12,13 @@ extension LMDBEngine {
         try schema.validate()
         let parts = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }
         let databases = try environment.openDatabases(names: parts.names, create: true)
-        let newCatalog = LMDBCatalog(
-            schema: schema,
-            path: catalog.path,
+        let tables = LMDBTables(
+            schema,
             metadata: catalog.metadata,
             databases: Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) }),
             layouts: parts.layouts
         )
+        let newCatalog = LMDBCatalog(schema: schema, path: catalog.path, tables: tables)
         return try write { writer in
             try body(writer) { rewritten in
                 let transaction = writer.transaction

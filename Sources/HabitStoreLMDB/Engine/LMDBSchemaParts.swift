@@ -6,12 +6,22 @@ struct LMDBSchemaParts: Sendable {
     let layouts: [[LMDBIndexKeyLayout]]
     /// The databases apart from the bookkeeping's.
     let names: [String]
+    /// All databases, the bookkeeping's first: in this order they are opened together.
+    let order: [String]
+    /// What belongs where in a file whose databases were opened in that order, as nearly all are.
+    let tables: LMDBTables
 
     /// - Throws: `.schemaMismatch` and `.unsupported` for a schema that cannot be kept.
     init(_ schema: Schema) throws {
         layouts = try LMDBCatalog.layouts(schema)
         names = try LMDBCatalog.databaseNames(schema)
+        order = [LMDBFormat.metadata] + names
+        let databases = order.enumerated().map { LMDBDatabase(index: $0, name: $1) }
+        tables = LMDBTables(
+            schema,
+            metadata: databases[0],
+            databases: Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) }),
+            layouts: layouts
+        )
     }
-
-    var all: (layouts: [[LMDBIndexKeyLayout]], names: [String]) { (layouts, names) }
 }

@@ -48,7 +48,7 @@ final class LMDBEnvironment: @unchecked Sendable {
         return LMDBEnvironment(core: core, isReadOnly: options.isReadOnly)
     }
 
-    /// The file's path, links followed.
+    /// The file's path; its last name is no link.
     var path: String { core.path }
 
     /// Closes this value; using it afterwards is an error.
@@ -112,6 +112,12 @@ final class LMDBEnvironment: @unchecked Sendable {
     func openDatabases(names: [String], create: Bool) throws -> [LMDBDatabase] {
         try core.openDatabases(names: names, create: create, for: self)
     }
+
+    /// Opens all databases of a list that were never asked for before, or finds that they were opened so.
+    ///
+    /// - Returns: whether the place of each in the list is its place in the environment; false, without saying why, where one is
+    ///   missing or cannot be opened, and where others were opened before.
+    func openDatabases(inOrder names: [String]) throws -> Bool { try core.openDatabases(inOrder: names, for: self) }
 
     /// How many databases the file has, and whatever another program may have put beside them.
     func mainEntries() throws -> Int { try withRead { _ in try core.mainEntries() } }

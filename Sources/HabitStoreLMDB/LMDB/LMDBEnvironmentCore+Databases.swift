@@ -34,6 +34,29 @@ extension LMDBEnvironmentCore {
         }
     }
 
+    /// Opens the list, if no database was opened before.
+    ///
+    /// - Returns: whether the environment's table is this list.
+    func openDatabases(inOrder names: [String], for owner: LMDBEnvironment) throws -> Bool {
+        try keepingOpen(owner) {
+            guard databaseNames.isEmpty, names.count <= options.maxDatabases else { return databaseNames == names }
+            var isOpen = false
+            _ = try exclusively(waitingSeconds: options.resizeWaitSeconds) {
+                guard databaseNames.isEmpty else { return isOpen = databaseNames == names }
+                if needsReopen || environment == nil { try openEnvironment() }
+                do {
+                    try openDatabaseHandles(names: names)
+                } catch is HabitStoreError {
+                    // Who opens them one by one then is told what it is.
+                    return
+                }
+                databaseNames = names
+                isOpen = true
+            }
+            return isOpen
+        }
+    }
+
     private func createDatabases(names: [String], for owner: LMDBEnvironment) throws -> [LMDBDatabase] {
         let transaction = try beginWrite(for: owner, until: owner.writeDeadline)
         do {

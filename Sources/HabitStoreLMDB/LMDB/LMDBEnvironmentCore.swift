@@ -15,6 +15,7 @@ import HabitStore
 final class LMDBEnvironmentCore: @unchecked Sendable {
     let path: String
     let identity: LMDBFileIdentity
+    let place: LMDBFilePlace
     let gate = NSCondition()
     /// LMDB's handles of the named databases. Written with the gate locked; read by transactions up to the count that
     /// they were given, which is stable while they are inside.
@@ -42,9 +43,10 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     /// How often a begin is tried again after the environment was mapped anew or reopened for it.
     static let maximumBeginAttempts = 5
 
-    init(path: String, identity: LMDBFileIdentity, options: LMDBOptions) {
+    init(path: String, identity: LMDBFileIdentity, place: LMDBFilePlace, options: LMDBOptions) {
         self.path = path
         self.identity = identity
+        self.place = place
         self.options = options
         self.options.maxDatabases = max(1, options.maxDatabases)
         soundness = LMDBSoundKeeper(store: path)

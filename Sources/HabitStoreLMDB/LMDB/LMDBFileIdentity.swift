@@ -14,7 +14,8 @@ struct LMDBFileIdentity: Hashable, Sendable {
     /// What stands at a path.
     enum Lookup: Equatable {
         case missing
-        case file(LMDBFileIdentity)
+        /// - Parameter isLink: whether the path's last name is a symbolic link to it.
+        case file(LMDBFileIdentity, isLink: Bool)
         /// A folder, a device, a socket.
         case other
     }
@@ -22,12 +23,18 @@ struct LMDBFileIdentity: Hashable, Sendable {
     /// Looks without opening: an `open` and `close` would drop the locks that this process holds on the file.
     static func lookup(path: String) throws -> Lookup {
         var status = stat()
-        guard stat(path, &status) == 0 else {
+        var isLink = false
+        var result = lstat(path, &status)
+        if result == 0, status.st_mode & S_IFMT == S_IFLNK {
+            isLink = true
+            result = stat(path, &status)
+        }
+        guard result == 0 else {
             if errno == ENOENT { return .missing }
             throw LMDBError.error(errno, during: "finding the file", path: path)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { return .other }
-        return .file(LMDBFileIdentity(status))
+        return .file(LMDBFileIdentity(status), isLink: isLink)
     }
 
     init(device: UInt64, inode: UInt64) {

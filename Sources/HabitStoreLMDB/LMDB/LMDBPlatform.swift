@@ -20,9 +20,15 @@ enum LMDBPlatform {
         #endif
     }
 
-    /// The path with every symbolic link followed.
+    /// A path for as long as the file is open: one from the root whose last name is no symbolic link.
     ///
-    /// LMDB names its lock file after the path it is given: two names of one file would mean two locks.
+    /// LMDB names its lock file after the path it is given: two names of one file would mean two locks. Links above the last
+    /// name lead to the same folder, and following them takes a call of the system for each name.
+    static func lastingPath(_ path: String, isLink: Bool) throws -> String {
+        isLink || !path.hasPrefix("/") ? try canonicalPath(path) : path
+    }
+
+    /// The path with every symbolic link followed.
     static func canonicalPath(_ path: String) throws -> String {
         guard let resolved = realpath(path, nil) else {
             throw LMDBError.error(errno, during: "finding the file", path: path)

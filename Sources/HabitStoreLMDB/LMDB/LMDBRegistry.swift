@@ -19,8 +19,8 @@ final class LMDBRegistry: @unchecked Sendable {
 
     private let condition = NSCondition()
     private var entries: [LMDBFileIdentity: Entry] = [:]
-    /// The file behind each open path. Two files that had the same path would share a lock file.
-    private var identities: [String: LMDBFileIdentity] = [:]
+    /// The file at each place that is open. Two files that had the same place would share a lock file.
+    private var identities: [LMDBFilePlace: LMDBFileIdentity] = [:]
 
     /// Shares the file's environment or opens it. Each `acquire` needs one ``release(_:)``.
     func acquire(path: String, options: LMDBOptions) throws -> LMDBEnvironmentCore {
@@ -61,7 +61,7 @@ final class LMDBRegistry: @unchecked Sendable {
         core.gate.lock()
         core.closeEnvironment()
         core.gate.unlock()
-        forget(core.identity, path: core.path)
+        forget(core.identity, place: core.place)
     }
 
     /// Runs `body` over the file's bytes: through the open environment's descriptor when this process has the file open
@@ -69,7 +69,7 @@ final class LMDBRegistry: @unchecked Sendable {
     /// waiting.
     func withBytes<Result>(path: String, _ body: (LMDBPageSource) throws -> Result) throws -> Result {
         condition.lock()
-        guard let identity = try reserve(path: path) else {
+        guard let (identity, _) = try reserve(path: path) else {
             throw LMDBError.error(.notFound, "there is no store", path: path)
         }
         if case .open(let core, let count) = entries[identity] {
@@ -81,7 +81,7 @@ final class LMDBRegistry: @unchecked Sendable {
         }
         entries[identity] = .changing
         condition.unlock()
-        defer { forget(identity, path: nil) }
+        defer { forget(identity, place: nil) }
         let source = try LMDBPageSource(path: path)
         defer { source.close() }
         return try body(source)
@@ -89,16 +89,18 @@ final class LMDBRegistry: @unchecked Sendable {
 
     private func acquireExisting(path: String, options: LMDBOptions) throws -> LMDBEnvironmentCore? {
         condition.lock()
-        guard let identity = try reserve(path: path) else { return nil }
+        guard let (identity, isLink) = try reserve(path: path) else { return nil }
         if case .open(let core, let count) = entries[identity] {
             entries[identity] = .open(core, count: count + 1)
             condition.unlock()
             return core
         }
-        let canonical: String
+        let lasting: String
+        let place: LMDBFilePlace
         do {
-            canonical = try LMDBPlatform.canonicalPath(path)
-            if let other = identities[canonical], other != identity {
+            lasting = try LMDBPlatform.lastingPath(path, isLink: isLink)
+            place = try LMDBFilePlace(path: lasting)
+            if let other = identities[place], other != identity {
                 throw LMDBError.error(
                     .busy,
                     "the file was replaced while this process had it open; close the old one first",
@@ -110,23 +112,24 @@ final class LMDBRegistry: @unchecked Sendable {
             throw error
         }
         entries[identity] = .changing
-        identities[canonical] = identity
+        identities[place] = identity
         condition.unlock()
-        return try openNew(path: canonical, identity: identity, options: options)
+        return try openNew(path: lasting, identity: identity, place: place, options: options)
     }
 
     private func openNew(
         path: String,
         identity: LMDBFileIdentity,
+        place: LMDBFilePlace,
         options: LMDBOptions
     ) throws -> LMDBEnvironmentCore {
-        let core = LMDBEnvironmentCore(path: path, identity: identity, options: options)
+        let core = LMDBEnvironmentCore(path: path, identity: identity, place: place, options: options)
         do {
             core.gate.lock()
             defer { core.gate.unlock() }
             try core.openEnvironment()
         } catch {
-            forget(identity, path: path)
+            forget(identity, place: place)
             throw error
         }
         condition.lock()
@@ -138,7 +141,7 @@ final class LMDBRegistry: @unchecked Sendable {
 
     /// Finds the file and waits until no other thread changes its entry. Locked on return; unlocked when it is nil or
     /// throws.
-    private func reserve(path: String) throws -> LMDBFileIdentity? {
+    private func reserve(path: String) throws -> (identity: LMDBFileIdentity, isLink: Bool)? {
         let deadline = Date(timeIntervalSinceNow: Self.maximumWaitSeconds)
         do {
             while true {
@@ -148,8 +151,8 @@ final class LMDBRegistry: @unchecked Sendable {
                     return nil
                 case .other:
                     throw LMDBError.error(.notAStore, "a folder or a device is no store", path: path)
-                case .file(let identity):
-                    guard case .changing = entries[identity] else { return identity }
+                case .file(let identity, let isLink):
+                    guard case .changing = entries[identity] else { return (identity, isLink) }
                     guard condition.wait(until: deadline) else {
                         throw LMDBError.error(.busy, "another thread opens, closes or checks the file", path: path)
                     }
@@ -161,10 +164,10 @@ final class LMDBRegistry: @unchecked Sendable {
         }
     }
 
-    private func forget(_ identity: LMDBFileIdentity, path: String?) {
+    private func forget(_ identity: LMDBFileIdentity, place: LMDBFilePlace?) {
         condition.lock()
         entries[identity] = nil
-        if let path { identities[path] = nil }
+        if let place { identities[place] = nil }
         condition.broadcast()
         condition.unlock()
     }

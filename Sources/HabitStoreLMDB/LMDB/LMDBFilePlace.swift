@@ -1,0 +1,23 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Where a file stands, however its folder is called: two files that are at one place share a lock file.
+struct LMDBFilePlace: Hashable, Sendable {
+    private let folder: LMDBFileIdentity
+    private let name: Substring
+
+    /// - Parameter path: a path whose last name is no symbolic link.
+    init(path: String) throws {
+        var status = stat()
+        guard stat(LMDBPlatform.folder(of: path), &status) == 0 else {
+            throw LMDBError.error(errno, during: "finding the file", path: path)
+        }
+        folder = LMDBFileIdentity(status)
+        name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+    }
+}
