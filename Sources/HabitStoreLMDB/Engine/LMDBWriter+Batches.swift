@@ -7,11 +7,13 @@ extension LMDBWriter {
     /// - Returns: nil; or the place of the first record whose identifier is taken.
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
         let table = catalog.tables[entity]
-        var puts = try LMDBAscendingPuts(transaction, catalog.records(table))
-        var taken: Int?
-        for place in batch.placesByIdentifier
-        where try !puts.put(batch.identifierBytes(at: place), batch[place].bytes, mode: .noOverwrite) {
-            taken = min(taken ?? Int.max, place)
+        let taken = try LMDBAscendingPuts.run(transaction, catalog.records(table)) { puts in
+            var taken: Int?
+            for place in batch.placesByIdentifier
+            where try !puts.put(batch.identifierBytes(at: place), batch[place].bytes, mode: .noOverwrite) {
+                taken = min(taken ?? Int.max, place)
+            }
+            return taken
         }
         if let taken { return taken }
         for index in table.indexes { try addKeys(index, batch) }
@@ -35,17 +37,18 @@ extension LMDBWriter {
             }
         }
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-        var puts = try LMDBAscendingPuts(transaction, catalog.database(index))
         let mayRepeat = index.layout.linksPosition != nil
-        var last: UnsafeRawBufferPointer?
-        for place in keys.sortedPlaces() {
-            let key = keys[place]
-            if mayRepeat {
-                // A record that has a link twice has one key for it.
-                if let last, last.elementsEqual(key) { continue }
-                last = key
+        try LMDBAscendingPuts.run(transaction, catalog.database(index)) { puts in
+            var last: UnsafeRawBufferPointer?
+            for place in keys.sortedPlaces() {
+                let key = keys[place]
+                if mayRepeat {
+                    // A record that has a link twice has one key for it.
+                    if let last, last.elementsEqual(key) { continue }
+                    last = key
+                }
+                try puts.put(key, copies ? LMDBFormat.copy(of: batch[place]) : nothing, mode: .upsert)
             }
-            try puts.put(key, copies ? LMDBFormat.copy(of: batch[place]) : nothing, mode: .upsert)
         }
     }
 }

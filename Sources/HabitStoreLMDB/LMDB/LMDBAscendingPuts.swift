@@ -1,15 +1,54 @@
 import HabitStore
 
-/// Writes records whose keys come ascending and differ: one cursor goes along the tree, and behind the greatest key that there
-/// was pages are filled one after the other.
+/// Writes records whose keys come ascending and differ, and of which none is the beginning of another one: a cursor goes along the
+/// tree, and behind the greatest key that there was pages are filled one after the other.
 ///
-/// Nothing else may write to the database meanwhile.
+/// An eighth of those pages stays free. LMDB fills a page that is appended to to the brim, and whatever comes between its
+/// records later would divide it, for a larger file and a longer sync. It has no option for it, so a record that is as large as
+/// the room takes part of each page while it is filled, and is removed once the page lies behind.
 struct LMDBAscendingPuts {
+    private let transaction: LMDBTransaction
+    private let database: LMDBDatabase
     private let cursor: LMDBCursor
+    private let pageSizeBytes: Int
+    /// As many bytes as stay free of a page.
+    private let filling: [UInt8]
     /// The greatest key that there was; nil when there was none, and once keys are beyond it.
     private var greatest: [UInt8]?
+    /// The bytes that were appended since the last placeholder.
+    private var appendedBytes = 0
+    /// The keys of the placeholders that are there, in order.
+    private var placeholders: [[UInt8]] = []
 
-    init(_ transaction: LMDBTransaction, _ database: LMDBDatabase) throws {
+    /// The part of a page that stays free.
+    private static let freePart = 8
+    /// A placeholder is removed behind so many others: no record comes to its page any more.
+    private static let lasting = 2
+
+    /// Runs `body`, which may write nothing else to the database. When it throws, the transaction cannot be committed.
+    static func run<Result>(
+        _ transaction: LMDBTransaction,
+        _ database: LMDBDatabase,
+        _ body: (inout LMDBAscendingPuts) throws -> Result
+    ) throws -> Result {
+        var puts = try LMDBAscendingPuts(transaction, database)
+        do {
+            let result = try body(&puts)
+            try puts.removePlaceholders(keeping: 0)
+            return result
+        } catch {
+            transaction.poison(
+                LMDBError.error(.internalInconsistency, "a batch was written in part", path: transaction.core.path)
+            )
+            throw error
+        }
+    }
+
+    private init(_ transaction: LMDBTransaction, _ database: LMDBDatabase) throws {
+        self.transaction = transaction
+        self.database = database
+        pageSizeBytes = try transaction.core.statistics().pageSizeBytes
+        filling = [UInt8](repeating: 0, count: pageSizeBytes / Self.freePart)
         cursor = try transaction.cursor(database)
         greatest = try cursor.last().map { Array($0.key) }
     }
@@ -23,7 +62,41 @@ struct LMDBAscendingPuts {
         _ value: UnsafeRawBufferPointer,
         mode: LMDBPutMode
     ) throws -> Bool {
-        if let greatest, greatest.withUnsafeBytes({ LMDBKeyOrder.isBefore($0, key) }) { self.greatest = nil }
-        return try cursor.put(key, value, mode: greatest == nil ? .append : mode)
+        if let greatest {
+            guard greatest.withUnsafeBytes({ LMDBKeyOrder.isBefore($0, key) }) else {
+                return try cursor.put(key, value, mode: mode)
+            }
+            self.greatest = nil
+        }
+        _ = try cursor.put(key, value, mode: .append)
+        appendedBytes += leafBytes(key.count, value.count)
+        if appendedBytes > pageSizeBytes - filling.count { try keepRoom(behind: key) }
+        return true
+    }
+
+    private mutating func keepRoom(behind key: UnsafeRawBufferPointer) throws {
+        guard key.count < LMDBTransaction.maximumKeyLength else { return }
+        // The least key behind this one; before the next one, which does not begin with this one.
+        var placeholder: [UInt8] = []
+        placeholder.reserveCapacity(key.count + 1)
+        placeholder.append(contentsOf: key)
+        placeholder.append(0)
+        try placeholder.withUnsafeBytes { key in
+            let length = max(0, filling.count - leafBytes(key.count, 0))
+            _ = try filling.withUnsafeBytes {
+                try cursor.put(key, UnsafeRawBufferPointer(rebasing: $0[..<length]), mode: .append)
+            }
+        }
+        placeholders.append(placeholder)
+        appendedBytes = 0
+        try removePlaceholders(keeping: Self.lasting)
+    }
+
+    private func leafBytes(_ keyLength: Int, _ valueLength: Int) -> Int {
+        LMDBFileFormat.leafBytes(keyLength: keyLength, valueLength: valueLength, pageSizeBytes: pageSizeBytes)
+    }
+
+    private mutating func removePlaceholders(keeping count: Int) throws {
+        while placeholders.count > count { try transaction.delete(database, placeholders.removeFirst()) }
     }
 }

@@ -45,6 +45,15 @@ enum LMDBFileFormat {
         static let environment: UInt16 = 0x4001
     }
 
+    /// What a record takes of a leaf, its place in the page's list of offsets included. A value that would let fewer than two
+    /// records fit into a page has pages of its own.
+    static func leafBytes(keyLength: Int, valueLength: Int, pageSizeBytes: Int) -> Int {
+        let longestNode = ((pageSizeBytes - pageHeaderLength) / 2 & ~1) - 2
+        let node = nodeHeaderLength + keyLength + valueLength
+        let kept = node > longestNode ? nodeHeaderLength + keyLength + MemoryLayout<UInt64>.size : node
+        return ((kept + 1) & ~1) + 2
+    }
+
     /// Whether files of this system have the layout above.
     static var isNative: Bool {
         MemoryLayout<UInt>.size == 8 && UInt16(littleEndian: 1) == 1
