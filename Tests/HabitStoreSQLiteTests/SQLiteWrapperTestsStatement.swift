@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
@@ -213,6 +214,26 @@ struct SQLiteWrapperTestsStatement {
         try use(2)
         #expect(connection.cache.preparations == before + 1)
         #expect(connection.cache.count == 3)
+    }
+
+    /// In any order, and more of them than are looked through before the texts are hashed.
+    @Test(arguments: [51, 52] as [UInt64]) func eachTextHasItsOwnStatementInWhateverOrderTheyCome(seed: UInt64) throws {
+        print("seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let folder = try SQLiteWrapperFolder()
+        var options = SQLiteOptions()
+        options.cachedStatements = 30
+        let connection = try SQLiteConnection(path: folder.file(), mode: .create, options: options)
+        for _ in 0..<400 {
+            let first = Int.random(in: 0..<40, using: &random)
+            for number in first..<first + Int.random(in: 1...20, using: &random) {
+                try connection.withStatement("SELECT \(number)") { statement in
+                    try #require(try statement.step())
+                    #expect(statement.int64(at: 0) == Int64(number))
+                }
+            }
+        }
+        #expect(connection.cache.count == 30)
     }
 
     @Test func aStatementThatOutlivesItsConnectionThrows() throws {

@@ -2,9 +2,12 @@
 final class SQLiteStatementCache {
     private let capacity: Int
     private var statements: [String: SQLiteStatement] = [:]
-    /// The last ones taken, the latest first: what a loop takes over and over is found without hashing its text.
+    /// The last ones that came, in the order in which they did: work that is done over and over takes the same one, or as in a
+    /// commit the same ones in the same order, and finds each behind the one before it, without hashing its text.
     private var recent: [SQLiteStatement] = []
-    private static let recentCount = 8
+    /// The place of the one that was found last.
+    private var last = 0
+    private static let recentCount = 16
     private var clock: UInt64 = 0
     /// How often a statement had to be prepared.
     private(set) var preparations = 0
@@ -50,15 +53,26 @@ final class SQLiteStatementCache {
     }
 
     private func find(_ sql: String) -> SQLiteStatement? {
-        for statement in recent where statement.sql == sql { return statement }
+        if last < recent.count, recent[last].sql == sql { return recent[last] }
+        for offset in 1..<max(1, recent.count) {
+            let place = (last + offset) % recent.count
+            guard recent[place].sql == sql else { continue }
+            last = place
+            return recent[place]
+        }
         guard let kept = statements[sql] else { return nil }
         remember(kept)
         return kept
     }
 
     private func remember(_ statement: SQLiteStatement) {
-        if recent.count == Self.recentCount { recent.removeLast() }
-        recent.insert(statement, at: 0)
+        if recent.count < Self.recentCount {
+            last = recent.count
+            recent.append(statement)
+        } else {
+            last = (last + 1) % recent.count
+            recent[last] = statement
+        }
     }
 
     /// Ends the use of a statement: resets it and unbinds its parameters.
