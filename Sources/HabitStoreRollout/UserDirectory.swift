@@ -86,20 +86,11 @@ public struct UserDirectory: Sendable, Hashable {
     func make() throws {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw HabitStoreError(
-                .permissionDenied,
-                "the user's folder cannot be made; check the root's permissions and space",
-                at: .init(path: path),
-                underlying: error
-            )
-        }
+        try PrivateFolder.make(
+            path,
+            or: .permissionDenied,
+            "the user's folder cannot be made; check the root's permissions and space"
+        )
     }
 
     /// Writes down whose folder it is, or makes sure of it.

@@ -10,20 +10,12 @@ package enum ScratchFolder {
     /// - Throws: ``HabitStoreError/Code/inputOutput`` when it cannot be made there.
     package static func with<R>(in directory: String, for purpose: String, _ body: (String) throws -> R) throws -> R {
         let folder = "\(directory)/\(purpose)-\(UUID().uuidString)"
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw HabitStoreError(
-                .inputOutput,
-                "no folder for the copy can be made here; name another one",
-                at: .init(path: directory),
-                underlying: error
-            )
-        }
+        try PrivateFolder.make(
+            folder,
+            isNew: true,
+            or: .inputOutput,
+            "no folder for the copy can be made here; name another one"
+        )
         defer { try? FileManager.default.removeItem(atPath: folder) }
         return try body(folder)
     }

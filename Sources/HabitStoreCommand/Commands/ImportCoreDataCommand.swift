@@ -123,10 +123,10 @@ struct ImportCoreDataCommand: ReportingCommand {
         let settings = try await Settings(trackerOptions.user)
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
         return { file, options, progress in
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
+            try PrivateFolder.make(
+                folder,
+                or: .permissionDenied,
+                "the folder for the import's notes cannot be made; check the permissions of the user's folder"
             )
             let notes = folder + "/coredata-" + file.metadata.storeID.lowercased().filter { $0.isHexDigit || $0 == "-" }
             return try MappedImporter(file, mapping, into: tracker.store, notesPath: notes, options).run(

@@ -1,5 +1,6 @@
 import FeatureFlags
 import Foundation
+import HabitStore
 
 /// The two triggers of the kill switch: the flag in the flag file, and the sentinel file.
 struct KillTriggers {
@@ -84,10 +85,10 @@ struct KillTriggers {
     private func makeSentinel() throws {
         let folder = URL(fileURLWithPath: sentinel.path).deletingLastPathComponent()
         if makesFolder, !FileManager.default.fileExists(atPath: folder.path) {
-            try FileManager.default.createDirectory(
-                at: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
+            try PrivateFolder.make(
+                folder.path,
+                or: .permissionDenied,
+                "the folder of the kill file cannot be made; check the permissions above it"
             )
         }
         try sentinel.create()

@@ -103,20 +103,7 @@ enum DurableFile {
 
     /// Makes a folder, for its owner only, where there is none.
     static func makeFolder(_ path: String) throws {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw HabitStoreError(
-                .permissionDenied,
-                "the folder cannot be made",
-                at: .init(path: path),
-                underlying: error
-            )
-        }
+        try PrivateFolder.make(path, or: .permissionDenied, "the folder cannot be made; check the permissions above it")
     }
 
     /// The path without links in it.

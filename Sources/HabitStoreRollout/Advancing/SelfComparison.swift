@@ -19,10 +19,11 @@ struct SelfComparison {
             try FileManager.default.removeItem(atPath: directory.path + "/" + name)
         }
         folder = directory.path + "/" + Self.prefix + UUID().uuidString
-        try FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
+        try PrivateFolder.make(
+            folder,
+            isNew: true,
+            or: .inputOutput,
+            "no folder for copies can be made; check the permissions and the space of the user's folder"
         )
     }
 

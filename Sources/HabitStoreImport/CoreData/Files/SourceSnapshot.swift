@@ -64,20 +64,7 @@ final class SourceSnapshot {
         removeAbandoned()
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("\(folderPrefix)\(getpid())-\(UUID().uuidString)")
-        do {
-            try FileManager.default.createDirectory(
-                at: folder,
-                withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw HabitStoreError(
-                .inputOutput,
-                "no folder for a private copy can be made",
-                at: .init(path: folder.path),
-                underlying: error
-            )
-        }
+        try PrivateFolder.make(folder.path, isNew: true, or: .inputOutput, "no folder for a private copy can be made")
         return folder
     }
 
