@@ -169,3 +169,23 @@ struct LMDBKeyDomain {
         return result
     }
 }
+
+extension LMDBKeyDomain {
+    /// The keys of one attribute of an index, behind those of the attributes before it.
+    init(
+        _ part: LMDBIndexKeyLayout.Part,
+        of layout: LMDBIndexKeyLayout,
+        behind prefix: [UInt8],
+        _ buffer: LMDBIndexKeyBuffer
+    ) {
+        self.init(
+            prefix: prefix,
+            position: part.position,
+            kind: part.kind,
+            isOptional: part.isOptional,
+            budget: layout.budget,
+            hasPresence: true,
+            buffer: buffer
+        )
+    }
+}

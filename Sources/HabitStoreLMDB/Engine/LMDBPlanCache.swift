@@ -21,7 +21,7 @@ final class LMDBPlanCache: Sendable {
     ) throws -> LMDBPlan {
         guard let (shape, values) = query.shape, shape.comparesDirectly else { return try make(query) }
         let place = ObjectIdentifier(shape)
-        let kept = state.withLock { $0.plans[place]?.first { $0.isFor(query) } }
+        let kept = state.withLock { $0.plans[place]?.first { $0.query.covers(query) } }
         if let kept { return try kept.plan(query, values, snapshot.buffer) ?? make(query) }
         let counts = snapshot.keyCounts
         let plan = try make(query)

@@ -39,7 +39,9 @@ extension LMDBPlanner {
         var bound = 0
         while bound < layout.parts.count {
             let part = layout.parts[bound]
-            guard let found = try equality(domain(prefix, part, layout)) else { break }
+            guard let found = try equality(LMDBKeyDomain(part, of: layout, behind: prefix, snapshot.buffer)) else {
+                break
+            }
             prefix = found.prefix
             if found.isExact {
                 candidate.consumed.append(found.condition)
@@ -56,22 +58,6 @@ extension LMDBPlanner {
         if bound < layout.parts.count { try narrow(&candidate, layout, from: bound, behind: prefix) }
         applyOrder(&candidate, layout, bound: bound, prefixLength: prefix.count)
         return candidate
-    }
-
-    private func domain(
-        _ prefix: [UInt8],
-        _ part: LMDBIndexKeyLayout.Part,
-        _ layout: LMDBIndexKeyLayout
-    ) -> LMDBKeyDomain {
-        LMDBKeyDomain(
-            prefix: prefix,
-            position: part.position,
-            kind: part.kind,
-            isOptional: part.isOptional,
-            budget: layout.budget,
-            hasPresence: true,
-            buffer: snapshot.buffer
-        )
     }
 
     /// The first condition that fixes the attribute to one value, and the prefix with that value.
@@ -145,14 +131,19 @@ extension LMDBPlanner {
         from bound: Int,
         behind prefix: [UInt8]
     ) throws {
-        guard let found = try narrow(&candidate, domain(prefix, layout.parts[bound], layout)) else { return }
+        guard
+            let found = try narrow(
+                &candidate,
+                LMDBKeyDomain(layout.parts[bound], of: layout, behind: prefix, snapshot.buffer)
+            )
+        else { return }
         candidate.ranges = found.ranges
         var isPoints = found.isPoints
         for part in layout.parts[(bound + 1)...] where isPoints {
             // Counted before anything is narrowed: a condition that was used must be in the ranges.
             guard candidate.ranges.count <= Self.mostCombinedRanges else { return }
             var attempt = candidate
-            guard let next = try narrow(&attempt, domain([], part, layout)),
+            guard let next = try narrow(&attempt, LMDBKeyDomain(part, of: layout, behind: [], snapshot.buffer)),
                 next.ranges.count * candidate.ranges.count <= Self.mostCombinedRanges
             else { return }
             attempt.ranges = candidate.ranges.flatMap { range in next.ranges.map { $0.behind(range) } }

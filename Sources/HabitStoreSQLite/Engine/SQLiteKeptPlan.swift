@@ -4,19 +4,12 @@ import HabitStore
 ///
 /// Belongs to its connection.
 final class SQLiteKeptPlan {
-    private enum Place {
-        case fixed(Value)
-        case constant(Int)
-    }
-
-    /// Kept, so that no other shape can take its place in memory.
-    private let shape: PredicateShape
-    private let query: BoundQuery
+    private let query: KeptQuery
     private let textIsCanonical: Bool
     private let table: SQLiteTable
     /// Without the connection, which owns this; nil when the plan has to be made each time.
     private let text: Text?
-    private let places: [Place]
+    private let places: [KeptQuery.Place]
     /// The statement for the rows, once there has been one.
     var statement: SQLiteStatement?
 
@@ -36,15 +29,13 @@ final class SQLiteKeptPlan {
     ///   - marked: the plan of the same query with the constants that mark their places; nil when rows had to be counted for
     ///     one of both, which there can be more of next time.
     init(_ query: BoundQuery, _ shape: PredicateShape, _ values: [Value], _ plan: SQLitePlan, marked: SQLitePlan?) {
-        var query = query
-        query.filter = shape.markedFilter
-        (self.query, self.shape, table) = (query, shape, plan.table)
-        textIsCanonical = plan.textIsCanonical
-        let places = marked?.bindings.map { value in
-            shape.marks.firstIndex(of: value).map { Place.constant($0) } ?? .fixed(value)
-        }
+        let kept = KeptQuery(query, shape)
+        (self.query, table, textIsCanonical) = (kept, plan.table, plan.textIsCanonical)
+        let places = marked?.bindings.map(kept.place)
         self.places = places ?? []
-        guard let marked, let places, marked.saysTheSame(as: plan), Self.fill(places, values) == plan.bindings else {
+        guard let marked, let places, marked.saysTheSame(as: plan),
+            places.map({ $0.value(values) }) == plan.bindings
+        else {
             text = nil
             return
         }
@@ -62,10 +53,7 @@ final class SQLiteKeptPlan {
 
     /// Whether another query of the shape differs in nothing but constants and the window's ends.
     func isFor(_ other: BoundQuery, _ planner: SQLitePlanner) -> Bool {
-        query.order == other.order && query.projection == other.projection && query.isUnordered == other.isUnordered
-            && (query.limit == nil) == (other.limit == nil) && (query.offset > 0) == (other.offset > 0)
-            && query.hasOpaqueCondition == other.hasOpaqueCondition && query.mayFail == other.mayFail
-            && textIsCanonical == planner.textIsCanonical && table === planner.tables[other.entity]
+        query.covers(other) && textIsCanonical == planner.textIsCanonical && table === planner.tables[other.entity]
     }
 
     /// The plan of such a query; nil when it has to be made.
@@ -76,7 +64,7 @@ final class SQLiteKeptPlan {
             sql: text.sql,
             countSQL: text.countSQL,
             recheckSQL: text.recheckSQL,
-            bindings: Self.fill(places, values),
+            bindings: places.map { $0.value(values) },
             window: text.windowIsApplied ? SQLitePlan.window(query) : [],
             offset: query.offset,
             limit: query.limit,
@@ -92,15 +80,6 @@ final class SQLiteKeptPlan {
             orderIsExact: text.orderIsExact,
             windowIsApplied: text.windowIsApplied
         )
-    }
-
-    private static func fill(_ places: [Place], _ values: [Value]) -> [Value] {
-        places.map { place in
-            switch place {
-            case .fixed(let value): value
-            case .constant(let number): values[number]
-            }
-        }
     }
 }
 
