@@ -10,14 +10,29 @@ public final class StoreDispatcher: Sendable {
     /// How many writes are let into the store at once; more of them wait without a thread of their own.
     public static let concurrentWrites = 8
 
-    private let writes: WriteLanes
-    private let reads: [DispatchQueue]
+    private struct Queues {
+        let writes: WriteLanes
+        let reads: [DispatchQueue]
+    }
+
+    private let label: String
+    private let made = Mutex<Queues?>(nil)
     private let nextRead = Counter()
 
-    /// Makes queues named after a store.
-    public init(label: String) {
-        writes = WriteLanes(label: "HabitStore.\(label).write", limit: Self.concurrentWrites)
-        reads = (0..<Self.concurrentReads).map { DispatchQueue(label: "HabitStore.\(label).read\($0)") }
+    /// - Parameter label: what the queues are named after, the store.
+    public init(label: String) { self.label = label }
+
+    /// Made for the first async form: an opening need not wait for what callers with threads of their own never use.
+    private var queues: Queues {
+        made.withLock { made in
+            if let made { return made }
+            let queues = Queues(
+                writes: WriteLanes(label: "HabitStore.\(label).write", limit: Self.concurrentWrites),
+                reads: (0..<Self.concurrentReads).map { DispatchQueue(label: "HabitStore.\(label).read\($0)") }
+            )
+            made = queues
+            return queues
+        }
     }
 
     /// Runs a blocking read off the cooperative pool.
@@ -25,7 +40,7 @@ public final class StoreDispatcher: Sendable {
     /// - Throws: `CancellationError` when the task was cancelled before the work began; begun work is finished.
     package func read<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
         try Task.checkCancellation()
-        let queue = reads[nextRead.next() % reads.count]
+        let queue = queues.reads[nextRead.next() % Self.concurrentReads]
         let attempt = WriteAttempt {}
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -48,10 +63,11 @@ public final class StoreDispatcher: Sendable {
     ///   finished.
     package func write<R: Sendable>(_ work: @escaping @Sendable (WriteAttempt) throws -> R) async throws -> R {
         try Task.checkCancellation()
-        let attempt = WriteAttempt { [writes] in writes.noteBeginning() }
+        let writes = queues.writes
+        let attempt = WriteAttempt { writes.noteBeginning() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                writes.async { [writes] in
+                writes.async {
                     let result = Result { try writes.run(attempt, work) }
                     continuation.resume(with: result)
                 }

@@ -9,7 +9,8 @@ import Darwin
 /// Where a file stands, however its folder is called: two files that are at one place share a lock file.
 struct LMDBFilePlace: Hashable, Sendable {
     private let folder: LMDBFileIdentity
-    private let name: Substring
+    /// The bytes of the file's own name: names that Swift takes for the same text are two.
+    private let name: [UInt8]
 
     /// - Parameter path: a path whose last name is no symbolic link.
     init(path: String) throws {
@@ -18,6 +19,8 @@ struct LMDBFilePlace: Hashable, Sendable {
             throw LMDBError.error(errno, during: "finding the file", path: path)
         }
         folder = LMDBFileIdentity(status)
-        name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+        let bytes = path.utf8
+        let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
+        name = Array(slash.map { bytes[bytes.index(after: $0)...] } ?? bytes[...])
     }
 }
