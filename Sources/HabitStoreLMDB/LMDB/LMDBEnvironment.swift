@@ -53,7 +53,8 @@ final class LMDBEnvironment: @unchecked Sendable {
 
     /// Closes this value; using it afterwards is an error.
     ///
-    /// It does not wait. Transactions that run are finished first, and the last one of them lets the file go.
+    /// It does not wait. Transactions that run are finished first, and the last one of them lets the file go; those that wait
+    /// to begin keep it open too, and are told `.closed` where they had not got as far as LMDB.
     func close() { core.close(self) }
 
     /// Runs `body` over one unchanging snapshot.
