@@ -43,12 +43,8 @@ enum LMDBWrapperTestHelper {
         )
     }
 
-    /// Runs `body` while the program has a write transaction open on the file; `body` gets what makes it end that.
-    static func whileWriting(
-        _ program: String,
-        path: String,
-        _ body: (_ letGo: @escaping () throws -> Void) throws -> Void
-    ) throws {
+    /// Runs `body` while the program has a write transaction open on the file.
+    static func whileWriting<Result>(_ program: String, path: String, _ body: () throws -> Result) throws -> Result {
         let process = Process()
         let (input, output) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: program)
@@ -56,16 +52,14 @@ enum LMDBWrapperTestHelper {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        defer { process.waitUntilExit() }
-        let letGo = { try input.fileHandleForWriting.close() }
-        do {
-            // It says so once it holds LMDB's lock.
-            try #require(!output.fileHandleForReading.availableData.isEmpty)
-            try body(letGo)
-        } catch {
-            try letGo()
-            throw error
+        defer {
+            // It ends with its input.
+            try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
         }
+        // It says so once it holds LMDB's lock.
+        try #require(!output.fileHandleForReading.availableData.isEmpty)
+        return try body()
     }
 
     private static let code = """

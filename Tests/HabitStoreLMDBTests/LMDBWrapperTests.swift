@@ -12,8 +12,7 @@ import Testing
 
     init() throws {
         folder = try LMDBWrapperTestFolder()
-        environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options())
-        database = try #require(try environment.openDatabases(names: ["records"], create: true).first)
+        (environment, database) = try folder.openRecords()
     }
 
     func code(_ body: () throws -> Void) -> HabitStoreError.Code? {

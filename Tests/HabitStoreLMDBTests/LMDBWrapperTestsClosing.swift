@@ -1,6 +1,6 @@
 import Foundation
 import HabitStore
-import Synchronization
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -13,28 +13,8 @@ import Testing
 
     init() throws {
         folder = try LMDBWrapperTestFolder()
-        environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options())
-        database = try #require(try environment.openDatabases(names: ["records"], create: true).first)
+        (environment, database) = try folder.openRecords()
         try environment.withWrite { try $0.put(database, [1], [1]) }
-    }
-
-    /// Work on a thread of its own.
-    private final class Running: Sendable {
-        private let result = Mutex<Result<Void, any Error>?>(nil)
-        private let end = DispatchSemaphore(value: 0)
-
-        init(_ body: @escaping @Sendable () throws -> Void) {
-            Thread.detachNewThread { [self] in
-                let ended = Result { try body() }
-                result.withLock { $0 = ended }
-                end.signal()
-            }
-        }
-
-        func value() throws {
-            end.wait()
-            try result.withLock { $0 }?.get()
-        }
     }
 
     private func waitUntil(_ isTrue: (LMDBEnvironmentCore) -> Bool) {
@@ -53,32 +33,33 @@ import Testing
     }
 
     @Test(.enabled(if: LMDBWrapperTestHelper.isAvailable, "needs a C compiler for the second process"))
-    func aWriteThatWaitsForAnotherProcessKeepsTheFileOpen() throws {
+    func aWriteThatWaitsForAnotherProcessKeepsTheFileOpen() async throws {
         let helper = try LMDBWrapperTestHelper.build(in: folder)
-        try LMDBWrapperTestHelper.whileWriting(helper, path: folder.path()) { letGo in
-            let write = Running { [environment, database] in
+        let write = try LMDBWrapperTestHelper.whileWriting(helper, path: folder.path()) {
+            let write = BegunWork { [environment, database] in
                 try environment.withWrite { _ = try $0.put(database, [2], [2]) }
             }
             waitUntil { $0.isWriterInside }
             environment.close()
             #expect(environment.core.environment != nil)
-            try letGo()
-            try write.value()
+            return write
         }
+        try await write.value()
         try expectSoundAndClosed(records: 2)
     }
 
-    @Test(arguments: [false, true]) func aTransactionThatWaitsForTheReopeningOpensNoClosedFile(isWriting: Bool) throws {
-        var waiting: Running?
-        try environment.withRead { _ in
+    @Test(arguments: [false, true])
+    func aTransactionThatWaitsForTheReopeningOpensNoClosedFile(isWriting: Bool) async throws {
+        let waiting = try environment.withRead { _ in
             environment.core.gate.withLock { environment.core.needsReopen = true }
-            waiting = Running { [environment] in
+            let waiting = BegunWork { [environment] in
                 if isWriting { try environment.withWrite { _ in } } else { try environment.withRead { _ in } }
             }
             waitUntil { $0.exclusiveThread != nil }
             environment.close()
+            return waiting
         }
-        let error = #expect(throws: HabitStoreError.self) { try waiting?.value() }
+        let error = await #expect(throws: HabitStoreError.self) { try await waiting.value() }
         #expect(error?.code == .closed)
         try expectSoundAndClosed(records: 1)
     }

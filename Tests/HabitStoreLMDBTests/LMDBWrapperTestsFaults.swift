@@ -21,8 +21,7 @@ import Darwin
 
     init() throws {
         folder = try LMDBWrapperTestFolder()
-        environment = try LMDBEnvironment.open(path: folder.path(), options: LMDBWrapperTestSample.options())
-        database = try #require(try environment.openDatabases(names: ["records"], create: true).first)
+        (environment, database) = try folder.openRecords()
         try environment.withWrite { try $0.put(database, [1], [1]) }
     }
 

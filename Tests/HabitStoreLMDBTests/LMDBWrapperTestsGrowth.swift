@@ -10,9 +10,7 @@ import Testing
     init() throws { folder = try LMDBWrapperTestFolder() }
 
     private func open(mapSizeBytes: Int = 1 << 20) throws -> (LMDBEnvironment, LMDBDatabase) {
-        let options = LMDBWrapperTestSample.options(mapSizeBytes: mapSizeBytes)
-        let environment = try LMDBEnvironment.open(path: folder.path(), options: options)
-        return (environment, try #require(try environment.openDatabases(names: ["records"], create: true).first))
+        try folder.openRecords(mapSizeBytes: mapSizeBytes)
     }
 
     private func write(_ environment: LMDBEnvironment, _ database: LMDBDatabase, _ numbers: Range<Int>) throws {

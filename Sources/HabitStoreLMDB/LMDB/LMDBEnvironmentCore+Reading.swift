@@ -45,9 +45,7 @@ extension LMDBEnvironmentCore {
             activeReaders.removeLast()
         }
         wake()
-        let isLetGo = leave(owner)
-        gate.unlock()
-        if isLetGo { LMDBRegistry.shared.release(self) }
+        leave(owner)
     }
 
     /// Renews a kept transaction, which costs no reader slot, or begins one.

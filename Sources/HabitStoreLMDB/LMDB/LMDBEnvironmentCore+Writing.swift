@@ -123,9 +123,7 @@ extension LMDBEnvironmentCore {
         writerThread = nil
         isWriterInside = false
         wake()
-        let isLetGo = leave(owner)
-        gate.unlock()
-        if isLetGo { LMDBRegistry.shared.release(self) }
+        leave(owner)
     }
 
     /// LMDB's own codes come from before the first write to the file, so nothing has changed. An `errno` came from

@@ -135,38 +135,43 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     /// has to let the gate go to wait. When it throws, the transaction has ended.
     @inline(__always)
     func entering<Result>(_ owner: LMDBEnvironment, _ begin: () throws -> Result) throws -> Result {
-        gate.lock()
-        var isLetGo = false
-        defer {
-            gate.unlock()
-            if isLetGo { LMDBRegistry.shared.release(self) }
-        }
-        try checkOpen(owner)
-        owner.activeTransactions += 1
+        try enter(owner)
         do {
-            return try begin()
+            let result = try begin()
+            gate.unlock()
+            return result
         } catch {
-            isLetGo = leave(owner)
+            leave(owner)
             throw error
         }
     }
 
     /// Runs `body` with the gate locked, and the file kept open also where `body` has to let the gate go to wait.
     func keepingOpen<Result>(_ owner: LMDBEnvironment, _ body: () throws -> Result) throws -> Result {
-        let result = try entering(owner, body)
-        gate.lock()
-        let isLetGo = leave(owner)
-        gate.unlock()
-        if isLetGo { LMDBRegistry.shared.release(self) }
-        return result
+        try enter(owner)
+        defer { leave(owner) }
+        return try body()
     }
 
-    /// One transaction of the handle has ended; the gate is locked.
-    ///
-    /// - Returns: true when the caller has to release the file, after unlocking the gate.
-    func leave(_ owner: LMDBEnvironment) -> Bool {
+    /// Locks the gate and counts a transaction of the handle; when it throws, neither.
+    @inline(__always)
+    private func enter(_ owner: LMDBEnvironment) throws {
+        gate.lock()
+        do {
+            try checkOpen(owner)
+        } catch {
+            gate.unlock()
+            throw error
+        }
+        owner.activeTransactions += 1
+    }
+
+    /// One transaction of the handle has ended: unlocks the gate, and releases the file where a closed handle has waited for that.
+    func leave(_ owner: LMDBEnvironment) {
         owner.activeTransactions -= 1
-        return owner.isClosed && owner.activeTransactions == 0
+        let isLetGo = owner.isClosed && owner.activeTransactions == 0
+        gate.unlock()
+        if isLetGo { LMDBRegistry.shared.release(self) }
     }
 
     /// Whether the reserve has to grow before the next write.
