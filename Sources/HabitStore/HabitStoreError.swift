@@ -131,6 +131,14 @@ extension HabitStoreError.Code {
     public static let closed = Self(rawValue: "closed")
     /// A write to a store that is not the authoritative one of its user.
     public static let notAuthoritative = Self(rawValue: "notAuthoritative")
+    /// The file was moved, deleted or replaced while it was open; nothing was written to what became of it.
+    public static let fileMoved = Self(rawValue: "fileMoved")
+    /// A store that is older than what was acknowledged, or belongs to somebody else: put back from a backup, swapped, moved.
+    public static let staleStore = Self(rawValue: "staleStore")
+    /// The engine's library refuses a file that is sound: it is of another version, most likely.
+    public static let engineUnavailable = Self(rawValue: "engineUnavailable")
+    /// A value that this version of the app cannot read, such as an enum case of a newer one; the store is sound.
+    public static let unreadableValue = Self(rawValue: "unreadableValue")
     /// The history asked for was pruned.
     public static let historyExpired = Self(rawValue: "historyExpired")
     /// A stated limit was exceeded.
