@@ -120,9 +120,9 @@ struct Recovery {
         var at = Stage.off
         for record in chain.records {
             switch record.event {
-            case .difference(let stage, let token, let message):
+            case .difference(let stage, let token, let message, _):
                 outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
-            case .stageChanged(let from, let to, _, _, let reason):
+            case .stageChanged(let from, let to, _, _, let reason, _):
                 if from != at || to.position > from.position + 1 {
                     outcome.violations.append("\(from) to \(to) (\(reason.rawValue)) behind \(at)")
                 }

@@ -41,7 +41,7 @@ struct SoakUser {
     /// What the evidence says of differences.
     func differences() throws -> [String] {
         try EvidenceLog(try UserDirectory(root: root, user: Self.name)).read().records.compactMap { record in
-            guard case .difference(let stage, let token, let message) = record.event else { return nil }
+            guard case .difference(let stage, let token, let message, _) = record.event else { return nil }
             return "\(stage.rawValue), token \(token): \(message)"
         }
     }

@@ -21,14 +21,32 @@ enum EvidenceSample {
         ),
         .selfCompared(side: .new, token: token(14), isClean: true),
         .shadowReads(stage: .shadow, clean: 250, different: 0, skewed: 1, failed: 0, shed: 2, rerun: 3, timedOut: 4),
+        .shadowReads(stage: .shadow, clean: 1, different: 0, skewed: 0, failed: 0, shed: 0, epoch: 3),
         .difference(stage: .live, token: token(15), message: "query \"streaks\"\ngives one record more/less"),
+        .difference(stage: .live, token: token(15), message: "one record more", epoch: 3),
         .repaired(token: token(16), records: 1),
         .rehearsed(token: token(17), isClean: false, message: "no space"),
         .rehearsed(token: token(17), isClean: true, message: nil),
         .killed(trigger: "sentinel"),
         .rearmed(by: "root"),
         .refused(to: .complete, reasons: reasons),
+        .stageChanged(from: .off, to: .dualwrite, epoch: 2, token: token(1), reason: .promoted, version: nil),
+        .admitted(to: .live, epoch: 2),
+        .putBack(what: "the sqlite store"),
+        .adopted(engine: .sqlite, epoch: 9, by: "root", because: "the backup is all there is"),
+        .reset(because: "a disk died", by: "root", sequence: 7, hash: EvidenceHead.start.hash, sizeBytes: 9, file: "a"),
+        .reset(because: "a disk died", by: "root", sequence: 0, hash: EvidenceHead.start.hash, sizeBytes: 0, file: nil),
+        .checkpoint(EvidenceCheckpoint(records: 7, anchor: .start, evidence: evidence)),
     ]
+
+    /// What a user has who was verified, rehearsed, compared and read.
+    private static let evidence: StageEvidence = {
+        do {
+            return StageEvidence(try GateCase(.shadow).facts().chain, in: .shadow)
+        } catch {
+            preconditionFailure("the sample cannot be made: \(error)")
+        }
+    }()
 
     static let reasons: [GateReason] = [
         .stageSkipped(from: .off, to: .live), .alreadyThere, .notProposed(wanted: .shadow), .killed, .notBackfilled,

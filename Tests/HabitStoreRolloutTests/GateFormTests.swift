@@ -18,9 +18,9 @@ struct GateFormTests {
     @Test func eventsAndReasonsAreFlatObjects() throws {
         #expect(
             try json(EvidenceSample.events[0])
-                == #"{"epoch":3,"from":"shadow","kind":"stageChanged","reason":"promoted","to":"live","token":4711}"#
+                == #"{"epoch":3,"from":"shadow","kind":"stageChanged","reason":"promoted","to":"live","token":4711,"version":2}"#
         )
-        #expect(try json(EvidenceSample.events[8]) == #"{"isClean":true,"kind":"rehearsed","token":17}"#)
+        #expect(try json(EvidenceSample.events[10]) == #"{"isClean":true,"kind":"rehearsed","token":17}"#)
         #expect(
             try json(GateReason.tooFewShadowReads(have: 3, need: 1_000))
                 == #"{"have":3,"need":1000,"reason":"tooFewShadowReads"}"#

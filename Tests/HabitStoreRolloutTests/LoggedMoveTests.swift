@@ -31,7 +31,7 @@ struct LoggedMoveTests {
 
     private func recoveries() throws -> [Int] {
         try EvidenceLog(user.directory).read().records.compactMap { record in
-            guard case .stageChanged(_, .dualwrite, let epoch, _, .recovered) = record.event else { return nil }
+            guard case .stageChanged(_, .dualwrite, let epoch, _, .recovered, _) = record.event else { return nil }
             return epoch
         }
     }
@@ -106,7 +106,7 @@ struct LoggedMoveTests {
         defer { store.close() }
         #expect(try store.stage() == .off)
         let last = try #require(try log.read().records.last)
-        guard case .stageChanged(.dualwrite, .off, let epoch, _, .recovered) = last.event else {
+        guard case .stageChanged(.dualwrite, .off, let epoch, _, .recovered, _) = last.event else {
             Issue.record("the last record is \(last.event)")
             return
         }

@@ -91,7 +91,7 @@ struct StageTableTests {
             try write("back at \(try store.stage().rawValue)")
         }
         let stages = try store.evidence.read().records.compactMap { record -> [Stage]? in
-            guard case .stageChanged(let from, let to, _, _, _) = record.event else { return nil }
+            guard case .stageChanged(let from, let to, _, _, _, _) = record.event else { return nil }
             return [from, to]
         }
         #expect(stages.count == 10)

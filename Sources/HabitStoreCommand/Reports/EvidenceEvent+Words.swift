@@ -4,8 +4,9 @@ extension EvidenceEvent {
     /// What happened, and the rest of it.
     var words: (what: String, details: String) {
         switch self {
-        case .stageChanged(let from, let to, let epoch, let token, let reason):
+        case .stageChanged(let from, let to, let epoch, let token, let reason, _):
             ("\(from.rawValue) → \(to.rawValue)", "\(reason.rawValue), token \(token), epoch \(epoch)")
+        case .admitted(let stage, let epoch): ("admitted: \(stage.rawValue)", "at epoch \(epoch)")
         case .backfilled(let token, let records): ("backfilled", "\(records) records, token \(token)")
         case .verified(let token, _, let verdict, let coverage, let differences, let anomalies, let ignored):
             (
@@ -23,14 +24,15 @@ extension EvidenceEvent {
             let failed,
             let shed,
             let rerun,
-            let timedOut
+            let timedOut,
+            _
         ):
             (
                 "shadow reads at \(stage.rawValue)",
                 "\(clean) clean, \(different) different, \(rerun) asked again, \(skewed) skewed, \(failed) failed, "
                     + "\(timedOut) timed out, \(shed) shed"
             )
-        case .difference(let stage, let token, let message):
+        case .difference(let stage, let token, let message, _):
             ("DIFFERENCE at \(stage.rawValue)", "token \(token): \(message)")
         case .repaired(let token, let records): ("repaired", "\(records) records, token \(token)")
         case .migrated(let from, let to, let token): ("migrated", "schema version \(from) to \(to), token \(token)")
@@ -40,6 +42,17 @@ extension EvidenceEvent {
         case .rearmed(let person): ("re-armed", "by \(person)")
         case .refused(let stage, let reasons):
             ("refused: \(stage.rawValue)", reasons.map(Self.lack).joined(separator: "; "))
+        case .putBack(let what): ("PUT BACK", "\(what); what was proven before does not count")
+        case .adopted(let engine, let epoch, let person, let reason):
+            ("ADOPTED: the \(engine.rawValue) store", "by \(person), epoch \(epoch): \(reason)")
+        case .reset(let reason, let person, let sequence, _, let sizeBytes, let file):
+            (
+                "RESET",
+                "by \(person): \(reason); "
+                    + (file.map { "what was there, \(sizeBytes) bytes up to record \(sequence), is in \($0)" }
+                        ?? "there was nothing before")
+            )
+        case .checkpoint(let state): ("checkpoint", "\(state.records) records before it, at \(state.stage.rawValue)")
         case .unknown(let kind): (kind, "written by a newer version")
         }
     }

@@ -21,8 +21,10 @@ extension EvidenceEvent: Codable {
                 to: try fields("to"),
                 epoch: try fields("epoch"),
                 token: try fields("token"),
-                reason: try fields("reason")
+                reason: try fields("reason"),
+                version: try fields.optional("version")
             )
+        case "admitted": .admitted(to: try fields("to"), epoch: try fields("epoch"))
         case "backfilled": .backfilled(token: try fields("token"), records: try fields("records"))
         case "verified":
             .verified(
@@ -46,10 +48,16 @@ extension EvidenceEvent: Codable {
                 shed: try fields("shed"),
                 // Earlier versions had no such verdicts.
                 rerun: try fields.optional("rerun") ?? 0,
-                timedOut: try fields.optional("timedOut") ?? 0
+                timedOut: try fields.optional("timedOut") ?? 0,
+                epoch: try fields.optional("epoch")
             )
         case "difference":
-            .difference(stage: try fields("stage"), token: try fields("token"), message: try fields("message"))
+            .difference(
+                stage: try fields("stage"),
+                token: try fields("token"),
+                message: try fields("message"),
+                epoch: try fields.optional("epoch")
+            )
         case "repaired": .repaired(token: try fields("token"), records: try fields("records"))
         case "migrated": .migrated(from: try fields("from"), to: try fields("to"), token: try fields("token"))
         case "rehearsed":
@@ -61,6 +69,31 @@ extension EvidenceEvent: Codable {
         case "killed": .killed(trigger: try fields("trigger"))
         case "rearmed": .rearmed(by: try fields("by"))
         case "refused": .refused(to: try fields("to"), reasons: try fields("reasons"))
+        default: try begun(kind, fields)
+        }
+    }
+
+    /// The kinds from which on what was proven before does not count, and checkpoints.
+    private static func begun(_ kind: String, _ fields: FlatFields) throws -> Self? {
+        switch kind {
+        case "putBack": .putBack(what: try fields("what"))
+        case "adopted":
+            .adopted(
+                engine: try fields("engine"),
+                epoch: try fields("epoch"),
+                by: try fields("by"),
+                because: try fields("because")
+            )
+        case "reset":
+            .reset(
+                because: try fields("because"),
+                by: try fields("by"),
+                sequence: try fields("sequence"),
+                hash: try fields("hash"),
+                sizeBytes: try fields("sizeBytes"),
+                file: try fields.optional("file")
+            )
+        case "checkpoint": .checkpoint(try fields("state"))
         default: nil
         }
     }
@@ -72,8 +105,12 @@ extension EvidenceEvent: Codable {
 
     private var fields: KeyValuePairs<String, (any Encodable)?> {
         switch self {
-        case .stageChanged(let from, let to, let epoch, let token, let reason):
-            ["kind": "stageChanged", "from": from, "to": to, "epoch": epoch, "token": token, "reason": reason]
+        case .stageChanged(let from, let to, let epoch, let token, let reason, let version):
+            [
+                "kind": "stageChanged", "from": from, "to": to, "epoch": epoch, "token": token, "reason": reason,
+                "version": version,
+            ]
+        case .admitted(let stage, let epoch): ["kind": "admitted", "to": stage, "epoch": epoch]
         case .backfilled(let token, let records): ["kind": "backfilled", "token": token, "records": records]
         case .verified(let token, let epoch, let verdict, let coverage, let differences, let anomalies, let ignored):
             [
@@ -90,14 +127,15 @@ extension EvidenceEvent: Codable {
             let failed,
             let shed,
             let rerun,
-            let timedOut
+            let timedOut,
+            let epoch
         ):
             [
                 "kind": "shadowReads", "stage": stage, "clean": clean, "different": different, "skewed": skewed,
-                "failed": failed, "shed": shed, "rerun": rerun, "timedOut": timedOut,
+                "failed": failed, "shed": shed, "rerun": rerun, "timedOut": timedOut, "epoch": epoch,
             ]
-        case .difference(let stage, let token, let message):
-            ["kind": "difference", "stage": stage, "token": token, "message": message]
+        case .difference(let stage, let token, let message, let epoch):
+            ["kind": "difference", "stage": stage, "token": token, "message": message, "epoch": epoch]
         case .repaired(let token, let records): ["kind": "repaired", "token": token, "records": records]
         case .migrated(let from, let to, let token):
             ["kind": "migrated", "from": from, "to": to, "token": token]
@@ -106,6 +144,15 @@ extension EvidenceEvent: Codable {
         case .killed(let trigger): ["kind": "killed", "trigger": trigger]
         case .rearmed(let person): ["kind": "rearmed", "by": person]
         case .refused(let stage, let reasons): ["kind": "refused", "to": stage, "reasons": reasons]
+        case .putBack(let what): ["kind": "putBack", "what": what]
+        case .adopted(let engine, let epoch, let person, let reason):
+            ["kind": "adopted", "engine": engine, "epoch": epoch, "by": person, "because": reason]
+        case .reset(let reason, let person, let sequence, let hash, let sizeBytes, let file):
+            [
+                "kind": "reset", "because": reason, "by": person, "sequence": sequence, "hash": hash,
+                "sizeBytes": sizeBytes, "file": file,
+            ]
+        case .checkpoint(let state): ["kind": "checkpoint", "state": state]
         case .unknown(let kind): ["kind": kind]
         }
     }

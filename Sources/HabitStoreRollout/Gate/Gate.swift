@@ -33,7 +33,7 @@ public struct Gate: Sendable, Hashable {
     ///   - now: when the stage would change.
     public func decide(from: Stage, to: Stage, facts: GateFacts, now: Date) -> GateDecision {
         let evidence = StageEvidence(facts.chain, in: from)
-        let cleanReads = fresh(evidence.cleanReads, now)
+        let cleanReads = evidence.cleanReads.count { isFresh($0, now, policy.evidenceLifetimeSeconds) }
         var reasons: [GateReason] = []
         if from == to {
             reasons = [.alreadyThere]
@@ -76,8 +76,8 @@ public struct Gate: Sendable, Hashable {
                 reasons.append(.verificationNotClean(verdict: found.verdict, differences: found.differences))
             }
             if found.coverage != 1 { reasons.append(.coverageIncomplete(coverage: found.coverage)) }
-            if !isFresh(found.time, now, policy.verificationLifetimeSeconds) {
-                reasons.append(.verificationStale(seconds: now.timeIntervalSince(found.time)))
+            if !isFresh(found.time.date, now, policy.verificationLifetimeSeconds) {
+                reasons.append(.verificationStale(seconds: now.timeIntervalSince(found.time.date)))
             }
             if evidence.isRepaired { reasons.append(.repairedSince) }
         } else {
@@ -89,8 +89,7 @@ public struct Gate: Sendable, Hashable {
 
     private func shadowReads(_ evidence: StageEvidence, _ fresh: Int) -> [GateReason] {
         guard fresh < policy.cleanShadowReads else { return [] }
-        let all = Self.sum(evidence.cleanReads.map(\.count))
-        return all < policy.cleanShadowReads
+        return evidence.cleanReads.all < policy.cleanShadowReads
             ? [.tooFewShadowReads(have: fresh, need: policy.cleanShadowReads)] : [.evidenceExpired]
     }
 
@@ -99,23 +98,20 @@ public struct Gate: Sendable, Hashable {
         return StoreSide.allCases.compactMap { side in
             guard let found = evidence.selfComparisons[side] else { return .selfComparisonMissing(side: side) }
             if !found.isClean { return .selfComparisonFailed(side: side) }
-            return isFresh(found.time, now, policy.evidenceLifetimeSeconds) ? nil : .selfComparisonMissing(side: side)
+            guard isFresh(found.time.date, now, policy.evidenceLifetimeSeconds) else {
+                return .selfComparisonMissing(side: side)
+            }
+            return nil
         }
     }
 
     private func rehearsal(_ evidence: StageEvidence, _ now: Date) -> [GateReason] {
         guard let rehearsal = evidence.rehearsal else { return [.rollbackNotRehearsed] }
         if !rehearsal.isClean { return [.rehearsalFailed] }
-        return isFresh(rehearsal.time, now, policy.rehearsalLifetimeSeconds) ? [] : [.rollbackNotRehearsed]
-    }
-
-    private func fresh(_ reads: [(time: Date, count: Int)], _ now: Date) -> Int {
-        Self.sum(reads.filter { isFresh($0.time, now, policy.evidenceLifetimeSeconds) }.map(\.count))
+        return isFresh(rehearsal.time.date, now, policy.rehearsalLifetimeSeconds) ? [] : [.rollbackNotRehearsed]
     }
 
     private func isFresh(_ time: Date, _ now: Date, _ lifetimeSeconds: Double) -> Bool {
         abs(now.timeIntervalSince(time)) <= lifetimeSeconds
     }
-
-    private static func sum(_ counts: [Int]) -> Int { counts.reduce(0) { $0.addingSaturated($1) } }
 }

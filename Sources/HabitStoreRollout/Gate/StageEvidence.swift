@@ -3,9 +3,9 @@ import ShadowVerifier
 
 /// What the evidence of a user's present stage comes to. Everything counts from the user's entry into the stage, except
 /// for rehearsals.
-struct StageEvidence {
-    struct Verification {
-        let time: Date
+struct StageEvidence: Sendable, Hashable, Codable {
+    struct Verification: Sendable, Hashable, Codable {
+        let time: EvidenceInstant
         let verdict: String
         let coverage: Double
         let differences: Int
@@ -21,21 +21,31 @@ struct StageEvidence {
         }
     }
 
-    /// The last one.
+    /// What a rehearsal, or a store's comparison with itself, came to.
+    struct Outcome: Sendable, Hashable, Codable {
+        let time: EvidenceInstant
+        let isClean: Bool
+    }
+
+    /// The user's stage.
+    private(set) var stage = Stage.off
+    /// The epoch that began with it.
+    private(set) var epoch = 0
+    /// The last verification.
     private(set) var verification: Verification?
     /// Whether the mirror was repaired since the last verification.
     private(set) var isRepaired = false
     /// Differences since the last verification.
     private(set) var differences = 0
     /// Clean shadow reads since the last difference or repair.
-    private(set) var cleanReads: [(time: Date, count: Int)] = []
+    private(set) var cleanReads = CleanReads()
     /// The last comparison of each store with itself.
-    private(set) var selfComparisons: [StoreSide: (time: Date, isClean: Bool)] = [:]
+    private(set) var selfComparisons: [StoreSide: Outcome] = [:]
     /// The last rehearsal.
-    private(set) var rehearsal: (time: Date, isClean: Bool)?
+    private(set) var rehearsal: Outcome?
 
-    private var stage = Stage.off
-    private var epoch = 0
+    /// Evidence without records.
+    init() {}
 
     /// - Parameter stage: the one that the user is in. Evidence that ends in another stage says nothing about it.
     init(_ chain: EvidenceChain, in stage: Stage) {
@@ -44,13 +54,14 @@ struct StageEvidence {
     }
 
     private mutating func take(_ record: EvidenceRecord) {
+        let time = EvidenceInstant(record.time)
         switch record.event {
-        case .stageChanged(_, let to, let epoch, _, _): enter(to, epoch)
+        case .stageChanged(_, let to, let epoch, _, _, _): enter(to, epoch)
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
             // One that was begun before the user came here, and recorded after.
             guard epoch >= self.epoch else { return }
             verification = Verification(
-                time: record.time,
+                time: time,
                 verdict: verdict,
                 coverage: coverage,
                 differences: differences,
@@ -58,47 +69,49 @@ struct StageEvidence {
             )
             isRepaired = false
             self.differences = 0
-            if differences > 0 { cleanReads = [] }
-        case .selfCompared(let side, _, let isClean): selfComparisons[side] = (record.time, isClean)
-        case .shadowReads(let stage, let clean, let different, _, _, _, _, _):
+            if differences > 0 { cleanReads.removeAll() }
+        case .selfCompared(let side, _, let isClean): selfComparisons[side] = Outcome(time: time, isClean: isClean)
+        case .shadowReads(let stage, let clean, let different, _, _, _, _, _, _):
             if different > 0 {
                 differ(different)
             } else if stage == self.stage, clean > 0 {
-                cleanReads.append((record.time, clean))
+                cleanReads.add(clean, at: record.time)
             }
         case .difference: differ(1)
         case .repaired:
             isRepaired = true
-            cleanReads = []
-        case .rehearsed(_, let isClean, _): rehearsal = (record.time, isClean)
-        // What was proven was proven of other records.
-        case .migrated:
-            verification = nil
-            isRepaired = false
-            differences = 0
-            cleanReads = []
-            selfComparisons = [:]
-            rehearsal = nil
+            cleanReads.removeAll()
+        case .rehearsed(_, let isClean, _): rehearsal = Outcome(time: time, isClean: isClean)
+        case .migrated, .putBack, .adopted, .reset: forget()
+        case .checkpoint: break
         // It may be a difference of a kind that this version has no word for.
         case .unknown:
             verification = nil
-            cleanReads = []
-        case .backfilled, .killed, .rearmed, .refused: break
+            cleanReads.removeAll()
+        case .admitted, .backfilled, .killed, .rearmed, .refused: break
         }
     }
 
     private mutating func enter(_ stage: Stage, _ epoch: Int) {
+        let rehearsal = rehearsal
+        forget()
+        self.rehearsal = rehearsal
         self.stage = stage
         self.epoch = epoch
+    }
+
+    /// What was proven was proven of other records.
+    private mutating func forget() {
         verification = nil
         isRepaired = false
         differences = 0
-        cleanReads = []
+        cleanReads.removeAll()
         selfComparisons = [:]
+        rehearsal = nil
     }
 
     private mutating func differ(_ count: Int) {
         differences = differences.addingSaturated(count)
-        cleanReads = []
+        cleanReads.removeAll()
     }
 }

@@ -121,7 +121,7 @@ struct UserInspection {
         status.evidence.isCutOff = status.anchor.map { !chain.contains($0) } ?? false
         status.evidence.lastDifference =
             chain.records.reversed().lazy.compactMap { record in
-                guard case .difference(let stage, _, let message) = record.event else { return nil }
+                guard case .difference(let stage, _, let message, _) = record.event else { return nil }
                 return .init(time: record.time, stage: stage, message: message)
             }.first
         guard let stage = status.stage, let next = stage.next else { return }

@@ -87,7 +87,7 @@ extension UserStore {
         }
         do {
             let logged = try evidence.read().records.reversed().lazy.compactMap { record -> (Stage, Int)? in
-                guard case .stageChanged(_, let to, let epoch, _, _) = record.event else { return nil }
+                guard case .stageChanged(_, let to, let epoch, _, _, _) = record.event else { return nil }
                 return (to, epoch)
             }.first
             let (stage, epoch) = logged ?? (.off, 0)

@@ -1,5 +1,5 @@
 /// One of the two stores of a user, by its part in the rollout.
-public enum StoreSide: String, Sendable, Hashable, Codable, CaseIterable {
+public enum StoreSide: String, Sendable, Hashable, Codable, CaseIterable, CodingKeyRepresentable {
     /// Where the user comes from.
     case old
     /// Where the user goes.

@@ -96,7 +96,7 @@ struct ClosedUserTests {
         #expect(user.store.closeForAnother(isPatient: true))
         let records = try user.store.evidence.read().records[before...]
         let clean = records.map { record in
-            if case .shadowReads(_, let clean, _, _, _, _, _, _) = record.event { clean } else { 0 }
+            if case .shadowReads(_, let clean, _, _, _, _, _, _, _) = record.event { clean } else { 0 }
         }
         #expect(clean.reduce(0, +) == 5)
     }

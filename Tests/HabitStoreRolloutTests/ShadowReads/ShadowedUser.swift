@@ -78,11 +78,11 @@ final class ShadowedUser: Sendable {
         var counts: [ShadowVerdict: Int] = [:]
         for record in try store.evidence.read().records[before...] {
             guard
-                case .shadowReads(_, let clean, let different, let skewed, let failed, let shed, let rerun, let late) =
+                case .shadowReads(_, let clean, let differ, let skewed, let failed, let shed, let rerun, let late, _) =
                     record.event
             else { continue }
             let found: [(ShadowVerdict, Int)] = [
-                (.match, clean), (.mismatch, different), (.skewed, skewed), (.error, failed), (.shed, shed),
+                (.match, clean), (.mismatch, differ), (.skewed, skewed), (.error, failed), (.shed, shed),
                 (.rerun, rerun), (.timedOut, late),
             ]
             for (verdict, count) in found where count > 0 { counts[verdict, default: 0] += count }
@@ -93,7 +93,7 @@ final class ShadowedUser: Sendable {
     /// What differences were written down.
     func differences() throws -> [String] {
         try store.evidence.read().records.compactMap { record in
-            guard case .difference(_, _, let message) = record.event else { return nil }
+            guard case .difference(_, _, let message, _) = record.event else { return nil }
             return message
         }
     }
