@@ -46,6 +46,9 @@ public struct UserDirectory: Sendable, Hashable {
         path = folder + "/" + name
     }
 
+    /// What the user's stores are marked with: 128 bits of XXH64 over the id, in hexadecimal digits.
+    var owner: String { Self.hexadecimal(Self.digest(Array(user.utf8))) }
+
     /// The folder of all users' folders.
     static func folder(root: String) -> String {
         URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").path

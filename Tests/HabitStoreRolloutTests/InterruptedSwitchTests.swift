@@ -64,6 +64,7 @@ struct InterruptedSwitchTests {
     func killedRightAfterTheOtherFileWasMadeForAStoreInEpochZero(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.setRole(engine, .authoritative, epoch: 0)
+        try FileManager.default.removeItem(atPath: try fixture.directory().path + "/control")
         try fixture.address(engine.other).open(.create).close()
         try expectIntact(fixture, on: engine)
     }
@@ -207,6 +208,7 @@ struct InterruptedSwitchTests {
         )
         let actual = try #require(try change.settle(old: .sqlite))
         let current = try pair.store(.sqlite)
+        _ = try Backfill(from: current, to: try pair.create(.lmdb)).run()
         try current.replicate { try $0.setRole(.authoritative, epoch: actual.epoch + 2) }
         let error = #expect(throws: HabitStoreError.self) { _ = try change.move(actual, to: .complete) }
         #expect(error?.code == .notAuthoritative)

@@ -60,7 +60,8 @@ struct WayBackTests {
     }
 
     /// At `complete` an old store that is sealed, or was only just made, was taken for one that holds everything: with a new
-    /// store that fails, the kill switch would have landed on what the user had long ago, or on nothing.
+    /// store that fails, the kill switch would have landed on what the user had long ago, or on nothing. It lands there only
+    /// once the new one was read to bring it up.
     @Test(arguments: EngineName.allCases, [StoreRole.sealed, .authoritative])
     func theKillSwitchNeverLandsOnAStoreThatWasLeftBehind(old: EngineName, role: StoreRole) throws {
         let user = try StagedUser(old: old)
@@ -82,11 +83,18 @@ struct WayBackTests {
             try replica.setRole(role, epoch: role == .sealed ? 1 : 0)
             try replica.setRolloutState(try state.encoded())
         }
-        plan.inject(Fault(.fail(.inputOutput), on: [.write, .replicate]))
+        plan.inject(Fault(.fail(.inputOutput), on: [.write, .replicate, .read, .replicaRead]))
         let error = #expect(throws: HabitStoreError.self) { try change.kill(actual) }
         #expect(error?.code == .notAuthoritative)
         plan.heal()
         #expect(try store.all(Habit.self).map(\.name).sorted() == ["Late", "Read", "Run"])
         #expect(try store.stage() == .complete)
+        plan.inject(Fault(.fail(.inputOutput), on: [.write, .replicate]))
+        let landed = try change.kill(try #require(try change.settle(old: old)))
+        #expect(landed.engine == old)
+        plan.heal()
+        change.control.publish(landed.stage, epoch: landed.epoch)
+        #expect(try store.all(Habit.self).map(\.name).sorted() == ["Late", "Read", "Run"])
+        #expect(try store.engine() == old)
     }
 }

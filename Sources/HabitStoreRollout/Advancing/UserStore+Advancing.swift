@@ -20,7 +20,8 @@ extension UserStore {
         try begin()
         defer { route.end() }
         var last: GateDecision?
-        while let target = stage ?? wantedStage, let next = try self.stage().next, next <= target {
+        // The stage is asked for first: that is what finds out whether the flags have changed.
+        while let next = try self.stage().next, let target = stage ?? wantedStage, next <= target {
             catchUp(waitSeconds: waitSeconds ?? options.stepLimitSeconds, progress)
             route.load()?.shadow?.drain(seconds: options.stepLimitSeconds)
             var decision = try self.decision(for: next)
@@ -84,8 +85,9 @@ extension UserStore {
         let (isOpen, wasUsed) = reference.beginWork()
         guard isOpen else { return }
         defer { reference.endWork(wasUsed: wasUsed) }
-        guard let route = reference.load() else { return }
         do {
+            // Nobody else may ask for a user who is not in use, and so find that the flags have changed.
+            let route = try currentRoute()
             if route.refusal != nil {
                 _ = try land()
             } else if let wanted = wantedStage, wanted > route.actual.stage, !route.actual.state.isKilled {

@@ -87,19 +87,6 @@ extension UserStore {
         }
     }
 
-    /// Brings the old store up to a new one that has gone on alone, the long part of the way back from `complete`, while the
-    /// new one still takes writes; then runs `body`. No history is forgotten meanwhile.
-    func withOldUp<R>(_ body: () throws -> R) throws -> R {
-        historyReaders.add(1, ordering: .releasing)
-        defer { historyReaders.subtract(1, ordering: .releasing) }
-        let actual = try currentRoute().actual
-        if actual.stage == .complete {
-            let old = try pair.create(actual.state.engine(.old))
-            _ = try Backfill(from: try pair.store(actual.engine), to: old, chunk: options.mirror.copyChunk).run()
-        }
-        return try body()
-    }
-
     /// Lets a killed user go forward again.
     ///
     /// - Parameter person: who re-arms, for the evidence.
@@ -123,8 +110,16 @@ extension UserStore {
             try withSwitch(&routing) { routing, change in
                 let revision = flags.revision
                 let wanted = WantedStage(flags.provider.snapshot, context)
-                guard let actual = try change.settle(old: wanted.old), actual.state.isKilled else { return false }
+                let actual = try change.settle(old: wanted.old)
+                // A kill that no store has been told of yet is forgotten where it is remembered.
+                let wasRemembered = change.control.isKilled
+                guard let actual, actual.state.isKilled else {
+                    change.control.forgetKill()
+                    if wasRemembered { record([.rearmed(by: person)]) }
+                    return wasRemembered
+                }
                 let armed = try change.move(actual, to: actual.stage, evidence: anchor(actual))
+                change.control.forgetKill()
                 record([.rearmed(by: person)])
                 routing.loggedEpoch = armed.epoch
                 _ = try install(armed, change, nil, revision, &routing)
@@ -159,7 +154,7 @@ extension UserStore {
             chain: try evidence.read(),
             lag: lag(actual),
             isBackfilled: isBackfilled(actual),
-            isKilled: actual.state.isKilled || flags.isKillPulled(for: context),
+            isKilled: actual.state.isKilled || isKillPulled,
             anchor: actual.state.evidence
         )
         return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())

@@ -19,7 +19,8 @@ struct KillLatch: Sendable {
 
     /// Remembers it, and what pulled it.
     ///
-    /// - Throws: ``HabitStoreError/Code/inputOutput`` or ``HabitStoreError/Code/full`` when the file cannot be made.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` or ``HabitStoreError/Code/full`` when the file cannot be made, or nobody
+    ///   can say that it is on the disk.
     func set(by trigger: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -29,13 +30,28 @@ struct KillLatch: Sendable {
         defer { close(descriptor) }
         // The file is the latch, also where its text cannot be written.
         _ = Array("\(trigger)\n".utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        fsync(descriptor)
+        guard fsync(descriptor) == 0 else { throw error("cannot be brought to the disk") }
+        try synchronizeFolder()
     }
 
     /// Forgets it.
     func clear() throws {
-        guard unlink(path) != 0, errno != ENOENT else { return }
-        throw error("cannot be removed")
+        if unlink(path) != 0 {
+            guard errno == ENOENT else { throw error("cannot be removed") }
+            return
+        }
+        try synchronizeFolder()
+    }
+
+    /// Makes the file's name, or that it is gone, survive a power cut.
+    private func synchronizeFolder() throws {
+        let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { throw error("cannot be brought to the disk with its folder") }
+        defer { close(folder) }
+        // Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do then.
+        guard fsync(folder) == 0 || errno == EINVAL else {
+            throw error("cannot be brought to the disk with its folder")
+        }
     }
 
     private func error(_ what: String) -> HabitStoreError {

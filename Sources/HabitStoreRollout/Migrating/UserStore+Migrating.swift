@@ -5,7 +5,7 @@ extension UserStore {
     /// version of the schema first, where they are of an older one and there is a plan.
     func settle(_ change: StageSwitch, old: EngineName) throws -> Actual? {
         do {
-            return try change.settle(old: old, isKilled: flags.isKillPulled(for: context))
+            return try change.settle(old: old, isKilled: isKillPulled)
         } catch let error as HabitStoreError where error.code == .migrationRequired {
             guard let plan = options.migrationPlan else { throw error }
             pair.release()
@@ -22,7 +22,7 @@ extension UserStore {
             for note in notes {
                 options.logger.notice("a user's stores: \(note)", metadata: ["folder": "\(directory.path)"])
             }
-            var actual = try change.settle(old: old, isKilled: flags.isKillPulled(for: context))
+            var actual = try change.settle(old: old, isKilled: isKillPulled)
             actual?.notes += notes
             return actual
         }

@@ -9,6 +9,10 @@ import HabitStore
 /// destination's role is ``StoreRole/backfilling`` and nobody is served from it. A run that was killed goes on where
 /// its last chunk ended. Run again on equal stores it does nothing; a destination that is ahead, or holds other data,
 /// is refused and left as it is.
+///
+/// Each run is fenced: it has an identifier of its own, which it leaves in the destination, and proves in each transaction
+/// there that the destination is still its own. One that slept while another copy or a move took the destination over wakes
+/// to a refusal. A store that serves is never a destination.
 public struct Backfill {
     /// How far a run has come.
     public struct Progress: Sendable {
@@ -43,6 +47,8 @@ public struct Backfill {
     /// Where a copy stands, kept in the destination with each chunk.
     struct State: Codable, Equatable {
         var lineage: UUID
+        /// Whose copy it is; nil in a copy that an earlier version has begun.
+        var run: UUID?
         /// The source's token when the copy began: what happened later may lie behind the copy.
         var startToken: HistoryToken
         var entity: Int
@@ -57,7 +63,9 @@ public struct Backfill {
     private let destination: any ReplicableStore
     private let chunk: Int
     private let role: StoreRole
+    private let epoch: Int?
     private let pauseSeconds: Double
+    private let id = UUID()
 
     /// Prepares a copy.
     ///
@@ -65,29 +73,37 @@ public struct Backfill {
     ///   - chunk: how many records are written in one transaction.
     ///   - pauseSeconds: how long it rests behind each chunk, so that those who use the stores meanwhile get on.
     ///   - role: what the destination may be used for when the copy is finished.
+    ///   - epoch: the epoch at which the source has to be authoritative, at the beginning and at the end; nil where it only has
+    ///     to stay what it is.
     public init(
         from source: any ReplicableStore,
         to destination: any ReplicableStore,
         chunk: Int = Backfill.defaultChunk,
         role: StoreRole = .standby,
+        epoch: Int? = nil,
         pauseSeconds: Double = 0
     ) {
         self.source = source
         self.destination = destination
         self.chunk = max(1, chunk)
         self.role = role
+        self.epoch = epoch
         self.pauseSeconds = pauseSeconds
     }
 
     /// Copies.
     ///
     /// - Parameter progress: is told after each chunk; a throw stops the run, and a later one goes on from there.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` when the destination holds other data or newer ones.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` when the destination holds other data or newer ones;
+    ///   ``HabitStoreError/Code/notAuthoritative`` when the source is not, or no longer, what it has to be, or the destination
+    ///   serves, or was taken over by another copy or a move.
     public func run(progress: (Progress) throws -> Void = { _ in }) throws -> Outcome {
-        let (from, state, destinationInformation, isEmpty) = try inspect()
+        let (from, state, there, isEmpty) = try inspect()
         guard from.role != .backfilling else {
             throw HabitStoreError(.unsupported, "the source is itself an unfinished copy; finish that first")
         }
+        if let epoch, (from.role, from.epoch) != (.authoritative, epoch) { throw sourceChanged() }
+        try requireDestination(there, from, isEmpty: isEmpty)
         if let state {
             guard state.lineage == from.lineage else {
                 throw HabitStoreError(
@@ -98,27 +114,102 @@ public struct Backfill {
             // Begin again: what changed since the copy began can no longer be read from the history, or nothing is copied
             // yet, and what the destination held before may not be gone.
             let isBegun = state.records > 0 && state.startToken >= from.historyFloor
-            return try copy(isBegun ? state : try begin(from), progress)
+            return try copy(isBegun ? try takeOver(state, from) : try begin(from, state), from, progress)
         }
-        if isEmpty, destinationInformation.lineage != from.lineage { return try copy(try begin(from), progress) }
-        guard destinationInformation.lineage == from.lineage else {
+        if isEmpty, there.lineage != from.lineage { return try copy(try begin(from, nil), from, progress) }
+        guard there.lineage == from.lineage else {
             throw HabitStoreError(
                 .unsupported,
                 "the destination holds data of another origin, which a copy would overwrite; choose an empty one"
             )
         }
-        guard destinationInformation.token <= from.token else {
+        guard there.token <= from.token else {
             throw HabitStoreError(
                 .unsupported,
-                "the destination is at token \(destinationInformation.token), newer than the source's \(from.token); "
+                "the destination is at token \(there.token), newer than the source's \(from.token); "
                     + "nothing newer is overwritten"
             )
         }
-        if destinationInformation.token == from.token {
+        guard try haveOneHistory(at: there.token) else {
+            // Beside a store that is authoritative, one that was left holds what nobody was ever told of.
+            guard epoch != nil else { throw parted() }
+            return try copy(try begin(from, nil), from, progress)
+        }
+        if there.token == from.token, there.role != .authoritative || there.epoch == from.epoch {
             return Outcome(kind: .alreadyCurrent, records: 0, transactions: 0, token: from.token)
         }
-        guard destinationInformation.token >= from.historyFloor else { return try copy(try begin(from), progress) }
-        return try catchUp(since: destinationInformation.token)
+        guard there.token >= from.historyFloor else { return try copy(try begin(from, nil), from, progress) }
+        return try catchUp(since: there.token, from)
+    }
+
+    // MARK: Fencing
+
+    /// Whether a store may be written to as the destination of a copy: it has never served anybody, or it was left for the
+    /// source, or a later store than it.
+    private func requireDestination(_ there: StoreInformation, _ from: StoreInformation, isEmpty: Bool) throws {
+        let mayBe: Bool
+        switch there.role {
+        case .authoritative:
+            // The epoch 0 is that of stores which no rollout has touched.
+            mayBe =
+                there.epoch == 0 && (isEmpty || from.epoch == 0)
+                || from.role == .authoritative && there.epoch < from.epoch
+        case .sealed: mayBe = there.epoch < from.epoch
+        case .standby, .backfilling: mayBe = there.epoch <= from.epoch
+        }
+        guard mayBe else {
+            throw HabitStoreError(
+                .notAuthoritative,
+                "the destination is \(there.role.rawValue) at epoch \(there.epoch), and the source at \(from.epoch): "
+                    + "the user was moved there; nothing was written"
+            )
+        }
+    }
+
+    /// Makes sure, inside of a transaction of the destination, that this is still the copy that goes on there.
+    private func requireOwn(_ replica: any ReplicaSnapshot) throws {
+        guard try replica.information().role == .backfilling,
+            try replica.backfillState().map(decode)?.run == id
+        else {
+            throw HabitStoreError(
+                .notAuthoritative,
+                "another copy, or a move, has taken the destination over meanwhile; nothing more was written to it"
+            )
+        }
+    }
+
+    /// Makes this run the only one that may go on, inside of a transaction of the destination.
+    private func claim(
+        _ replica: any ReplicaTransaction,
+        _ state: State,
+        in place: State?,
+        _ from: StoreInformation
+    ) throws {
+        guard try replica.backfillState().map(decode) == place else {
+            throw HabitStoreError(.busy, "another copy into the destination goes on; try again when it has ended")
+        }
+        let there = try replica.information()
+        try requireDestination(there, from, isEmpty: there.token == .zero)
+        try replica.setRole(.backfilling, epoch: from.epoch)
+        try replica.setBackfillState(try encode(state))
+    }
+
+    private func sourceChanged() -> HabitStoreError {
+        HabitStoreError(
+            .notAuthoritative,
+            "the source is no longer the user's current store, or of another epoch; nothing that was copied is used"
+        )
+    }
+
+    private func parted() -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "the stores have gone different ways since a token that both have; set the destination aside, and copy anew"
+        )
+    }
+
+    private func haveOneHistory(at token: HistoryToken) throws -> Bool {
+        try source.replicaRead { a in try destination.replicaRead { try Replication.agree(a, $0, at: token) } }
     }
 
     private func inspect() throws -> (StoreInformation, State?, StoreInformation, isEmpty: Bool) {
@@ -133,17 +224,26 @@ public struct Backfill {
 
     // MARK: Copying
 
+    /// Goes on where another run has stopped.
+    private func takeOver(_ state: State, _ from: StoreInformation) throws -> State {
+        var own = state
+        own.run = id
+        try destination.replicate { try claim($0, own, in: state, from) }
+        return own
+    }
+
     /// Empties the destination, should it hold anything, and marks it as unfinished.
-    private func begin(_ from: StoreInformation) throws -> State {
-        let state = State(lineage: from.lineage, startToken: from.token, entity: 0, lastID: nil, records: 0)
-        try destination.replicate { replica in
-            try replica.setRole(.backfilling, epoch: from.epoch)
-            try replica.setBackfillState(try encode(state))
-        }
+    ///
+    /// - Parameter place: the copy that was there before.
+    private func begin(_ from: StoreInformation, _ place: State?) throws -> State {
+        let state = State(lineage: from.lineage, run: id, startToken: from.token, entity: 0, lastID: nil, records: 0)
+        try destination.replicate { try claim($0, state, in: place, from) }
+        CrashPoint.reach("backfill.begun")
         for entity in destination.schema.entities.indices {
             var isEmpty = false
             while !isEmpty {
                 try destination.replicate { replica in
+                    try requireOwn(replica)
                     var ids: [UUID] = []
                     try replica.enumerate(entity: entity, after: nil) { id, _ in
                         ids.append(id)
@@ -158,7 +258,11 @@ public struct Backfill {
         return state
     }
 
-    private func copy(_ start: State, _ progress: (Progress) throws -> Void) throws -> Outcome {
+    private func copy(
+        _ start: State,
+        _ from: StoreInformation,
+        _ progress: (Progress) throws -> Void
+    ) throws -> Outcome {
         var state = start
         let total = try source.replicaRead { replica in
             try source.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
@@ -175,6 +279,7 @@ public struct Backfill {
             }
             let entity = records.count < chunk ? state.entity - 1 : state.entity
             try destination.replicate { replica in
+                try requireOwn(replica)
                 for (id, record) in records { try replica.put(entity: entity, id: id, record) }
                 try replica.setBackfillState(try encode(state))
             }
@@ -183,7 +288,7 @@ public struct Backfill {
             if pauseSeconds > 0 { Thread.sleep(forTimeInterval: pauseSeconds) }
         }
         CrashPoint.reach("backfill.copied")
-        return try finish(state)
+        return try finish(state, from)
     }
 
     private func nextChunk(_ state: State) throws -> [(id: UUID, record: EncodedRecord)] {
@@ -199,9 +304,12 @@ public struct Backfill {
 
     /// Applies what changed since the copy began, takes over the history, and opens the destination, all in one
     /// transaction.
-    private func finish(_ state: State) throws -> Outcome {
+    private func finish(_ state: State, _ known: StoreInformation) throws -> Outcome {
         try source.replicaRead { from in
             let information = try from.information()
+            guard information.lineage == known.lineage,
+                (information.role, information.epoch) == (known.role, known.epoch)
+            else { throw sourceChanged() }
             guard state.startToken >= information.historyFloor else {
                 throw HabitStoreError(
                     .historyExpired,
@@ -209,6 +317,7 @@ public struct Backfill {
                 )
             }
             return try destination.replicate { replica in
+                try requireOwn(replica)
                 let applied = try Replication.apply(
                     from,
                     to: replica,
@@ -236,13 +345,20 @@ public struct Backfill {
 
     // MARK: Catching up
 
-    private func catchUp(since token: HistoryToken) throws -> Outcome {
+    private func catchUp(since token: HistoryToken, _ known: StoreInformation) throws -> Outcome {
         try source.replicaRead { from in
             let information = try from.information()
+            guard (information.role, information.epoch) == (known.role, known.epoch) else { throw sourceChanged() }
             return try destination.replicate { replica in
                 let there = try replica.information()
-                guard there.token == token else {
+                guard there.token == token, try replica.backfillState() == nil else {
                     throw HabitStoreError(.busy, "the destination was written meanwhile; run the copy again")
+                }
+                try requireDestination(there, information, isEmpty: false)
+                guard try Replication.agree(from, replica, at: token) else { throw parted() }
+                if there.role != .standby, information.epoch > 0 {
+                    // It was left without being sealed, for the source.
+                    try replica.setRole(role, epoch: information.epoch)
                 }
                 let amount = try Replication.carry(
                     from: from,

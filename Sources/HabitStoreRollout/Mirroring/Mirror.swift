@@ -30,6 +30,8 @@ final class Mirror: Sendable {
 
     private let pair: StorePair
     private let source: EngineName
+    /// The epoch in which the source is authoritative.
+    let epoch: Int
     private let options: MirrorOptions
     private let metrics: RolloutMetrics
     private let onCopied: @Sendable (Backfill.Outcome) -> Void
@@ -41,12 +43,14 @@ final class Mirror: Sendable {
     init(
         _ pair: StorePair,
         source: EngineName,
+        epoch: Int,
         options: MirrorOptions,
         metrics: RolloutMetrics,
         onCopied: @escaping @Sendable (Backfill.Outcome) -> Void
     ) {
         self.pair = pair
         self.source = source
+        self.epoch = epoch
         self.options = options
         self.metrics = metrics
         self.onCopied = onCopied
@@ -187,6 +191,7 @@ final class Mirror: Sendable {
             metrics.latency(source.other, .mirror, since: start)
             finish(nil, token)
         } catch let error as HabitStoreError {
+            _ = pair.closeIfMoved(error)
             finish(error)
         } catch is Stopped {
             finish(nil)
@@ -267,11 +272,12 @@ final class Mirror: Sendable {
         let from = try pair.store(source)
         let target = try pair.create(source.other)
         if let token = try carry(from, target) { return token }
-        let lock = try FileLock(path: pair.directory.path + "/copy.lock", timeoutSeconds: 0)
+        let turn = try CopyTurn(pair.directory)
         let outcome = try Backfill(
             from: from,
             to: target,
             chunk: options.copyChunk,
+            epoch: epoch,
             pauseSeconds: options.copyPauseSeconds
         ).run { progress in
             let isStopped = locked { state in
@@ -280,7 +286,7 @@ final class Mirror: Sendable {
             }
             if isStopped { throw Stopped() }
         }
-        withExtendedLifetime(lock) {}
+        withExtendedLifetime(turn) {}
         onCopied(outcome)
         return outcome.token
     }
@@ -291,8 +297,8 @@ final class Mirror: Sendable {
     private func carry(_ from: any UserStoreBackend, _ target: any UserStoreBackend) throws -> HistoryToken? {
         let known = locked { $0.lineage }
         var lineage: UUID?
-        let token = try from.replicaRead { from -> HistoryToken? in
-            let source = try from.information()
+        let token = try from.replicaRead { snapshot -> HistoryToken? in
+            let source = try snapshot.information()
             CrashPoint.reach("mirror.began")
             return try target.replicate { replica -> HistoryToken? in
                 let mirror = try replica.information()
@@ -308,14 +314,22 @@ final class Mirror: Sendable {
                         "the \(self.source.other.rawValue) store is \(mirror.role.rawValue) and follows no other"
                     )
                 }
-                if known != source.lineage, !(try Replication.agree(from, replica, at: min(mirror.token, source.token)))
+                if known != source.lineage,
+                    !(try Replication.agree(snapshot, replica, at: min(mirror.token, source.token)))
                 {
                     throw StageSwitch.parted(pair.directory.address(self.source.other))
                 }
                 lineage = source.lineage
-                // Another process may have come further meanwhile.
-                guard mirror.token < source.token else { return mirror.token }
-                _ = try Replication.carry(from: from, source, to: replica, mirror, schema: pair.schema)
+                guard mirror.token < source.token else {
+                    // Another process may have come further meanwhile. Where it has not, the mirror holds what the source
+                    // has never had, or has lost.
+                    let last = try mirror.token == source.token ? source.token : from.lastToken()
+                    guard last >= mirror.token else {
+                        throw StageSwitch.parted(pair.directory.address(self.source.other))
+                    }
+                    return mirror.token
+                }
+                _ = try Replication.carry(from: snapshot, source, to: replica, mirror, schema: pair.schema)
                 CrashPoint.reach("mirror.beforeCommit")
                 return source.token
             }
@@ -324,4 +338,9 @@ final class Mirror: Sendable {
         if token != nil { locked { $0.lineage = lineage } }
         return token
     }
+}
+
+extension ReplicableStore {
+    /// The last token now.
+    fileprivate func lastToken() throws -> HistoryToken { try replicaRead { try $0.information().token } }
 }

@@ -1,5 +1,6 @@
 import FeatureFlags
 import Foundation
+import HabitStore
 import Logging
 import Synchronization
 
@@ -44,6 +45,23 @@ final class FlagWatch: Sendable {
     /// Whether something pulls the kill switch now, or pulled it for everybody and nobody has re-armed.
     func isKillPulled(for context: EvaluationContext) -> Bool {
         provider.killSignal(context: context) != nil || latch.isSet
+    }
+
+    /// What tells these flag files, as they are now, from others and from what they were: 16 hexadecimal digits.
+    var identity: String {
+        var text = ""
+        for source in provider.state.sources {
+            var status = stat()
+            let isThere = stat(source.source.path, &status) == 0
+            #if canImport(Darwin)
+            let changed = status.st_mtimespec
+            #else
+            let changed = status.st_mtim
+            #endif
+            text += "\(source.digest ?? "") \(isThere ? "\(changed.tv_sec).\(changed.tv_nsec)" : "")\n"
+        }
+        let hash = Array(text.utf8).withUnsafeBytes { XXHash64.hash($0, seed: 0) }
+        return String(repeating: "0", count: hash.leadingZeroBitCount / 4) + (hash == 0 ? "" : String(hash, radix: 16))
     }
 
     /// Why the flags in force are not what the files say now, one line each.

@@ -17,7 +17,7 @@ final class Route: Sendable {
     /// Why no write is taken.
     let refusal: HabitStoreError?
     /// Keeps what the condition looks at mapped.
-    private let control: ControlFile
+    let control: ControlFile
 
     init(
         _ actual: Actual,
@@ -37,4 +37,8 @@ final class Route: Sendable {
         self.shadow = shadow
         self.refusal = refusal
     }
+
+    /// Whether a later epoch was claimed since the route was made: what was written under it counts only where it is found
+    /// again in what serves then.
+    var isOvertaken: Bool { control.floor > actual.epoch }
 }

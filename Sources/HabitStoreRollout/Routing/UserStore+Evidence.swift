@@ -9,13 +9,14 @@ extension UserStore {
     ///
     /// - Returns: whether everything is written.
     @discardableResult
-    func record(_ events: [EvidenceEvent]) -> Bool {
+    func record(_ events: [EvidenceEvent], isUrgent: Bool = false) -> Bool {
         unwritten.withLock { unwritten in
             unwritten += events
             do {
                 guard !unwritten.isEmpty else { return true }
                 try write(unwritten)
                 unwritten = []
+                control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.noteSeen(evidence) }
                 CrashPoint.reach("evidence.appended")
                 return true
             } catch {
@@ -55,7 +56,13 @@ extension UserStore {
     }
 
     /// A move that was made.
-    func note(_ before: Actual, _ after: Actual, _ reason: StageChangeReason, _ routing: inout Routing) {
+    func note(
+        _ before: Actual,
+        _ after: Actual,
+        _ reason: StageChangeReason,
+        _ routing: inout Routing,
+        isUrgent: Bool = false
+    ) {
         routing.loggedEpoch = after.epoch
         metrics.stageChanged(from: before.stage, to: after.stage)
         options.logger.notice(

@@ -10,55 +10,77 @@ extension UserStore {
         if isOpen { return try requireOpen() }
         try open { routing in
             try directory.make()
-            try withSwitch(&routing) { routing, change in
+            var actual = try withSwitch(&routing) { routing, change in
                 try directory.claim()
-                let revision = flags.revision
-                let route = try reroute(&routing, change, revision)
-                guard let wanted = routing.wanted, wanted.isDirect, let stage = wanted.stage,
-                    stage.authority != route.actual.stage.authority
-                else { return }
-                do {
-                    let moved = try toggle(route.actual, to: stage, change, &routing, progress)
-                    let engines = "from \(route.actual.engine.rawValue) to \(moved.engine.rawValue)"
-                    routing.notes = moved.notes + ["switched \(engines), verified at token \(moved.token)"]
-                    _ = try install(moved, change, nil, revision, &routing)
-                } catch let error as HabitStoreError {
-                    let actual = try change.settle(old: wanted.old) ?? route.actual
-                    routing.notes.append("stays on \(actual.engine.rawValue): \(error.description)")
-                    _ = try install(actual, change, nil, revision, &routing)
+                return try reroute(&routing, change, flags.revision).actual
+            }
+            guard let wanted = routing.wanted, wanted.isDirect, let stage = wanted.stage,
+                stage.authority != actual.stage.authority
+            else { return }
+            let notes = routing.notes
+            do {
+                try requireToggle(actual, to: stage, wanted)
+                // The long work is done while the current store still takes writes, and anybody may be moved.
+                routing.mirror?.stop()
+                routing.mirror = nil
+                _ = try bringUp(actual.engine.other, to: actual) { progress("copying", $0.done, $0.total) }
+                try withSwitch(&routing) { routing, change in try toggle(actual, to: stage, change, &routing, progress)
                 }
+            } catch let error as HabitStoreError {
+                try withSwitch(&routing) { routing, change in
+                    actual = try reroute(&routing, change, flags.revision).actual
+                }
+                routing.notes = notes + ["stays on \(actual.engine.rawValue): \(error.description)"]
             }
         }
     }
 
-    private func toggle(
-        _ actual: Actual,
-        to stage: Stage,
-        _ change: StageSwitch,
-        _ routing: inout Routing,
-        _ progress: (String, Int, Int) -> Void
-    ) throws -> Actual {
-        guard killTrigger(actual) == nil, !actual.state.isKilled || stage == .off else {
+    /// What a user's state remembers of a flag file that has put the user on another engine directly.
+    var directTurn: String { "direct-" + flags.identity }
+
+    private func requireToggle(_ actual: Actual, to stage: Stage, _ wanted: WantedStage) throws {
+        guard !actual.state.hasTurned(by: directTurn) else {
+            throw HabitStoreError(
+                .unsupported,
+                "flag files disagree: others have put the user here since these did",
+                at: .init(path: directory.path)
+            )
+        }
+        guard !isKillPulled, !actual.state.isKilled || stage == .off else {
             throw HabitStoreError(
                 .unsupported,
                 "the user was killed; `habitstore rollout rearm` lets the user go forward again",
                 at: .init(path: directory.path)
             )
         }
-        let from = try pair.store(actual.engine)
-        let target = try pair.create(actual.engine.other)
-        // The long work is done while the current store still takes writes.
-        let copied = try Backfill(from: from, to: target).run { progress("copying", $0.done, $0.total) }
-        var token = copied.token
-        let moved = try change.move(actual, to: stage, evidence: anchor(actual)) {
+    }
+
+    private func toggle(
+        _ known: Actual,
+        to stage: Stage,
+        _ change: StageSwitch,
+        _ routing: inout Routing,
+        _ progress: (String, Int, Int) -> Void
+    ) throws {
+        let revision = flags.revision
+        guard let actual = try change.settle(old: known.state.old), actual.epoch == known.epoch else {
+            throw StageSwitch.overtaken(directory)
+        }
+        guard !isKillPulled else { return }
+        let (from, target) = (try pair.store(actual.engine), try pair.store(actual.engine.other))
+        var turned = actual
+        turned.state.noteTurn(by: directTurn)
+        var token = actual.token
+        var moved = try change.move(turned, to: stage, isKilled: actual.state.isKilled, evidence: anchor(actual)) {
             let report = try verification(from, target).run { progress("verifying", $0.done, $0.total) }
             token = report.a.information.token
             guard report.verdict == .match else { throw differs(report) }
         }
+        moved.token = token
         note(actual, moved, .toggled, &routing)
-        var settled = moved
-        settled.token = token
-        return settled
+        _ = try install(moved, change, nil, revision, &routing)
+        let engines = "from \(actual.engine.rawValue) to \(moved.engine.rawValue)"
+        routing.notes = moved.notes + ["switched \(engines), verified at token \(moved.token)"]
     }
 
     func verification(

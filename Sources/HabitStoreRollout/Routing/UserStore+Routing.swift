@@ -9,7 +9,7 @@ extension UserStore {
         try routing.withLock { routing in
             try requireOpen()
             let revision = flags.revision
-            if let route = route.load(), route.condition.holds {
+            if let route = route.load(), route.condition.holds, route.control.isInPlace {
                 if revision == checkedRevision.load(ordering: .acquiring) { return route }
                 if isUnmoved(route, &routing) {
                     checkedRevision.store(revision, ordering: .releasing)
@@ -33,26 +33,41 @@ extension UserStore {
     /// Whether what the flags want now asks for nothing to be done at once.
     private func isUnmoved(_ route: Route, _ routing: inout Routing) -> Bool {
         let wanted = WantedStage(flags.provider.snapshot, context)
-        guard killTrigger(route.actual) == nil, !goesBack(wanted, route.actual) else { return false }
+        guard killTrigger(route.actual, route.control) == nil, !goesBack(wanted, route.actual) else { return false }
         routing.wanted = wanted
         routing.notes = flags.notes + wanted.notes + route.actual.notes
         return true
     }
 
     /// Runs `body` under the lock of the user's switches.
+    ///
+    /// While a kill is pulled, a process that has the lock and does not let go of it, frozen in the middle of a move, is passed
+    /// by: it finds its epoch gone when it wakes.
     func withSwitch<R>(_ routing: inout Routing, _ body: (inout Routing, StageSwitch) throws -> R) throws -> R {
-        let lock = try FileLock(path: directory.path + "/switch.lock", timeoutSeconds: options.lockWaitSeconds)
+        let lock = try SwitchLock(directory, options, isPassedBy: isKillPulled)
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
-        let control = try routing.control ?? ControlFile(path: directory.path + "/control")
-        if routing.control == nil {
-            routing.control = control
-            publish(control)
-        }
+        let control = try control(&routing)
         return try body(
             &routing,
             StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         )
+    }
+
+    /// Whether something pulls the kill switch for the user now.
+    var isKillPulled: Bool { flags.isKillPulled(for: context) }
+
+    /// The control file that stands in the user's folder now.
+    private func control(_ routing: inout Routing) throws -> ControlFile {
+        if let control = routing.control {
+            if control.isInPlace { return control }
+            // The folder was moved away, or another one was put in its place: so were the stores.
+            pair.release()
+        }
+        let control = try ControlFile(path: directory.path + "/control")
+        routing.control = control
+        publish(control)
+        return control
     }
 
     func reroute(_ routing: inout Routing, _ change: StageSwitch, _ revision: Int) throws -> Route {
@@ -61,16 +76,18 @@ extension UserStore {
         var actual =
             try settle(change, old: wanted.old)
             ?? change.createFirst(first(wanted))
-        if actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete {
-            actual = try change.turn(actual)
-        }
+        try notePutBack(&actual, change.control)
+        let trigger = killTrigger(actual, change.control)
+        if trigger == nil { turn(&actual, wanted, change) }
         record(actual, &routing)
         var refusal: HabitStoreError?
-        if let trigger = killTrigger(actual) {
+        if let trigger {
             do {
                 actual = try kill(actual, by: trigger, change, &routing)
             } catch let error as HabitStoreError {
                 refusal = error
+                // The attempt may have raised the epoch.
+                actual = try settle(change, old: wanted.old) ?? actual
                 actual.notes.append(error.description)
                 options.logger.error("the kill switch could not take a user back: \(error)")
             }
@@ -87,9 +104,47 @@ extension UserStore {
         return try install(actual, change, refusal, revision, &routing)
     }
 
+    /// Has the engines change their parts where the flags say so, for a user whom only one engine serves; once for each state
+    /// of the flag files, so that two that disagree do not send the user to and fro.
+    private func turn(_ actual: inout Actual, _ wanted: WantedStage, _ change: StageSwitch) {
+        guard actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete else { return }
+        let identity = flags.identity
+        guard !actual.state.isKilled, !actual.state.hasTurned(by: identity) else {
+            actual.notes.append(Self.disagreement(actual, wanted))
+            return
+        }
+        do {
+            actual = try change.turn(actual, by: identity)
+        } catch {
+            actual.notes.append("\(Self.disagreement(actual, wanted)): \(error)")
+        }
+    }
+
+    static func disagreement(_ actual: Actual, _ wanted: WantedStage) -> String {
+        let reason =
+            actual.state.isKilled
+            ? "the user was killed and is not taken to \(actual.state.fled?.rawValue ?? "the other engine") before a re-arm"
+            : "flag files disagree: others have put the user here since these did"
+        return "stays on \(actual.engine.rawValue), though \(RolloutFlags.old) is \(wanted.old.rawValue): \(reason)"
+    }
+
+    /// A folder that was put back says so in the evidence, once.
+    private func notePutBack(_ actual: inout Actual, _ control: ControlFile) throws {
+        guard let what = actual.putBack else { return }
+        actual.notes.append("\(what); what was proven before does not count any more")
+        options.logger.warning(
+            "a user's folder was put back",
+            metadata: ["what": "\(what)", "folder": "\(directory.path)"]
+        )
+        if record([.putBack(what: what)]) { control.noteCopy() }
+    }
+
     /// The state that a new user begins with.
     private func first(_ wanted: WantedStage) -> RolloutState {
-        RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, old: wanted.old)
+        var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, old: wanted.old)
+        state.noteTurn(by: flags.identity)
+        if wanted.isDirect { state.noteTurn(by: directTurn) }
+        return state
     }
 
     /// Whether the user is to be taken to an earlier stage by the flags alone.
@@ -108,6 +163,9 @@ extension UserStore {
         _ revision: Int,
         _ routing: inout Routing
     ) throws -> Route {
+        guard change.control.floor <= actual.epoch || change.control.confirmed <= actual.epoch else {
+            throw StageSwitch.overtaken(directory)
+        }
         let previous = route.load()
         let made = try makeRoute(actual, change.control, refusal, &routing)
         previous?.shadow?.flush()
@@ -133,6 +191,10 @@ extension UserStore {
             routing.mirror?.stop()
             routing.mirror = nil
         } else {
+            if routing.mirror?.epoch != actual.epoch {
+                routing.mirror?.stop()
+                routing.mirror = nil
+            }
             let mirror = routing.mirror ?? makeMirror(actual)
             routing.mirror = mirror
             mirror.follow(to: actual.token, waitSeconds: 0)
@@ -149,7 +211,8 @@ extension UserStore {
     }
 
     private func makeMirror(_ actual: Actual) -> Mirror {
-        Mirror(pair, source: actual.engine, options: options.mirror, metrics: metrics) { [weak self] outcome in
+        Mirror(pair, source: actual.engine, epoch: actual.epoch, options: options.mirror, metrics: metrics) {
+            [weak self] outcome in
             self?.record([.backfilled(token: outcome.token, records: outcome.records)])
         }
     }

@@ -30,11 +30,12 @@ extension UserStore {
                 written.result = try body(transaction)
             }
         } catch let error as HabitStoreError {
-            if !written.hasBegun, error.code == .notAuthoritative { throw Rerouted() }
+            try reroute(route, error, hasBegun: written.hasBegun)
             guard error.code == .outcomeUnknown, let transaction = written.transaction else { throw error }
             try requireWritten(transaction, to: route.authority, error)
         }
         CrashPoint.reach("write.committed")
+        try acknowledge(written.transaction, route)
         if let mirror = route.mirror, let transaction = written.transaction {
             mirror.follow(to: transaction.token, waitSeconds: options.mirror.waitSeconds)
         }
@@ -72,13 +73,14 @@ extension UserStore {
                 written.result = try body(transaction)
             }
         } catch let error as HabitStoreError {
-            if !written.hasBegun, error.code == .notAuthoritative { throw Rerouted() }
+            try reroute(route, error, hasBegun: written.hasBegun)
             guard let transaction = written.transaction, isMirrored || error.code == .outcomeUnknown else {
                 throw error
             }
             try requireBoth(transaction, route, error)
         }
         CrashPoint.reach("live.committed")
+        try acknowledge(written.transaction, route)
         guard let result = written.result else { throw Self.withoutResult(directory) }
         return result
     }
@@ -90,6 +92,57 @@ extension UserStore {
         var transaction: HistoryTransaction?
         /// Whether the mirror awaits to hear what became of it.
         var isPrepared = false
+    }
+
+    /// A write failed that another way may be open to: the user was moved before it began, or the store's file was.
+    private func reroute(_ route: Route, _ error: HabitStoreError, hasBegun: Bool) throws {
+        guard error.code == .notAuthoritative || pair.closeIfMoved(error) else { return }
+        forget(route)
+        if !hasBegun { throw Rerouted() }
+    }
+
+    /// The last look before a write is acknowledged: whoever has passed its epoch since may have left the store that it was
+    /// committed in, frozen in the middle of the write, say, and then it counts only where it was carried over.
+    private func acknowledge(_ transaction: HistoryTransaction?, _ route: Route) throws {
+        guard let transaction else { return }
+        if route.isOvertaken { try requireServed(transaction) }
+        route.control.noteAcknowledged(transaction.token)
+    }
+
+    private func requireServed(_ transaction: HistoryTransaction) throws {
+        let isServed: Bool?
+        do {
+            let present = try recheck()
+            isServed = try present.authority.replicaRead { replica in
+                let floor = try replica.information().historyFloor
+                return transaction.token <= floor
+                    ? nil : try Replication.transaction(replica, transaction.token) == transaction
+            }
+        } catch {
+            throw HabitStoreError(
+                .outcomeUnknown,
+                "the user was taken to another store while this was being written, and that cannot be asked now whether it "
+                    + "holds the write: read it again before deciding",
+                at: .init(path: directory.path),
+                underlying: error
+            )
+        }
+        switch isServed {
+        case true: return
+        case false:
+            throw HabitStoreError(
+                .notAuthoritative,
+                "the user was taken to another store while this was being written; nothing of it counts: write it again",
+                at: .init(path: directory.path)
+            )
+        default:
+            throw HabitStoreError(
+                .outcomeUnknown,
+                "the user was taken to another store while this was being written, and its history was pruned since: read "
+                    + "it again before deciding",
+                at: .init(path: directory.path)
+            )
+        }
     }
 
     /// Before a write begins: both stores are at one token, and the old one is at this stage too.

@@ -250,7 +250,7 @@ public final class UserStore: HabitStore {
     }
 
     /// Makes the next operation look for its way anew, unless that has happened.
-    private func forget(_ route: Route) {
+    func forget(_ route: Route) {
         if self.route.load() === route { self.route.store(nil) }
     }
 

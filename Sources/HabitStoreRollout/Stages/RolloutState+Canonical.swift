@@ -11,6 +11,11 @@ extension RolloutState {
             else { return nil }
             evidence = EvidenceHead(sequence: sequence, hash: hash)
         }
+        var fled: EngineName?
+        if rest.take("\"fled\":\"") {
+            fled = rest.takeText().flatMap(EngineName.init(rawValue:))
+            guard fled != nil, rest.take(",") else { return nil }
+        }
         let isKilled = rest.take("\"isKilled\":true,")
         guard isKilled || rest.take("\"isKilled\":false,") else { return nil }
         var movingTo: Stage?
@@ -18,12 +23,21 @@ extension RolloutState {
             movingTo = rest.takeText().flatMap(Stage.init(rawValue:))
             guard movingTo != nil, rest.take(",") else { return nil }
         }
-        guard rest.take("\"old\":\""), let old = rest.takeText().flatMap(EngineName.init(rawValue:)),
-            rest.take(",\"stage\":\""), let stage = rest.takeText().flatMap(Stage.init(rawValue:)),
-            rest.take("}"), rest.isEmpty
-        else { return nil }
+        guard rest.take("\"old\":\""), let old = rest.takeText().flatMap(EngineName.init(rawValue:)) else { return nil }
+        var owner: String?
+        if rest.take(",\"owner\":\"") {
+            owner = rest.takeText()
+            guard owner != nil else { return nil }
+        }
+        guard rest.take(",\"stage\":\""), let stage = rest.takeText().flatMap(Stage.init(rawValue:)) else { return nil }
+        var turns: String?
+        if rest.take(",\"turns\":\"") {
+            turns = rest.takeText()
+            guard turns != nil else { return nil }
+        }
+        guard rest.take("}"), rest.isEmpty else { return nil }
         self.init(stage: stage, old: old, isKilled: isKilled, movingTo: movingTo)
-        self.evidence = evidence
+        (self.evidence, self.fled, self.owner, self.turns) = (evidence, fled, owner, turns)
     }
 }
 

@@ -9,10 +9,17 @@ struct RolloutState: Sendable, Hashable, Codable {
     var old: EngineName
     /// Whether the kill switch took the user back and nobody has re-armed since.
     var isKilled = false
+    /// The engine that a killed user fled from: whatever flags call it, nobody is taken there before the user is re-armed.
+    var fled: EngineName?
     /// The place that the user's evidence had come to at the last move: it cannot be cut off before it unseen.
     var evidence: EvidenceHead?
     /// In a sealed store, where the move was to go.
     var movingTo: Stage?
+    /// Whose store it is, as ``UserDirectory/owner`` has it; only in the text that a store keeps.
+    var owner: String?
+    /// The flag files that have put the user on another engine, by their identities with commas between them: each does so
+    /// once, so that files which disagree do not move the user to and fro.
+    var turns: String?
 
     /// The engine of a side.
     func engine(_ side: StoreSide) -> EngineName { side == .old ? old : old.other }
@@ -50,6 +57,18 @@ struct RolloutState: Sendable, Hashable, Codable {
                 underlying: error
             )
         }
+    }
+
+    /// How many flag files are remembered.
+    private static let mostTurns = 16
+
+    /// Whether a flag file has put the user on another engine already.
+    func hasTurned(by flags: String) -> Bool { turns?.split(separator: ",").contains { $0 == flags } ?? false }
+
+    /// A flag file puts the user on another engine, or was the first to say where the user is.
+    mutating func noteTurn(by flags: String) {
+        let known = (turns ?? "").split(separator: ",").map(String.init).filter { $0 != flags } + [flags]
+        turns = known.suffix(Self.mostTurns).joined(separator: ",")
     }
 
     init(stage: Stage, old: EngineName, isKilled: Bool = false, movingTo: Stage? = nil) {

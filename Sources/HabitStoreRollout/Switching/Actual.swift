@@ -13,6 +13,9 @@ struct Actual: Sendable {
     /// What happened on the way here that an engineer should know.
     var notes: [String] = []
 
+    /// What was found of the user's folder that shows that it, or a part of it, was put back from a copy.
+    var putBack: String?
+
     var stage: Stage { state.stage }
 
     /// The engine of the authoritative store.

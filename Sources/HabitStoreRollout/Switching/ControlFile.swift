@@ -5,22 +5,52 @@ import Synchronization
 /// What all processes that have a user's stores open share without asking the disk: the user's stage and epoch, in 64
 /// bits of a mapped file. One atomic load per operation tells whether what a process knows is still so.
 ///
-/// The file `control` has 4,096 bytes: 8 of magic, the word (epoch times 256, plus the stage's place on the way), the
-/// word's complement, the highest epoch that any store was ever meant to have, with its complement, the epoch of the last
-/// move that is known to be in the evidence, with its complement, how long the log was then, and the epoch at which both
-/// stores were found as they should be, with its complement; little endian.
-/// The stores hold the truth, and this only says where to look for it: the file may be deleted when no process has the
-/// stores open. It is written under the lock of the user's switches.
+/// It is also a witness beside the stores: what it remembers is held against a store that is opened, so that one which was
+/// put back from a backup, or is another user's, serves nobody in silence. And it has room, taken in advance, for what must
+/// not get lost where nothing else can be written.
+///
+/// The file `control` has 4,096 bytes, in cells of 8, little endian; numbers are followed by their complement:
+///
+/// ```
+///  0 magic   1, 2 the word: epoch times 256, plus the stage's place on the way   3, 4 the floor: the highest epoch that any
+///  store was ever meant to have   5, 6 the epoch of the last move that is in the evidence   7 the length of the log then
+///  8, 9 the epoch at which both stores were found as they should be   10 the mark: the last token that was acknowledged,
+///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
+///  finished   17, 18 the epoch in which the user was killed   19, 20 the epoch of a difference that is not in the evidence
+///  yet   21, 22 the file's own inode
+/// ```
+///
+/// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
+/// asked of both stores and of the evidence then. It is written under the lock of the user's switches, but for the mark.
 final class ControlFile: Sendable {
     /// The file's size, and its mapping's.
     private static let sizeBytes = 4_096
     private static let magic: UInt64 = 0x314C_5254_4342_4148
+    /// The cells that mean something.
+    private static let cellCount = 23
+
+    private enum Place {
+        static let word = 1
+        static let floor = 3
+        static let logged = 5
+        static let logSize = 7
+        static let settled = 8
+        static let mark = 10
+        static let lineage = 11
+        static let confirmed = 15
+        static let killed = 17
+        static let difference = 19
+        static let inode = 21
+    }
 
     private typealias Cell = UnsafeMutablePointer<Atomic<UInt64>>
 
     /// Mapped until the end of this object's life.
     private nonisolated(unsafe) let cells: Cell
     private let path: String
+    private let inode: UInt64
+    /// Whether the file, when it was mapped, knew nothing of any store.
+    let wasNew: Bool
 
     /// Maps the file, made if there is none. The caller holds the lock of the user's switches.
     ///
@@ -42,86 +72,222 @@ final class ControlFile: Sendable {
         }
         let mapped = mmap(nil, Self.sizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
         guard let mapped, mapped != MAP_FAILED else { throw Self.error("cannot be mapped", path) }
-        cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
-        if load(0) != Self.magic {
-            for cell in 1...9 { store(cell, 0) }
-            store(0, Self.magic)
+        let cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
+        if cells[0].load(ordering: .acquiring) != Self.magic {
+            for cell in 1..<Self.cellCount { cells[cell].store(0, ordering: .releasing) }
+            cells[0].store(Self.magic, ordering: .releasing)
         }
+        self.cells = cells
+        inode = UInt64(truncatingIfNeeded: status.st_ino)
+        let known = Self.number(cells, Place.inode) ?? 0
+        wasNew = (Self.number(cells, Place.floor) ?? 0) == 0
+        if known == 0 { store(inode, at: Place.inode) }
     }
 
     deinit { munmap(cells, Self.sizeBytes) }
 
+    /// Whether the file is a copy of the one that was written: the user's folder was put back, or copied.
+    var isCopy: Bool { number(Place.inode) != inode }
+
+    /// That the file is a copy is in the evidence.
+    func noteCopy() { store(inode, at: Place.inode) }
+
+    /// Whether the file that is mapped is the one that stands in the user's folder.
+    var isInPlace: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && UInt64(truncatingIfNeeded: status.st_ino) == inode
+    }
+
+    // MARK: The word
+
     /// The word in force; 0 before any was published.
-    var word: UInt64 { load(1) }
+    var word: UInt64 { load(Place.word) }
 
     /// The stage in force, as far as the file can tell.
     var stage: Stage? {
         let word = word
-        guard word != 0, load(2) == ~word else { return nil }
+        guard word != 0, load(Place.word + 1) == ~word else { return nil }
         return Stage(position: Int(word & 0xFF))
     }
 
+    /// Tells all processes the stage and the epoch, which stores and moves have come to.
+    func publish(_ stage: Stage, epoch: Int) {
+        let word = Self.word(stage, epoch: epoch)
+        store(Place.word + 1, ~word)
+        store(Place.word, word)
+        raise(epoch)
+        guard confirmed != epoch else { return }
+        store(epoch, at: Place.confirmed)
+        synchronize()
+    }
+
+    /// Makes every process look again.
+    func invalidate() { store(Place.word, 0) }
+
+    /// Holds while this stage and epoch are in force. Whoever uses it keeps this object.
+    func condition(_ stage: Stage, epoch: Int) -> ReadCondition {
+        ReadCondition(cells.advanced(by: Place.word), is: Self.word(stage, epoch: epoch))
+    }
+
+    // MARK: Epochs
+
     /// The highest epoch that any store was ever meant to have, as far as the file can tell.
-    var floor: Int { epoch(3) ?? 0 }
+    var floor: Int { epoch(Place.floor) ?? 0 }
+
+    /// The epoch of the last move that was finished; 0 where the file cannot tell.
+    var confirmed: Int { epoch(Place.confirmed) ?? 0 }
+
+    /// Remembers an epoch that a store is about to be given, and brings that to the disk: whatever becomes of it, no other
+    /// store gets the same one. From then on no write of an earlier epoch is acknowledged without another look.
+    func raise(_ epoch: Int) {
+        guard epoch > floor else { return }
+        store(epoch, at: Place.floor)
+        synchronize()
+    }
+
+    /// Whether at this epoch the store that does not serve was found as it should be, so that there is nothing to finish in it.
+    func isSettled(_ epoch: Int) -> Bool { self.epoch(Place.settled) == epoch }
+
+    /// Remembers that there is nothing to finish at an epoch.
+    func noteSettled(_ epoch: Int) { if !isSettled(epoch) { store(epoch, at: Place.settled) } }
+
+    // MARK: The stores
+
+    /// The last token that was acknowledged, as far as the file can tell.
+    var mark: HistoryToken {
+        let cell = load(Place.mark)
+        let token = cell >> 16
+        return HistoryToken(rawValue: cell & 0xFFFF == Self.check(token) ? Int64(token) : 0)
+    }
+
+    /// Remembers a token that is about to be acknowledged. Costs one atomic operation and no call of the system: what a
+    /// power cut takes from it only makes it see less.
+    func noteAcknowledged(_ token: HistoryToken) {
+        let number = UInt64(token.rawValue)
+        let wanted = number << 16 | Self.check(number)
+        var cell = load(Place.mark)
+        while cell >> 16 < number || cell & 0xFFFF != Self.check(cell >> 16) {
+            let (exchanged, original) = cells[Place.mark].compareExchange(
+                expected: cell,
+                desired: wanted,
+                ordering: .acquiringAndReleasing
+            )
+            if exchanged { return }
+            cell = original
+        }
+    }
+
+    /// The lineage of the user's stores, as far as the file can tell.
+    var lineage: UUID? {
+        let halves = (load(Place.lineage), load(Place.lineage + 1))
+        guard halves != (0, 0), load(Place.lineage + 2) == ~halves.0, load(Place.lineage + 3) == ~halves.1 else {
+            return nil
+        }
+        return withUnsafeBytes(of: halves) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// Remembers the lineage of the user's stores.
+    func note(lineage: UUID) {
+        guard self.lineage != lineage else { return }
+        let halves = withUnsafeBytes(of: lineage.uuid) { $0.loadUnaligned(as: (UInt64, UInt64).self) }
+        store(Place.lineage, halves.0)
+        store(Place.lineage + 1, halves.1)
+        store(Place.lineage + 2, ~halves.0)
+        store(Place.lineage + 3, ~halves.1)
+        synchronize()
+    }
+
+    /// Begins anew with what a person has accepted.
+    func adopt(lineage: UUID, mark: HistoryToken) {
+        let token = UInt64(mark.rawValue)
+        store(Place.mark, token << 16 | Self.check(token))
+        note(lineage: lineage)
+        synchronize()
+    }
+
+    // MARK: What must not get lost
+
+    /// Whether the user was killed, and nobody has re-armed: also where that cannot be written into a store.
+    var isKilled: Bool { (epoch(Place.killed) ?? 0) > 0 }
+
+    /// Remembers that the user was killed in an epoch.
+    func noteKilled(_ epoch: Int) {
+        guard !isKilled else { return }
+        store(epoch, at: Place.killed)
+        synchronize()
+    }
+
+    /// The user was re-armed.
+    func forgetKill() {
+        guard isKilled else { return }
+        store(0, at: Place.killed)
+        synchronize()
+    }
+
+    /// The epoch of a difference that is not in the evidence yet; nil when there is none.
+    var owedDifference: Int? { epoch(Place.difference).flatMap { $0 > 0 ? $0 : nil } }
+
+    /// Remembers a difference until it is in the evidence.
+    func oweDifference(_ epoch: Int) {
+        store(max(1, epoch), at: Place.difference)
+        synchronize()
+    }
+
+    /// The differences are in the evidence.
+    func payDifference() {
+        guard owedDifference != nil else { return }
+        store(0, at: Place.difference)
+        synchronize()
+    }
+
+    // MARK: The evidence
 
     /// Whether the move to an epoch is known to be in the evidence, so that the log need not be read for it. A file that an
     /// earlier version has made says nothing of it, and a log that has become shorter since may have lost it.
     func hasLogged(_ epoch: Int, in log: EvidenceLog) -> Bool {
-        self.epoch(5) == epoch && log.sizeBytes >= load(7)
+        self.epoch(Place.logged) == epoch && log.sizeBytes >= load(Place.logSize)
     }
 
-    /// Tells all processes the stage and the epoch.
-    func publish(_ stage: Stage, epoch: Int) {
-        let word = Self.word(stage, epoch: epoch)
-        store(2, ~word)
-        store(1, word)
-        raise(epoch)
-    }
-
-    /// Remembers an epoch that a store is about to be given, and brings that to the disk: whatever becomes of it, no other
-    /// store gets the same one.
-    func raise(_ epoch: Int) {
-        guard epoch > floor else { return }
-        store(epoch, at: 3)
-        msync(cells, Self.sizeBytes, MS_SYNC)
-    }
+    /// Whether the log holds nothing that was written past this file: one that was put back from a backup has not seen its
+    /// end.
+    func hasSeen(_ log: EvidenceLog) -> Bool { log.sizeBytes <= load(Place.logSize) }
 
     /// Remembers that the move to an epoch is in the evidence, and on the disk there. Where this gets lost, the log is read.
     func noteLogged(_ epoch: Int, in log: EvidenceLog) {
-        store(7, log.sizeBytes)
-        store(epoch, at: 5)
+        noteSeen(log)
+        store(epoch, at: Place.logged)
     }
 
-    /// Whether at this epoch the store that does not serve was found as it should be, so that there is nothing to finish in it.
-    func isSettled(_ epoch: Int) -> Bool { self.epoch(8) == epoch }
-
-    /// Remembers that there is nothing to finish at an epoch.
-    func noteSettled(_ epoch: Int) { if !isSettled(epoch) { store(epoch, at: 8) } }
-
-    /// Makes every process look again.
-    func invalidate() { store(1, 0) }
-
-    /// Holds while this stage and epoch are in force. Whoever uses it keeps this object.
-    func condition(_ stage: Stage, epoch: Int) -> ReadCondition {
-        ReadCondition(cells.advanced(by: 1), is: Self.word(stage, epoch: epoch))
-    }
+    /// Remembers how long the log is.
+    func noteSeen(_ log: EvidenceLog) { store(Place.logSize, log.sizeBytes) }
 
     static func word(_ stage: Stage, epoch: Int) -> UInt64 { UInt64(epoch) << 8 | UInt64(stage.position) }
 
-    private func load(_ cell: Int) -> UInt64 { cells[cell].load(ordering: .acquiring) }
+    private func load(_ cell: Int) -> UInt64 { cells[cell].load(ordering: .sequentiallyConsistent) }
 
-    private func store(_ cell: Int, _ value: UInt64) { cells[cell].store(value, ordering: .releasing) }
+    private func store(_ cell: Int, _ value: UInt64) { cells[cell].store(value, ordering: .sequentiallyConsistent) }
 
-    /// An epoch and its complement; nil when they do not agree.
-    private func epoch(_ cell: Int) -> Int? {
-        let epoch = load(cell)
-        return load(cell + 1) == ~epoch ? Int(truncatingIfNeeded: epoch & (.max >> 8)) : nil
+    /// A number and its complement; nil when they do not agree.
+    private static func number(_ cells: Cell, _ cell: Int) -> UInt64? {
+        let number = cells[cell].load(ordering: .sequentiallyConsistent)
+        return cells[cell + 1].load(ordering: .sequentiallyConsistent) == ~number ? number : nil
     }
 
-    private func store(_ epoch: Int, at cell: Int) {
-        store(cell, UInt64(epoch))
-        store(cell + 1, ~UInt64(epoch))
+    private func number(_ cell: Int) -> UInt64? { Self.number(cells, cell) }
+
+    private func epoch(_ cell: Int) -> Int? { number(cell).map { Int(truncatingIfNeeded: $0 & (.max >> 8)) } }
+
+    private func store(_ number: UInt64, at cell: Int) {
+        store(cell, number)
+        store(cell + 1, ~number)
     }
+
+    private func store(_ epoch: Int, at cell: Int) { store(UInt64(epoch), at: cell) }
+
+    /// Fibonacci hashing of a token into 16 bits, so that a torn or foreign cell is taken for none.
+    private static func check(_ token: UInt64) -> UInt64 { (token &+ 1) &* 0x9E37_79B9_7F4A_7C15 >> 48 }
+
+    private func synchronize() { msync(cells, Self.sizeBytes, MS_SYNC) }
 
     private static func allocate(_ descriptor: Int32, _ size: Int) -> Int32 {
         #if canImport(Darwin)

@@ -11,7 +11,7 @@ import Darwin
 
 /// An advisory lock on a file of its own (`flock`), for one holder at a time across processes; the system releases it
 /// when its holder dies.
-struct FileLock: ~Copyable {
+struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 
     /// Waits for the lock.
@@ -21,8 +21,10 @@ struct FileLock: ~Copyable {
         let opened = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard opened >= 0 else {
             throw HabitStoreError(
-                errno == EACCES || errno == EROFS ? .permissionDenied : .inputOutput,
-                "the lock file cannot be opened: \(String(cString: strerror(errno)))",
+                errno == EACCES || errno == EROFS ? .permissionDenied : errno == ENOENT ? .notFound : .inputOutput,
+                errno == ENOENT
+                    ? "the user's folder is gone; close the store and open it again to begin anew"
+                    : "the lock file cannot be opened: \(String(cString: strerror(errno)))",
                 at: .init(path: path)
             )
         }

@@ -20,25 +20,23 @@ extension StageSwitch {
         var target = actual
         target.state.stage = stage
         target.state.isKilled = isKilled
+        target.state.fled = isKilled ? actual.state.fled ?? actual.state.engine(.new) : nil
         guard target.state != actual.state else { return actual }
         target.state.evidence = evidence ?? actual.state.evidence
-        target.epoch = max(actual.epoch, control.floor) + 1
+        // What stands in the way of the move is found before anything is claimed for it.
+        if actual.stage.authority != .old || stage.authority != .old { _ = try place(actual.engine.other) }
+        target.epoch = claimEpoch(above: actual.epoch)
         target.notes = []
         target.obstacle = nil
+        let place = StorePlace(role: .authoritative, epoch: actual.epoch)
         if actual.stage.authority == .old, stage.authority == .old {
-            try set(
-                actual.engine,
-                .authoritative,
-                epoch: target.epoch,
-                target.state,
-                expecting: (.authoritative, actual.epoch)
-            )
+            try set(actual.engine, .authoritative, epoch: target.epoch, target.state, expecting: place)
             CrashPoint.reach("switch.opened")
             return target
         }
         var sealed = actual.state
         sealed.movingTo = stage
-        try set(actual.engine, .sealed, epoch: actual.epoch, sealed, expecting: (.authoritative, actual.epoch))
+        try set(actual.engine, .sealed, epoch: actual.epoch, sealed, expecting: place)
         CrashPoint.reach("switch.sealed")
         do {
             try handOver(from: actual, to: &target, check)
@@ -51,42 +49,78 @@ extension StageSwitch {
         return target
     }
 
+    /// Takes the next epoch for a move. Whoever claims a later one has overtaken this move.
+    private func claimEpoch(above epoch: Int) -> Int {
+        let next = max(epoch, control.floor) + 1
+        control.raise(next)
+        return next
+    }
+
     private func handOver(from actual: Actual, to target: inout Actual, _ check: () throws -> Void) throws {
         let state = target.state
         let (old, new) = (state.engine(.old), state.engine(.new))
+        let sealed = StorePlace(role: .sealed, epoch: actual.epoch)
         switch (actual.stage.authority, state.stage.authority) {
         case (.old, _):
             try drain(old, into: new)
             try check()
-            try open(new, state, target.epoch)
-            try finish(old, state, &target)
+            try open(new, state, target.epoch, expecting: try place(new))
+            try finish(old, state, &target, expecting: sealed)
         case (.new, .old):
             // Where the old store is written first it may hold one write more, which nobody was told of.
             if try standing(old)?.token ?? .zero < (try standing(new)?.token ?? .zero) { try drain(new, into: old) }
             try check()
-            try open(old, state, target.epoch)
-            try finish(new, state, &target)
+            try open(old, state, target.epoch, expecting: try place(old))
+            try finish(new, state, &target, expecting: sealed)
         case (.new, .new):
-            if state.stage.awaitsMirror, try standing(old)?.token ?? .zero < (try standing(new)?.token ?? .zero) {
+            let (there, here) = (try standing(old)?.token ?? .zero, try standing(new)?.token ?? .zero)
+            if there > here {
+                // A write that its process did not live to commit here: nobody was told of it, and no other one may take its
+                // number.
+                try drain(old, into: new)
+                target.token = there
+            } else if state.stage.awaitsMirror, there < here {
                 try drain(new, into: old)
             }
             // The claim of the old store comes and goes before the new one takes writes again.
-            try set(old, .standby, epoch: target.epoch, state)
+            try set(old, .standby, epoch: target.epoch, state, expecting: try place(old))
             CrashPoint.reach("switch.claimed")
-            try open(new, state, target.epoch)
+            try open(new, state, target.epoch, expecting: sealed)
         }
     }
 
-    private func open(_ engine: EngineName, _ state: RolloutState, _ epoch: Int) throws {
-        try set(engine, .authoritative, epoch: epoch, state)
+    /// What a store that is to be changed is now; it must not be serving.
+    private func place(_ engine: EngineName) throws -> StorePlace {
+        guard let standing = try standing(engine) else {
+            throw HabitStoreError(
+                .notFound,
+                "the \(engine.rawValue) store is missing",
+                at: .init(path: pair.directory.address(engine).path)
+            )
+        }
+        guard standing.role == .standby || standing.role == .sealed else {
+            throw Self.overtaken(pair.directory)
+        }
+        return standing.place
+    }
+
+    private func open(_ engine: EngineName, _ state: RolloutState, _ epoch: Int, expecting place: StorePlace) throws {
+        // Another process may have taken the user elsewhere while this one slept.
+        guard control.floor == epoch else { throw Self.overtaken(pair.directory) }
+        try set(engine, .authoritative, epoch: epoch, state, expecting: place)
         CrashPoint.reach("switch.opened")
     }
 
     /// The store that was left. From here on the other one is current, whatever happens to this: sealed it takes no writes,
     /// and whoever looks next puts it on standby.
-    private func finish(_ engine: EngineName, _ state: RolloutState, _ target: inout Actual) throws {
+    private func finish(
+        _ engine: EngineName,
+        _ state: RolloutState,
+        _ target: inout Actual,
+        expecting place: StorePlace
+    ) throws {
         do {
-            try set(engine, .standby, epoch: target.epoch, state)
+            try set(engine, .standby, epoch: target.epoch, state, expecting: place)
             CrashPoint.reach("switch.finished")
         } catch let error as HabitStoreError {
             if state.stage.awaitsMirror { target.obstacle = error }
@@ -96,61 +130,98 @@ extension StageSwitch {
 
     /// Has the engines change their parts, for a user whom only one of them serves: who has completed the way there stands
     /// at the beginning of the way back.
-    func turn(_ actual: Actual) throws -> Actual {
+    ///
+    /// - Parameter flags: the identity of the flag file that wants it.
+    func turn(_ actual: Actual, by flags: String) throws -> Actual {
         var target = actual
         target.state.old = actual.state.old.other
         target.state.stage = actual.stage == .off ? .complete : .off
-        target.epoch = max(actual.epoch, control.floor) + 1
+        target.state.noteTurn(by: flags)
+        target.epoch = claimEpoch(above: actual.epoch)
         try set(
             actual.engine,
             .authoritative,
             epoch: target.epoch,
             target.state,
-            expecting: (.authoritative, actual.epoch)
+            expecting: StorePlace(role: .authoritative, epoch: actual.epoch)
         )
         return target
     }
 
     /// Takes the user back to the old store at once.
     ///
-    /// Where the new store cannot be sealed, because it is damaged, full or hung, the old one takes over without it if it
-    /// claims to hold everything. A write that the new store is still busy with has to be in the old one first, and is
-    /// refused there.
+    /// Where the new store cannot be sealed, because it is damaged, full or hung, its library is gone, or a process sleeps
+    /// inside of a write to it, the old one takes over without it: if it claims to hold everything, or can be brought up by
+    /// reading. A write that the new store is still busy with is not acknowledged then: it has to be in the old one first and
+    /// is refused there, or its writer sees the epoch passed. Where the user is on the old store already, and that takes no
+    /// writes now, the control file remembers the kill.
     ///
     /// - Parameter isKilled: whether the user is kept there.
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the old store is not current and cannot be made so.
     func kill(_ actual: Actual, isKilled: Bool = true, evidence: EvidenceHead? = nil) throws -> Actual {
-        let old = actual.state.engine(.old)
+        let failure: HabitStoreError
         do {
-            return try move(actual, to: .off, isKilled: isKilled, evidence: evidence)
-        } catch {
-            guard actual.stage.authority == .new else { throw error }
-            var state = RolloutState(stage: .off, old: old, isKilled: isKilled)
-            state.evidence = evidence ?? actual.state.evidence
-            guard let standing = try standing(old), claims(standing) || hasTakenOver(standing, from: actual) else {
-                throw HabitStoreError(
-                    .notAuthoritative,
-                    "the user cannot be taken back to \(old.rawValue), which is not current, and "
-                        + "\(old.other.rawValue) cannot be read to bring it up: \(error)",
-                    at: .init(path: pair.directory.path),
-                    underlying: error
-                )
-            }
-            var target = actual
-            target.state = state
-            target.epoch = max(actual.epoch, standing.epoch, control.floor) + 1
-            target.token = standing.token
-            target.obstacle = nil
-            try set(
-                old,
-                .authoritative,
-                epoch: target.epoch,
-                state,
-                expecting: (standing.role, standing.epoch)
-            )
-            target.notes = ["\(old.other.rawValue) was left without being sealed: \(error)"]
-            return target
+            let killed = try move(actual, to: .off, isKilled: isKilled, evidence: evidence)
+            if isKilled { control.noteKilled(killed.epoch) }
+            return killed
+        } catch let error as HabitStoreError {
+            failure = error
         }
+        guard actual.stage.authority == .new else {
+            guard isKilled else { throw failure }
+            return remember(actual, failure)
+        }
+        let old = actual.state.engine(.old)
+        guard let standing = try standing(old) else { throw cannotGoBack(old, failure) }
+        var target = actual
+        target.state.stage = .off
+        target.state.isKilled = isKilled
+        target.state.fled = isKilled ? actual.state.engine(.new) : nil
+        target.state.evidence = evidence ?? actual.state.evidence
+        target.epoch = claimEpoch(above: max(actual.epoch, standing.epoch))
+        target.obstacle = nil
+        target.token = standing.token
+        if !isAllThatWasAcknowledged(standing), !hasTakenOver(standing, from: actual) {
+            // From here on nobody is shown what the new store holds, and its writers see that the epoch was passed before
+            // they acknowledge anything.
+            control.invalidate()
+            CrashPoint.reach("kill.fenced")
+            do { try drain(old.other, into: old) } catch { throw cannotGoBack(old, failure) }
+            target.token = try self.standing(old)?.token ?? standing.token
+        }
+        try set(old, .authoritative, epoch: target.epoch, target.state, expecting: standing.place)
+        CrashPoint.reach("switch.opened")
+        if isKilled { control.noteKilled(target.epoch) }
+        target.notes = ["\(old.other.rawValue) was left without being sealed: \(failure)"]
+        return target
+    }
+
+    /// Whether a store claims to hold everything, and nothing that is known speaks against it: one that was put back claims it
+    /// as well.
+    private func isAllThatWasAcknowledged(_ standing: Standing) -> Bool {
+        claims(standing) && standing.epoch >= control.confirmed && standing.token >= control.mark
+    }
+
+    private func cannotGoBack(_ old: EngineName, _ failure: HabitStoreError) -> HabitStoreError {
+        HabitStoreError(
+            .notAuthoritative,
+            "the user cannot be taken back to \(old.rawValue), which is not current, and "
+                + "\(old.other.rawValue) cannot be read to bring it up: \(failure)",
+            at: .init(path: pair.directory.path),
+            underlying: failure
+        )
+    }
+
+    /// The user is where a kill leads to, and the store takes no writes now: the control file remembers the kill until the
+    /// store can.
+    private func remember(_ actual: Actual, _ failure: HabitStoreError) -> Actual {
+        control.noteKilled(actual.epoch)
+        var target = actual
+        target.state.stage = .off
+        target.state.isKilled = true
+        target.state.fled = actual.state.engine(.new)
+        target.notes = ["the kill is written into the \(actual.engine.rawValue) store later: \(failure)"]
+        return target
     }
 
     /// Whether a store was given the role behind a user's last stage. One that was only just made calls itself authoritative

@@ -11,22 +11,55 @@ extension StageSwitch {
     /// - Throws: what is wrong with the user's current store. Another one is served in its place only where that is sure to
     ///   hold everything that was ever acknowledged.
     func settle(old: EngineName, isKilled: @autoclosure () -> Bool = false) throws -> Actual? {
-        if let standing = soleStanding(old.other), let state = standing.state {
+        let witness = StoreWitness(pair.directory, control)
+        if let standing = soleStanding(old.other, witness), let state = standing.state {
             return Actual(state: state, epoch: standing.epoch, token: standing.token)
         }
-        let found = look(first: old)
-        if let standing = found.standing(old), let state = standing.state, Self.isAllThereIsToKnow(standing) {
+        let found = try look(first: old, witness)
+        if let standing = found.standing(old), let state = standing.state, isAllThereIsToKnow(standing, witness) {
             return Actual(state: state, epoch: standing.epoch, token: standing.token)
         }
-        let authoritative = found.standings.filter { $0.role == .authoritative }
+        var actual = try settle(found, witness, old: old, isKilled())
+        if let current = actual.flatMap({ found.standing($0.engine) }) {
+            actual?.putBack = witness.whatWasPutBack(current.epoch)
+            if witness.isControlForeign(current.lineage) {
+                control.adopt(lineage: current.lineage, mark: current.token)
+            } else {
+                control.note(lineage: current.lineage)
+            }
+        }
+        return actual
+    }
+
+    private func settle(
+        _ found: StandingsFound,
+        _ witness: StoreWitness,
+        old: EngineName,
+        _ isKilled: @autoclosure () -> Bool
+    ) throws -> Actual? {
+        let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
+        let authoritative = own.filter { $0.role == .authoritative && !$0.isRescued }
             .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
+        let claiming = own.first(where: claims)
+        var objection: HabitStoreError?
         if let authoritative, found.failures.isEmpty || isCurrent(authoritative, old: old) {
-            return try settle(on: authoritative, found, old: old)
-        }
-        if let sealed = found.standings.first(where: { $0.role == .sealed }) {
+            objection = witness.objection(to: authoritative, beside: found)
+            if objection == nil { return try settle(on: authoritative, found, old: old) }
+        } else if let sealed = own.first(where: { $0.role == .sealed }) {
+            if let objection = witness.objection(to: sealed, beside: found) { throw objection }
             return try reopen(sealed, found, old: old)
         }
-        if let claiming = found.standings.first(where: claims) { return try land(on: claiming, found, isKilled()) }
+        if let claiming, authoritative.map({ $0.epoch < claiming.epoch }) ?? true {
+            // The highest epoch wins: what is beside it was put back, is gone, or cannot be read.
+            if let objection = witness.objection(to: claiming, beside: found) { throw objection }
+            return try land(on: claiming, found, objection, isKilled())
+        }
+        if let rescued = own.first(where: { $0.isRescued && $0.role == .authoritative }), objection == nil {
+            // Nothing else is current. It is only read, to bring the other one up.
+            if let objection = witness.objection(to: rescued, beside: found) { throw objection }
+            return try settle(on: rescued, found, old: old)
+        }
+        if let objection { throw objection }
         if let failure = found.failure {
             // No store was ever given a role here: a process was killed while it made the user's first one.
             if found.standings.isEmpty, control.floor == 0, found.failures.values.allSatisfy({ $0.code == .notAStore })
@@ -35,11 +68,16 @@ extension StageSwitch {
             }
             throw failure
         }
-        guard let standby = found.standings.first else { return nil }
+        if let foreign = found.standings.lazy.compactMap(witness.objection(toOwnerOf:)).first { throw foreign }
+        guard let standby = found.standings.first else {
+            guard control.confirmed == 0 else { throw witness.nothingIsLeft() }
+            return nil
+        }
         throw HabitStoreError(
             .notAuthoritative,
             "the user's current store is missing; the \(standby.engine.rawValue) store beside it is a copy at token "
-                + "\(standby.token) and is not served in its place: restore the missing file",
+                + "\(standby.token) and is not served in its place: restore the missing file, or accept the copy with "
+                + "`habitstore rollout adopt`",
             at: .init(path: pair.directory.path)
         )
     }
@@ -50,9 +88,9 @@ extension StageSwitch {
     func createFirst(_ state: RolloutState) throws -> Actual {
         let engine = state.engine(state.stage.authority)
         _ = try standing(engine.other)
-        _ = try pair.create(engine)
+        let place = try pair.create(engine).replicaRead { try pair.standing(engine, $0) }.place
         let epoch = max(Self.firstEpoch, control.floor)
-        try set(engine, .authoritative, epoch: epoch, state)
+        try set(engine, .authoritative, epoch: epoch, state, expecting: place)
         return Actual(state: state, epoch: epoch, token: .zero)
     }
 
@@ -60,11 +98,11 @@ extension StageSwitch {
     /// followed since, and cannot be current as long as the new one says this.
     ///
     /// - Returns: nil where that is not so, or the store does not answer.
-    private func soleStanding(_ new: EngineName) -> Standing? {
+    private func soleStanding(_ new: EngineName, _ witness: StoreWitness) -> Standing? {
         guard control.stage == .complete, let standing = try? standing(new), standing.role == .authoritative,
-            let state = standing.state, state.stage == .complete, state.old == new.other,
+            !standing.isRescued, let state = standing.state, state.stage == .complete, state.old == new.other,
             control.word == ControlFile.word(.complete, epoch: standing.epoch), control.isSettled(standing.epoch),
-            control.floor <= standing.epoch
+            witness.vouches(for: standing)
         else { return nil }
         return standing
     }
@@ -74,18 +112,20 @@ extension StageSwitch {
     /// Where the old store seems to serve it is asked on this thread: nothing could be served if it hung, and a change of threads
     /// takes longer than all the rest on a busy machine. Else both are asked in one step, where each has the time of one for
     /// itself; a store that does not answer is told from the other, which is asked all the same.
-    private func look(first old: EngineName) -> StandingsFound {
-        if control.stage?.authority == .old {
-            let answers = StandingAnswers()
-            if answers.ask(old, pair).map(Self.isAllThereIsToKnow) == true { return answers.found }
-        }
+    private func look(first old: EngineName, _ witness: StoreWitness) throws -> StandingsFound {
         let answers = StandingAnswers()
+        if control.stage?.authority == .old {
+            let standing = answers.ask(old, pair)
+            if standing.map({ isAllThereIsToKnow($0, witness) }) == true { return answers.found }
+        }
         var found: StandingsFound
         do {
             found = try step(old) { [pair] progress in
-                let standing = answers.ask(old, pair)
-                if standing.map(Self.isAllThereIsToKnow) == true { return answers.found }
-                progress.advance()
+                if !answers.found.answered.contains(old) {
+                    let standing = answers.ask(old, pair)
+                    if standing.map({ isAllThereIsToKnow($0, witness) }) == true { return answers.found }
+                    progress.advance()
+                }
                 _ = answers.ask(old.other, pair)
                 return answers.found
             }
@@ -95,15 +135,20 @@ extension StageSwitch {
             found.note(hasOld ? old.other : old, .failure(error), pair)
             if !hasOld { found.note(old.other, Result { try standing(old.other) }, pair) }
         }
-        // What stood in its way may have been there for a moment.
-        if found.failures[old] != nil { found.note(old, Result { try standing(old) }, pair) }
+        // What stood in its way may have been there for a moment; who has waited for it already does not wait again.
+        if let failure = found.failures[old], failure.code != .busy { found.note(old, Result { try standing(old) }, pair) }
+        // Both were not asked at one moment: a write may have come to both in between.
+        if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
+            found.note(ahead.engine.other, Result { try standing(ahead.engine.other) }, pair)
+        }
         return found
     }
 
-    /// Whether the old store is authoritative: what the new one says cannot matter then, and it may not answer.
-    private static func isAllThereIsToKnow(_ old: Standing) -> Bool {
-        guard old.role == .authoritative, old.epoch >= firstEpoch, let state = old.state else { return false }
-        return state.old == old.engine && state.stage.authority == .old
+    /// Whether the old store is authoritative, and as current as the user: what the new one says cannot matter then, and it
+    /// may not answer.
+    private func isAllThereIsToKnow(_ old: Standing, _ witness: StoreWitness) -> Bool {
+        guard old.role == .authoritative, old.epoch >= Self.firstEpoch, let state = old.state else { return false }
+        return state.old == old.engine && state.stage.authority == .old && witness.vouches(for: old)
     }
 
     /// Whether a store that calls itself authoritative can be believed beside one that cannot be read: one that never
@@ -132,11 +177,9 @@ extension StageSwitch {
                 at: .init(path: pair.directory.address(current.engine).path)
             )
         }
-        var actual = Actual(
-            state: state,
-            epoch: max(current.epoch, Self.firstEpoch, control.floor),
-            token: current.token
-        )
+        var actual = Actual(state: state, epoch: current.epoch, token: current.token)
+        let epoch = max(current.epoch, Self.firstEpoch, control.floor)
+        if epoch > current.epoch, !current.isRescued { try raise(current, to: epoch, &actual) }
         let other = current.engine.other
         do {
             if state.stage.awaitsMirror, let failure = found.failures[other] { throw failure }
@@ -146,8 +189,18 @@ extension StageSwitch {
             if state.stage.awaitsMirror { actual.obstacle = error }
             actual.notes.append("the \(other.rawValue) store is seen to later: \(error.description)")
         }
-        if actual.epoch != current.epoch { try set(current.engine, .authoritative, epoch: actual.epoch, state) }
         return actual
+    }
+
+    /// Gives the store that serves the epoch that a move has claimed which came to nothing. It can wait: until then each of
+    /// its writes takes another look before it is acknowledged.
+    private func raise(_ current: Standing, to epoch: Int, _ actual: inout Actual) throws {
+        do {
+            try set(current.engine, .authoritative, epoch: epoch, actual.state, expecting: current.place)
+            actual.epoch = epoch
+        } catch let error as HabitStoreError where current.epoch >= Self.firstEpoch && error.code != .notAuthoritative {
+            actual.notes.append("the \(current.engine.rawValue) store is given its epoch later: \(error.description)")
+        }
     }
 
     /// The last steps of a move that was interrupted.
@@ -168,7 +221,7 @@ extension StageSwitch {
         } else {
             guard other.role == .sealed || other.role == .authoritative else { return }
         }
-        try set(other.engine, .standby, epoch: actual.epoch, state)
+        try set(other.engine, .standby, epoch: actual.epoch, state, expecting: other.place)
     }
 
     /// Makes both stores equal where writes go to both: what reached only the one that is written first is carried over.
@@ -196,25 +249,36 @@ extension StageSwitch {
         var actual = Actual(state: state, epoch: epoch, token: sealed.token)
         if let other = found.standing(sealed.engine.other) {
             if state.stage.awaitsMirror { try equalize(sealed, other, &actual) }
-            if state.stage.awaitsMirror || claims(other) { try set(other.engine, .standby, epoch: epoch, state) }
+            if state.stage.awaitsMirror || claims(other) {
+                try set(other.engine, .standby, epoch: epoch, state, expecting: other.place)
+            }
         }
-        try set(sealed.engine, .authoritative, epoch: epoch, state, expecting: (.sealed, sealed.epoch))
+        try set(sealed.engine, .authoritative, epoch: epoch, state, expecting: sealed.place)
         return actual
     }
 
     /// The new store is gone or cannot be read, and the old one holds everything: it takes over.
-    private func land(on claiming: Standing, _ found: StandingsFound, _ isKilled: Bool) throws -> Actual {
-        if !isKilled, let failure = found.failure,
-            [.busy, .newerVersion, .migrationRequired, .schemaMismatch, .permissionDenied].contains(failure.code)
-        {
-            // The file may be sound: whoever can read it has to decide.
+    ///
+    /// - Parameter objection: what is wrong with a new store that could be read.
+    private func land(
+        on claiming: Standing,
+        _ found: StandingsFound,
+        _ objection: HabitStoreError?,
+        _ isKilled: Bool
+    ) throws -> Actual {
+        if !isKilled, let failure = found.failure, !Self.lastingFailures.contains(failure.code) {
+            // The file may be sound, or readable in a moment: whoever can read it has to decide.
             throw failure
         }
-        let reason = found.failure?.description ?? "its file is missing"
+        let rescued = found.standings.contains(where: \.isRescued) ? "its engine's library cannot open it" : nil
+        let reason = objection?.description ?? found.failure?.description ?? rescued ?? "its file is missing"
         var state = RolloutState(stage: .off, old: claiming.engine, isKilled: isKilled)
+        state.fled = isKilled ? claiming.engine.other : nil
         state.evidence = claiming.state?.evidence
+        state.turns = claiming.state?.turns
         let epoch = max(found.highestEpoch, control.floor) + 1
-        try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: (claiming.role, claiming.epoch))
+        try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: claiming.place)
+        if isKilled { control.noteKilled(epoch) }
         var actual = Actual(state: state, epoch: epoch, token: claiming.token)
         actual.notes.append(
             "the \(claiming.engine.other.rawValue) store cannot be served (\(reason)); the user is back on "
@@ -222,4 +286,8 @@ extension StageSwitch {
         )
         return actual
     }
+
+    /// What a file that cannot be read says about itself, and not about the moment: memory, descriptors, room and a disk that
+    /// fails for a while take nobody back.
+    private static let lastingFailures: Set<HabitStoreError.Code> = [.corrupt, .notAStore, .engineUnavailable]
 }

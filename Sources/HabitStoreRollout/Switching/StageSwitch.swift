@@ -1,7 +1,12 @@
 import Foundation
 import HabitStore
 
-/// Finds out where a user is, and moves the user to another stage. The caller holds the lock of the user's switches.
+/// Finds out where a user is, and moves the user to another stage. The caller holds the lock of the user's switches, unless
+/// it takes a user back whom a process that holds the lock and does not go on would keep.
+///
+/// The lock saves work; what keeps two movers apart are the epochs. A mover claims the next one in the control file before it
+/// changes anything, and changes each store only where that is still what the mover has seen. One that slept finds its epoch
+/// passed, and no write is acknowledged in an epoch that was passed without a look at what serves by then.
 ///
 /// The store that is authoritative says so itself, with the stage and an epoch that each move raises. A move that changes
 /// who is authoritative seals the store that is, so that no process writes to it any more, brings the other one to its
@@ -29,26 +34,24 @@ struct StageSwitch {
 
     /// Gives a store a role, in its own transaction, in which another process's move would be seen.
     ///
-    /// - Parameter expecting: what the store must be, or nothing is done.
+    /// - Parameter place: what the store must be, or nothing is done.
     func set(
         _ engine: EngineName,
         _ role: StoreRole,
         epoch: Int,
         _ state: RolloutState,
-        expecting: (role: StoreRole, epoch: Int)? = nil
+        expecting place: StorePlace
     ) throws {
         if role == .authoritative { control.raise(epoch) }
-        let text = try state.encoded()
+        var owned = state
+        owned.owner = pair.directory.owner
+        let text = try owned.encoded()
         do {
             try step(engine) { [pair] in
                 try pair.store(engine).replicate { replica in
                     let information = try replica.information()
-                    if let expecting, (information.role, information.epoch) != expecting {
-                        throw HabitStoreError(
-                            .notAuthoritative,
-                            "the user's stores have been switched meanwhile; try again",
-                            at: .init(path: pair.directory.path)
-                        )
+                    guard StorePlace(role: information.role, epoch: information.epoch) == place else {
+                        throw Self.overtaken(pair.directory)
                     }
                     try replica.setRole(role, epoch: epoch)
                     try replica.setRolloutState(text)
@@ -63,6 +66,15 @@ struct StageSwitch {
         }
     }
 
+    /// What a mover fails with that finds the user moved by another process.
+    static func overtaken(_ directory: UserDirectory) -> HabitStoreError {
+        HabitStoreError(
+            .notAuthoritative,
+            "the user's stores have been switched meanwhile; try again",
+            at: .init(path: directory.path)
+        )
+    }
+
     /// Brings a store to another one's token. Nobody may write to the source meanwhile, but who writes both.
     ///
     /// - Parameter spansWrites: whether writes go to both in transactions of the source that span those of the target.
@@ -70,13 +82,19 @@ struct StageSwitch {
     ///   Also when one of them does not go on for the time of a step.
     func drain(_ source: EngineName, into target: EngineName, spansWrites: Bool = false) throws {
         try step(target) { [pair] progress in
-            let (from, to) = (try pair.store(source), try pair.store(target))
+            let to = try pair.store(target)
             // Who writes to both is kept out before the source is looked at: a write that is in flight may end in between
             // and another one follow it, or it may have reached the target and not yet the source.
             if spansWrites {
-                try from.replicate { from in try to.replicate { try drain(from, into: $0, target, progress) } }
+                try pair.store(source).replicate { from in
+                    try to.replicate { try drain(from, into: $0, target, progress) }
+                }
             } else {
-                try to.replicate { to in try from.replicaRead { try drain($0, into: to, target, progress) } }
+                try to.replicate { to in
+                    try pair.read(source) { from, _ in
+                        try from.replicaRead { try drain($0, into: to, target, progress) }
+                    }
+                }
             }
         }
         CrashPoint.reach("switch.drained")

@@ -1,3 +1,4 @@
+import Foundation
 import HabitStore
 
 /// What one of a user's stores says of itself.
@@ -6,8 +7,15 @@ struct Standing: Sendable {
     let information: StoreInformation
     /// Nil in a store that no rollout has touched.
     let state: RolloutState?
+    /// Whose store it says that it is, as ``UserDirectory/owner`` has it; nil in a store of an earlier version.
+    var owner: String?
+    /// Whether it was read past the engine's library, which cannot open the file: nothing can be written to it.
+    var isRescued = false
 
     var role: StoreRole { information.role }
     var epoch: Int { information.epoch }
     var token: HistoryToken { information.token }
+    var lineage: UUID { information.lineage }
+    /// What a transaction that is to change the store must find.
+    var place: StorePlace { StorePlace(role: role, epoch: epoch) }
 }

@@ -51,7 +51,11 @@ final class StorePair: Sendable {
             return nil
         }
         do {
-            return try store(engine).replicaRead { try self.standing(engine, $0) }
+            return try read(engine) { store, isRescued in
+                var standing = try store.replicaRead { try self.standing(engine, $0) }
+                standing.isRescued = isRescued
+                return standing
+            }
         } catch let error as HabitStoreError where error.code == .notFound || error.code == .closed {
             // The file was replaced under an open store: the one that is there now counts.
             close(engine)
@@ -59,15 +63,41 @@ final class StorePair: Sendable {
         }
     }
 
+    /// Reads a store, past its engine's library where that cannot open the file.
+    func read<R>(_ engine: EngineName, _ body: (any UserStoreBackend, _ isRescued: Bool) throws -> R) throws -> R {
+        let failure: HabitStoreError
+        do {
+            return try body(try store(engine), false)
+        } catch let error as HabitStoreError where error.code == .engineUnavailable {
+            failure = error
+        }
+        let rescued: any UserStoreBackend
+        do {
+            rescued = try opener(directory.address(engine), .readOnly, schema)
+        } catch let error as HabitStoreError where error.code == .engineUnavailable {
+            throw failure
+        }
+        defer { rescued.close() }
+        return try body(rescued, true)
+    }
+
+    /// Closes a store whose file was moved away or replaced, so that what stands in the user's folder is opened next.
+    ///
+    /// - Returns: whether the error says so.
+    func closeIfMoved(_ error: HabitStoreError) -> Bool {
+        guard error.code == .fileMoved else { return false }
+        for engine in EngineName.allCases where directory.address(engine).path == error.location.path { close(engine) }
+        return true
+    }
+
     /// What a moment of a store says.
     func standing(_ engine: EngineName, _ replica: any ReplicaSnapshot) throws -> Standing {
-        Standing(
-            engine: engine,
-            information: try replica.information(),
-            state: try replica.rolloutState().map {
-                try RolloutState(parsing: $0, path: directory.address(engine).path)
-            }
-        )
+        var state = try replica.rolloutState().map {
+            try RolloutState(parsing: $0, path: directory.address(engine).path)
+        }
+        let owner = state?.owner
+        state?.owner = nil
+        return Standing(engine: engine, information: try replica.information(), state: state, owner: owner)
     }
 
     /// Closes one store; it is opened again when it is asked for.

@@ -73,8 +73,17 @@ final class SQLiteSharedFile: @unchecked Sendable {
         }
         let connection = try SQLiteConnection(prepared: path, mode: mode, options: options)
         // Before anything is written: a file of someone else stays as it was found, and gets no lock file.
-        try connection.inspect(validate)
-        try processLock.acquire(until: .after(seconds: options.busyLimitSeconds))
+        let header = try connection.inspect(validate)
+        if try !processLock.tryAcquire() {
+            // Another process is at work, has adopted the log, and may be for long: who only reads need not wait for it. The
+            // first write opens the writer, and adopts what is there then.
+            if header.isInLogMode, try SQLiteFiles.sizeBytes(of: path + "-journal") == 0 {
+                connection.close()
+                idleReaders = [try SQLiteConnection(prepared: path, mode: .readOnly, options: options)]
+                return
+            }
+            try processLock.acquire(until: .after(seconds: options.busyLimitSeconds))
+        }
         defer { processLock.release() }
         try Self.prepareWriter(connection)
         writer = connection

@@ -1,0 +1,43 @@
+import HabitStore
+
+extension UserStore {
+    /// Brings one of the user's stores up to the current one, which goes on taking writes: the long part of a move to a store
+    /// that did not follow. No history is forgotten meanwhile.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the user was moved meanwhile; what is wrong with a store.
+    func bringUp(
+        _ engine: EngineName,
+        to actual: Actual,
+        progress: (Backfill.Progress) throws -> Void = { _ in }
+    ) throws -> Backfill.Outcome {
+        historyReaders.add(1, ordering: .releasing)
+        defer { historyReaders.subtract(1, ordering: .releasing) }
+        let destination = try pair.create(engine)
+        let turn = try CopyTurn(
+            directory,
+            waitSeconds: options.stepLimitSeconds,
+            progress: { try destination.replicaRead { try $0.backfillState() } }
+        )
+        defer { withExtendedLifetime(turn) {} }
+        return try pair.read(actual.engine) { source, _ in
+            try Backfill(from: source, to: destination, chunk: options.mirror.copyChunk, epoch: actual.epoch)
+                .run(progress: progress)
+        }
+    }
+
+    /// Brings the old store up to a new one that has gone on alone, the long part of the way back from `complete`, while the
+    /// new one still takes writes; then runs `body`.
+    func withOldUp<R>(_ body: () throws -> R) throws -> R {
+        historyReaders.add(1, ordering: .releasing)
+        defer { historyReaders.subtract(1, ordering: .releasing) }
+        let actual = try currentRoute().actual
+        if actual.stage == .complete {
+            do {
+                _ = try bringUp(actual.state.engine(.old), to: actual)
+            } catch let error as HabitStoreError where error.code == .notAuthoritative {
+                // Another process has taken the user back meanwhile; `body` sees where to.
+            }
+        }
+        return try body()
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import HabitStore
+
+/// What is known of a user's stores beside what they say themselves: it is held against a store before that serves anybody.
+///
+/// A store that was put back from a backup, swapped or moved is sound in itself, and older than what was acknowledged. The
+/// control file remembers how far the user had come, the evidence says it where the control file cannot, and the other store
+/// knows its part. One of them that is right is enough.
+struct StoreWitness: Sendable {
+    private let directory: UserDirectory
+    private let control: ControlFile
+    /// The last token that was acknowledged before any store was asked.
+    private let mark: HistoryToken
+    private let lineage: UUID?
+    private let log: EvidenceLog
+
+    /// To be made before the stores are asked: what is acknowledged meanwhile is no reason to doubt them.
+    init(_ directory: UserDirectory, _ control: ControlFile) {
+        self.directory = directory
+        self.control = control
+        mark = control.mark
+        lineage = control.lineage
+        log = EvidenceLog(directory)
+    }
+
+    /// Whether the control file knows enough of a store to say that it is current, so that nothing else need be asked.
+    func vouches(for standing: Standing) -> Bool {
+        control.confirmed > 0 && standing.epoch >= control.floor && standing.token >= mark
+            && standing.lineage == lineage && objection(toOwnerOf: standing) == nil && !control.isCopy
+            && control.hasSeen(log)
+    }
+
+    /// Whether the control file is that of other stores than the user's, so that what it says of them counts for nothing.
+    func isControlForeign(_ lineage: UUID) -> Bool { self.lineage.map { $0 != lineage } ?? false }
+
+    /// What shows that the user's folder, or the control file, was put back from a copy; nil when nothing does.
+    ///
+    /// - Parameter epoch: that of the store that serves, before anything was changed.
+    func whatWasPutBack(_ epoch: Int) -> String? {
+        if control.isCopy { return "the user's folder was put back from a copy, or copied" }
+        return control.wasNew && control.confirmed == 0 && epoch >= StageSwitch.firstEpoch
+            ? "the control file was missing" : nil
+    }
+
+    /// Why a store cannot be this user's.
+    func objection(toOwnerOf standing: Standing) -> HabitStoreError? {
+        if let owner = standing.owner {
+            return owner == directory.owner ? nil : stale(standing, "is another user's")
+        }
+        guard let lineage, standing.lineage != lineage else { return nil }
+        return stale(standing, "has not the origin of this user's stores")
+    }
+
+    /// Why a store that is to serve is not what the user has come to.
+    func objection(to standing: Standing, beside found: StandingsFound) -> HabitStoreError? {
+        let other = found.standing(standing.engine.other).flatMap { $0.lineage == standing.lineage ? $0 : nil }
+        let isOurs = !isControlForeign(standing.lineage)
+        let known = max(isOurs ? control.confirmed : 0, loggedEpoch(standing) ?? 0)
+        if standing.epoch < known {
+            return stale(standing, "is at epoch \(standing.epoch), and the user has come to \(known)")
+        }
+        if let other, standing.role == .authoritative, other.role != .backfilling, other.epoch > standing.epoch {
+            return stale(
+                standing,
+                "is at epoch \(standing.epoch), and the \(other.engine.rawValue) store beside it at \(other.epoch)"
+            )
+        }
+        // Where the other store is written first, what is missing here is carried over from it.
+        let isCaughtUp = standing.state?.stage.awaitsMirror == true && standing.engine == standing.state?.engine(.new)
+        let ahead = other.flatMap { $0.role == .standby && $0.token > standing.token ? $0 : nil }
+        if let ahead, !isCaughtUp {
+            return stale(
+                standing,
+                "is at token \(standing.token), and the copy in the \(ahead.engine.rawValue) store at \(ahead.token)"
+            )
+        }
+        if isOurs, max(standing.token, ahead?.token ?? .zero) < mark {
+            return stale(standing, "is at token \(standing.token), and token \(mark) was acknowledged")
+        }
+        return nil
+    }
+
+    /// The user had stores, and there are none.
+    func nothingIsLeft() -> HabitStoreError {
+        HabitStoreError(
+            .staleStore,
+            "the user's stores are gone: put them back, or remove the whole folder for the user to begin anew",
+            at: .init(path: directory.path)
+        )
+    }
+
+    /// The epoch of the last move that the evidence tells of, where it is surely the evidence of this store.
+    private func loggedEpoch(_ standing: Standing) -> Int? {
+        guard control.confirmed == 0 || !control.hasSeen(log) else { return nil }
+        guard let anchor = standing.state?.evidence, let chain = try? log.read(), chain.contains(anchor) else {
+            return nil
+        }
+        for record in chain.records.reversed() {
+            if case .stageChanged(_, _, let epoch, _, _, _) = record.event { return epoch }
+        }
+        return nil
+    }
+
+    private func stale(_ standing: Standing, _ what: String) -> HabitStoreError {
+        HabitStoreError(
+            .staleStore,
+            "the \(standing.engine.rawValue) store \(what): it was put back from a copy, or swapped, and nothing is served "
+                + "or written; put the current file back, or accept this one with `habitstore rollout adopt`",
+            at: .init(path: directory.address(standing.engine).path)
+        )
+    }
+}
