@@ -164,7 +164,7 @@ struct SQLiteWrapperTestsFile {
             #expect(second.path == first.path)
             try first.withWrite { _ in
                 // A second writer connection would wait here instead, and then be busy.
-                try expectSQLiteWrapperError(.internalInconsistency) { try second.withWrite { _ in } }
+                try expectSQLiteWrapperError(.unsupported) { try second.withWrite { _ in } }
             }
             try second.insert(rows: 1)
             try second.close()

@@ -68,11 +68,7 @@ extension LMDBEnvironmentCore {
     /// Waits until no other thread of the process writes; the gate is locked.
     private func takeTurn(_ thread: UInt, until deadline: DispatchTime) throws {
         guard writerThread != thread else {
-            throw LMDBError.error(
-                .unsupported,
-                "a write transaction inside another one on the same thread would wait for itself",
-                path: path
-            )
+            throw HabitStoreError.nestedWrite(path: path)
         }
         if writerThread != nil {
             let now = DispatchTime.now().uptimeNanoseconds

@@ -48,11 +48,7 @@ extension SQLiteSharedFile {
     /// Runs `body` as the only writer and checkpointer there is, in this process and among all.
     func withWriteLock<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         guard !isHeldByThisThread else {
-            throw HabitStoreError(
-                .internalInconsistency,
-                "a write transaction was begun inside another one of the same store; use the outer one",
-                at: HabitStoreError.Location(path: path)
-            )
+            throw HabitStoreError.nestedWrite(path: path)
         }
         guard writerGate.enter(until: deadline) else {
             throw HabitStoreError(
