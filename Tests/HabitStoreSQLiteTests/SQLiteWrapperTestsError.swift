@@ -10,7 +10,7 @@ struct SQLiteWrapperTestsError {
         (SQLITE_NOTADB, HabitStoreError.Code.notAStore), (SQLITE_CORRUPT, .corrupt),
         (SQLITE_CORRUPT | 3 << 8, .corrupt),
         (SQLITE_FULL, .full), (SQLITE_READONLY, .permissionDenied), (SQLITE_READONLY | 5 << 8, .permissionDenied),
-        (SQLITE_READONLY | 4 << 8, .notFound), (SQLITE_PERM, .permissionDenied), (SQLITE_AUTH, .permissionDenied),
+        (SQLITE_READONLY | 4 << 8, .fileMoved), (SQLITE_PERM, .permissionDenied), (SQLITE_AUTH, .permissionDenied),
         (SQLITE_BUSY, .busy), (SQLITE_BUSY | 2 << 8, .busy), (SQLITE_LOCKED, .busy), (SQLITE_PROTOCOL, .busy),
         (SQLITE_IOERR, .inputOutput), (SQLITE_IOERR | 4 << 8, .inputOutput), (SQLITE_IOERR | 12 << 8, .limitExceeded),
         (SQLITE_NOMEM, .limitExceeded), (SQLITE_TOOBIG, .limitExceeded), (SQLITE_MISUSE, .internalInconsistency),

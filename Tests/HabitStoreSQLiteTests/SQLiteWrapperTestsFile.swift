@@ -223,7 +223,7 @@ struct SQLiteWrapperTestsFile {
         let folder = try SQLiteWrapperFolder()
         let database = try folder.makeStore()
         #expect(rename(folder.file(), folder.file("elsewhere")) == 0)
-        try expectSQLiteWrapperError(.notFound) { try database.insert(rows: 1) }
+        try expectSQLiteWrapperError(.fileMoved) { try database.insert(rows: 1) }
         #expect(rename(folder.file("elsewhere"), folder.file()) == 0)
         try database.insert(rows: 1)
         try database.close()

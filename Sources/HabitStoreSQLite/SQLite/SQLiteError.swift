@@ -67,7 +67,7 @@ enum SQLiteError {
     private static let extendedCodes: [Int32: HabitStoreError.Code] = [
         code(SQLITE_IOERR, 12): .limitExceeded,  // IOERR_NOMEM
         code(SQLITE_IOERR, 33): .corrupt,  // IOERR_CORRUPTFS
-        code(SQLITE_READONLY, 4): .notFound,  // READONLY_DBMOVED
+        code(SQLITE_READONLY, 4): .fileMoved,  // READONLY_DBMOVED
         code(SQLITE_CONSTRAINT, 3): .danglingReference,  // CONSTRAINT_FOREIGNKEY
         code(SQLITE_CONSTRAINT, 6): .uniqueViolation,  // CONSTRAINT_PRIMARYKEY
         code(SQLITE_CONSTRAINT, 8): .uniqueViolation,  // CONSTRAINT_UNIQUE
@@ -121,6 +121,7 @@ enum SQLiteError {
         switch code {
         case .notAStore: "choose another file"
         case .notFound: "check that the file was not moved, and open it again"
+        case .fileMoved: "close the store and open it again"
         case .corrupt: "keep the file and its log, check it, and restore a backup"
         case .full: "free some space and try again"
         case .permissionDenied: "check the owner and the mode of the file, its log and its folder"

@@ -35,6 +35,8 @@ extension SQLiteSharedFile {
             do {
                 value = try body(connection)
                 guard connection.isInTransaction else { throw connection.prematureEndError() }
+                // Last of all: a file that was replaced while the closure ran must not take the commit either.
+                try requireUnmoved()
             } catch {
                 rollBack(connection)
                 throw error
@@ -62,17 +64,27 @@ extension SQLiteSharedFile {
             setWriterThread(nil)
             writerGate.leave()
         }
+        // Before the wait too: the lock's file would be looked for where the path leads now.
+        try requireUnmoved()
         try processLock.acquire(until: deadline)
         defer { processLock.release() }
         let connection = try settledWriter()
-        guard !connection.hasMoved else {
-            throw HabitStoreError(
-                .notFound,
-                "the file was moved, deleted or replaced while it was open; close the store and open it again",
-                at: HabitStoreError.Location(path: path)
-            )
-        }
+        try requireUnmoved()
         return try body(connection)
+    }
+
+    /// Refuses to write where the path no longer leads to the open file: a commit would go into a file without a name, and
+    /// be lost with the process that was told it is durable.
+    ///
+    /// The inode of an open file is not given to another one, so the device and the inode tell. SQLite would compare the inode
+    /// only, which a file on another disk may share.
+    private func requireUnmoved() throws {
+        if try SQLiteFiles.status(of: path)?.identity == identity { return }
+        throw HabitStoreError(
+            .fileMoved,
+            "the file was moved, deleted or replaced while it was open; nothing was written; close the store and open it again",
+            at: HabitStoreError.Location(path: path)
+        )
     }
 
     /// Copies the whole log into the database and empties it; false when readers of it are in the way.
