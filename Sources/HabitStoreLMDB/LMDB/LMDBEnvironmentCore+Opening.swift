@@ -112,6 +112,7 @@ extension LMDBEnvironmentCore {
     /// Opens the environment anew after a failed commit; the gate is locked.
     func reopenIfNeeded() throws {
         guard needsReopen || environment == nil else { return }
+        try requireUnmoved()
         var failure: (any Error)?
         let hasRun = exclusively(waitingSeconds: options.resizeWaitSeconds) {
             // Another thread may have done it meanwhile.

@@ -52,6 +52,13 @@ extension LMDBEnvironmentCore {
             abortWrite(transaction, for: owner)
             throw failure
         }
+        do {
+            // Last of all: a file that was replaced while the closure ran must not take the commit either.
+            try requireUnmoved()
+        } catch {
+            abortWrite(transaction, for: owner)
+            throw error
+        }
         guard let handle = transaction.takeHandle() else {
             endWrite(for: owner)
             throw LMDBTransaction.ended(path)
@@ -96,15 +103,23 @@ extension LMDBEnvironmentCore {
             var handle: OpaquePointer?
             // The gate is open meanwhile: this waits for the writers of other processes, readers must not.
             gate.unlock()
-            let returnCode = mdb_txn_begin(environment, nil, 0, &handle)
-            if returnCode == 0, let handle { noteWriteBeginning(transaction: UInt64(mdb_txn_id(handle))) }
+            let result = Result { try beginUnmoved(environment, &handle) }
             gate.lock()
-            if returnCode == 0, let handle { return handle }
+            if case .success(0) = result, let handle { return handle }
             isWriterInside = false
             wake()
-            try recover(from: returnCode, during: "beginning to write")
+            try recover(from: try result.get(), during: "beginning to write")
         }
         throw busy("the file changed its size again and again")
+    }
+
+    /// - Returns: what LMDB returned.
+    private func beginUnmoved(_ environment: OpaquePointer, _ handle: inout OpaquePointer?) throws -> Int32 {
+        // The closure must not run for a file that is gone.
+        try requireUnmoved()
+        let returnCode = mdb_txn_begin(environment, nil, 0, &handle)
+        if returnCode == 0, let handle { noteWriteBeginning(transaction: UInt64(mdb_txn_id(handle))) }
+        return returnCode
     }
 
     private func endWrite(for owner: LMDBEnvironment, returnCode: Int32 = 0) {
