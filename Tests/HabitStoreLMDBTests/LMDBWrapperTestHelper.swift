@@ -1,6 +1,14 @@
 import Foundation
 import Testing
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// A second process: a small C program over liblmdb, built with the machine's compiler. Tests that need it are skipped,
 /// and reported as skipped, where there is none.
 enum LMDBWrapperTestHelper {
@@ -62,8 +70,26 @@ enum LMDBWrapperTestHelper {
         return try body()
     }
 
+    /// Runs `body` while the program is frozen inside of a write transaction on the file; it is dead behind that.
+    static func whileFrozen(_ program: String, path: String, _ body: () throws -> Void) throws {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = ["freeze-writing", path]
+        process.standardOutput = output
+        try process.run()
+        defer {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        try #require(!output.fileHandleForReading.availableData.isEmpty)
+        try body()
+    }
+
     private static let code = """
         #include <lmdb.h>
+        #include <signal.h>
+        #include <sys/file.h>
         #include <stdio.h>
         #include <stdlib.h>
         #include <string.h>
@@ -177,6 +203,14 @@ enum LMDBWrapperTestHelper {
             mdb_txn_abort(txn); mdb_env_close(env);
             return 0;
         }
+        static int freeze_writing(char **a) {
+            MDB_env *env = open_env(a[0], 64 << 20); MDB_txn *txn; int fd;
+            if (mdb_env_get_fd(env, &fd) || flock(fd, LOCK_EX)) return 7;
+            if (mdb_txn_begin(env, NULL, 0, &txn)) return 8;
+            puts("held"); fflush(stdout);
+            raise(SIGSTOP);
+            return 0;
+        }
         int main(int n, char **a) {
             if (n < 3) return 2;
             if (!strcmp(a[1], "mutate") && n == 5) return mutate(a + 2);
@@ -184,6 +218,7 @@ enum LMDBWrapperTestHelper {
             if (!strcmp(a[1], "write") && n == 4) return write_on(a + 2);
             if (!strcmp(a[1], "die-reading")) return die_reading(a + 2);
             if (!strcmp(a[1], "hold-writing")) return hold_writing(a + 2);
+            if (!strcmp(a[1], "freeze-writing")) return freeze_writing(a + 2);
             return 2;
         }
         """

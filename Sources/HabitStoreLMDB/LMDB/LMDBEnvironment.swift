@@ -72,8 +72,9 @@ final class LMDBEnvironment: @unchecked Sendable {
     ///
     /// - Throws: what `body` throws; `.full` when the transaction was larger than the reserve: nothing has changed, the
     ///   reserve grows, and it can be tried again; `.outcomeUnknown` when the commit failed on the disk: read again
-    ///   before deciding; `.busy` when another writer of this process takes longer than the stated wait; `.unsupported`
-    ///   inside another write of the same thread. Without a deadline the options' wait holds.
+    ///   before deciding; `.busy` when another writer, of this process or another, takes longer than the stated wait;
+    ///   `.fileMoved` when the path no longer leads to the file; `.unsupported` inside another write of the same thread.
+    ///   Without a deadline the options' wait holds.
     @discardableResult
     func withWrite<Result>(
         until deadline: DispatchTime? = nil,
@@ -98,7 +99,7 @@ final class LMDBEnvironment: @unchecked Sendable {
         return !isClosed
     }
 
-    /// Until when a write that begins now waits for the other writers of this process.
+    /// Until when a write that begins now waits for the other writers.
     var writeDeadline: DispatchTime {
         let bounded = max(0, min(core.options.writerWaitSeconds, 86_400))
         return DispatchTime(uptimeNanoseconds: DispatchTime.now().uptimeNanoseconds &+ UInt64(bounded * 1_000_000_000))

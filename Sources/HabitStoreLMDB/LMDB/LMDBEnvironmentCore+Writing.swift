@@ -12,7 +12,7 @@ extension LMDBEnvironmentCore {
             }
             try takeTurn(thread, until: deadline)
             do {
-                let handle = try startWriter(thread, for: owner)
+                let handle = try startWriter(thread, for: owner, until: deadline)
                 return LMDBTransaction(core: self, handle: handle, isWritable: true, databaseCount: databaseNames.count)
             } catch {
                 writerThread = nil
@@ -90,7 +90,11 @@ extension LMDBEnvironmentCore {
 
     /// Begins LMDB's transaction; this thread has the turn and the gate is locked. A store that was closed while this waited
     /// for the turn, or for the file, is not written to any more.
-    private func startWriter(_ thread: UInt, for owner: LMDBEnvironment) throws -> OpaquePointer {
+    private func startWriter(
+        _ thread: UInt,
+        for owner: LMDBEnvironment,
+        until deadline: DispatchTime
+    ) throws -> OpaquePointer {
         for _ in 0..<Self.maximumBeginAttempts {
             try waitForExclusiveThread(thread)
             try checkOpen(owner)
@@ -103,7 +107,7 @@ extension LMDBEnvironmentCore {
             var handle: OpaquePointer?
             // The gate is open meanwhile: this waits for the writers of other processes, readers must not.
             gate.unlock()
-            let result = Result { try beginUnmoved(environment, &handle) }
+            let result = Result { try beginAlone(environment, &handle, until: deadline) }
             gate.lock()
             if case .success(0) = result, let handle { return handle }
             isWriterInside = false
@@ -113,16 +117,45 @@ extension LMDBEnvironmentCore {
         throw busy("the file changed its size again and again")
     }
 
+    /// Begins a transaction behind the ``LMDBWriterLock``, which is kept when that succeeds, until ``endWrite(for:returnCode:)``.
+    ///
     /// - Returns: what LMDB returned.
-    private func beginUnmoved(_ environment: OpaquePointer, _ handle: inout OpaquePointer?) throws -> Int32 {
-        // The closure must not run for a file that is gone.
-        try requireUnmoved()
-        let returnCode = mdb_txn_begin(environment, nil, 0, &handle)
-        if returnCode == 0, let handle { noteWriteBeginning(transaction: UInt64(mdb_txn_id(handle))) }
-        return returnCode
+    private func beginAlone(
+        _ environment: OpaquePointer,
+        _ handle: inout OpaquePointer?,
+        until deadline: DispatchTime
+    ) throws -> Int32 {
+        var descriptor: mdb_filehandle_t = -1
+        let found = mdb_env_get_fd(environment, &descriptor)
+        guard found == 0 else { return found }
+        try LMDBWriterLock.take(descriptor, until: deadline, path: path)
+        var returnCode: Int32 = 0
+        do {
+            // After the wait: the closure must not run for a file that is gone.
+            try requireUnmoved()
+            returnCode = mdb_txn_begin(environment, nil, 0, &handle)
+        } catch {
+            LMDBWriterLock.release(descriptor)
+            throw error
+        }
+        guard returnCode == 0, let handle else {
+            LMDBWriterLock.release(descriptor)
+            return returnCode
+        }
+        noteWriteBeginning(transaction: UInt64(mdb_txn_id(handle)))
+        return 0
+    }
+
+    /// Gives the ``LMDBWriterLock`` back; the writer is still inside, so the descriptor is open.
+    private func releaseWriterLock() {
+        var descriptor: mdb_filehandle_t = -1
+        guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else { return }
+        LMDBWriterLock.release(descriptor)
     }
 
     private func endWrite(for owner: LMDBEnvironment, returnCode: Int32 = 0) {
+        // After the file was marked: the next writer of another process finds the mark that it carries on.
+        releaseWriterLock()
         gate.lock()
         if returnCode == MDB_MAP_FULL {
             isGrowthWanted = true

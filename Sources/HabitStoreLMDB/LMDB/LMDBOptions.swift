@@ -16,9 +16,9 @@ struct LMDBOptions: Sendable {
     var maxReaders = 254
     /// How long enlarging or reopening the map waits for running transactions, in seconds.
     var resizeWaitSeconds = 1.0
-    /// How long a write waits for the other writers of this process, in seconds.
+    /// How long a write waits for the other writers, of this process and of others, in seconds.
     ///
-    /// A writer in another process is waited for without limit: LMDB has no timed lock.
+    /// Only a program that writes the file with liblmdb alone is waited for without limit: LMDB has no timed lock.
     var writerWaitSeconds = 60.0
     /// How many ended read transactions are kept for reuse. Each holds one of the ``maxReaders``.
     var readerPoolLimit = 8
