@@ -53,7 +53,7 @@ struct AdvanceTests {
                     anomalies: 0,
                     ignoredRules: 0
                 ),
-                .shadowReads(stage: .shadow, clean: 5, different: 0, skewed: 0, failed: 0, shed: 0),
+                .shadowReads(stage: .shadow, clean: 5, different: 0, skewed: 0, failed: 0, shed: 0, epoch: epoch),
             ],
             at: Date()
         )

@@ -6,26 +6,27 @@ import HabitStore
 /// A user of whom everything is proven that the gate to the next stage asks for, and what can be taken from it.
 struct GateCase {
     static let now = EvidenceSample.start
-    private static let epoch = 5
+    static let epoch = 5
 
     let stage: Stage
     private(set) var events: [(EvidenceEvent, Date)]
 
-    init(_ stage: Stage) {
+    /// - Parameter version: the form of the lines when the user came here; nil for an earlier version's.
+    init(_ stage: Stage, version: Int? = EvidenceEvent.currentVersion) {
         self.stage = stage
         events = [
-            (Self.entry(stage), Self.now), (Self.verified(), Self.now), (Self.reads(stage), Self.now),
+            (Self.entry(stage, version: version), Self.now), (Self.verified(), Self.now), (Self.reads(stage), Self.now),
             (.rehearsed(token: .zero, isClean: true, message: nil), Self.now),
         ]
         events += StoreSide.allCases.map { (.selfCompared(side: $0, token: .zero, isClean: true), Self.now) }
     }
 
-    static func entry(_ stage: Stage) -> EvidenceEvent {
-        .stageChanged(from: .off, to: stage, epoch: epoch, token: .zero, reason: .promoted)
+    static func entry(_ stage: Stage, version: Int? = EvidenceEvent.currentVersion) -> EvidenceEvent {
+        .stageChanged(from: .off, to: stage, epoch: epoch, token: .zero, reason: .promoted, version: version)
     }
 
     static func reads(_ stage: Stage, _ clean: Int = 1_000) -> EvidenceEvent {
-        .shadowReads(stage: stage, clean: clean, different: 0, skewed: 3, failed: 2, shed: 1)
+        .shadowReads(stage: stage, clean: clean, different: 0, skewed: 3, failed: 2, shed: 1, epoch: epoch)
     }
 
     static func verified(

@@ -89,7 +89,9 @@ struct GateTests {
         #expect(try whole.adding(GateCase.verified(epoch: 1)).reasons() == [])
         #expect(try whole.without("verified").adding(GateCase.verified(epoch: 1)).reasons() == [.verificationMissing])
         #expect(try whole.without("verified").adding(GateCase.verified(), age: 86_400).reasons() == [])
-        for age in [86_401.0, -86_401] {
+        let ahead = -Gate.clockToleranceSeconds
+        #expect(try whole.without("verified").adding(GateCase.verified(), age: ahead).reasons() == [])
+        for age in [86_401.0, ahead - 1, -86_401] {
             #expect(
                 try whole.without("verified").adding(GateCase.verified(), age: age).reasons()
                     == [.verificationStale(seconds: age)]

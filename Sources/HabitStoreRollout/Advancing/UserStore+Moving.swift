@@ -129,7 +129,7 @@ extension UserStore {
     }
 
     /// A shadow read came out differently.
-    func found(_ difference: ShadowDifference, at stage: Stage) {
+    func found(_ difference: ShadowDifference, at stage: Stage, epoch: Int) {
         options.logger.error(
             "a user's stores differ",
             metadata: [
@@ -137,7 +137,7 @@ extension UserStore {
                 "folder": "\(directory.path)",
             ]
         )
-        record([.difference(stage: stage, token: difference.token, message: difference.message)])
+        record([.difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch)])
         guard stage == .live else { return }
         do {
             try moveBack(to: .shadow, reason: .differenceFound, onlyFrom: .live)

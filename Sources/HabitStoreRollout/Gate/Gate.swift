@@ -14,13 +14,18 @@ import ShadowVerifier
 /// | `complete` | no lag | clean | | no rule that ignores something |
 ///
 /// A verification is clean when it matched, or found only what named rules ignore, covers everything, is fresh, was made in
-/// the present stage, and neither a repair nor a difference came after it. Shadow reads count from the entry into the stage; a difference or a repair
-/// begins the count anew. What is dated further ahead than it may be old does not count either.
+/// the present stage, and neither a repair nor a difference came after it. Shadow reads count when they were made since the
+/// user came into the stage; a difference or a repair begins the count anew. What is dated further ahead than
+/// ``clockToleranceSeconds`` does not count.
 public struct Gate: Sendable, Hashable {
     /// How much evidence is asked for.
     public let policy: GatePolicy
     /// The stage before which each store has to come out clean of a comparison with itself: from there on the new one serves.
     static let selfComparedStage = Stage.live
+
+    /// How far ahead evidence may be dated: the clocks of machines that are kept right differ by less, and so does a clock
+    /// that is put right. What a clock wrote that was years ahead would otherwise be fresh for years.
+    public static let clockToleranceSeconds = 300.0
 
     /// A gate with a policy.
     public init(policy: GatePolicy = GatePolicy()) { self.policy = policy }
@@ -112,6 +117,7 @@ public struct Gate: Sendable, Hashable {
     }
 
     private func isFresh(_ time: Date, _ now: Date, _ lifetimeSeconds: Double) -> Bool {
-        abs(now.timeIntervalSince(time)) <= lifetimeSeconds
+        let age = now.timeIntervalSince(time)
+        return age >= -Self.clockToleranceSeconds && age <= lifetimeSeconds
     }
 }

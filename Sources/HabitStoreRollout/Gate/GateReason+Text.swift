@@ -38,7 +38,8 @@ extension GateReason: CustomStringConvertible {
                 + "behind: \(Self.verify)"
         case .rollbackNotRehearsed: "the way back was not rehearsed lately: \(Self.rehearse)"
         case .rehearsalFailed: "the last rehearsal of the way back failed: resolve what it found, then \(Self.rehearse)"
-        case .evidenceExpired: "too many of the clean shadow reads are too old: wait for new reads of the user's"
+        case .evidenceExpired:
+            "too many of the clean shadow reads are too old, or dated in the future: wait for new reads of the user's"
         case .evidenceDamaged(let line, let why):
             "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: "
                 + "`habitstore rollout evidence --user U` shows it"

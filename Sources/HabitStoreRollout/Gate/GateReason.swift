@@ -14,7 +14,7 @@ public enum GateReason: Sendable, Hashable {
     case lagging(transactions: Int)
     /// No verification was made in this stage.
     case verificationMissing
-    /// The verification is this old.
+    /// The verification is this old; negative for one that is dated in the future.
     case verificationStale(seconds: Double)
     /// The last verification did not match.
     case verificationNotClean(verdict: String, differences: Int)
@@ -34,7 +34,7 @@ public enum GateReason: Sendable, Hashable {
     case rollbackNotRehearsed
     /// The last rehearsal of the way back failed.
     case rehearsalFailed
-    /// There were enough clean shadow reads, and too many of them are too old.
+    /// There were enough clean shadow reads, and too many of them are too old, or dated in the future.
     case evidenceExpired
     /// The evidence is not as it was written.
     case evidenceDamaged(line: Int, why: String)

@@ -31,6 +31,10 @@ struct StageEvidence: Sendable, Hashable, Codable {
     private(set) var stage = Stage.off
     /// The epoch that began with it.
     private(set) var epoch = 0
+    /// The epoch from which on reads and verifications count.
+    private var countsFrom = 0
+    /// The form of the lines of the process that began the stay; nil for an earlier version's, whose reads have no epoch.
+    private(set) var version: Int?
     /// The last verification.
     private(set) var verification: Verification?
     /// Whether the mirror was repaired since the last verification.
@@ -50,16 +54,18 @@ struct StageEvidence: Sendable, Hashable, Codable {
     /// - Parameter stage: the one that the user is in. Evidence that ends in another stage says nothing about it.
     init(_ chain: EvidenceChain, in stage: Stage) {
         for record in chain.records { take(record) }
-        if self.stage != stage { enter(stage, epoch) }
+        if self.stage != stage { enter(stage, epoch, version) }
     }
 
     private mutating func take(_ record: EvidenceRecord) {
         let time = EvidenceInstant(record.time)
         switch record.event {
-        case .stageChanged(_, let to, let epoch, _, _, _): enter(to, epoch)
+        case .stageChanged(_, let to, let epoch, _, _, let version): enter(to, epoch, version)
+        // Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
+        case .admitted(let to, let epoch): if to == stage { enter(to, epoch, EvidenceEvent.currentVersion) }
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
             // One that was begun before the user came here, and recorded after.
-            guard epoch >= self.epoch else { return }
+            guard epoch >= countsFrom else { return }
             verification = Verification(
                 time: time,
                 verdict: verdict,
@@ -71,10 +77,10 @@ struct StageEvidence: Sendable, Hashable, Codable {
             self.differences = 0
             if differences > 0 { cleanReads.removeAll() }
         case .selfCompared(let side, _, let isClean): selfComparisons[side] = Outcome(time: time, isClean: isClean)
-        case .shadowReads(let stage, let clean, let different, _, _, _, _, _, _):
+        case .shadowReads(let stage, let clean, let different, _, _, _, _, _, let epoch):
             if different > 0 {
                 differ(different)
-            } else if stage == self.stage, clean > 0 {
+            } else if stage == self.stage, clean > 0, isOfThisStay(epoch) {
                 cleanReads.add(clean, at: record.time)
             }
         case .difference: differ(1)
@@ -82,22 +88,32 @@ struct StageEvidence: Sendable, Hashable, Codable {
             isRepaired = true
             cleanReads.removeAll()
         case .rehearsed(_, let isClean, _): rehearsal = Outcome(time: time, isClean: isClean)
-        case .migrated, .putBack, .adopted, .reset: forget()
+        case .migrated, .putBack, .reset: forget()
+        case .adopted(_, let epoch, _, _):
+            forget()
+            // What was begun before, and is recorded after, does not count either.
+            countsFrom = max(countsFrom, epoch)
         case .checkpoint: break
         // It may be a difference of a kind that this version has no word for.
         case .unknown:
             verification = nil
             cleanReads.removeAll()
-        case .admitted, .backfilled, .killed, .rearmed, .refused: break
+        case .backfilled, .killed, .rearmed, .refused: break
         }
     }
 
-    private mutating func enter(_ stage: Stage, _ epoch: Int) {
+    /// Whether reads were made since the user came here. A process may write down late what it read in an earlier stay at
+    /// the same stage. An epoch that is later than the stay's first one is one of the same stay.
+    private func isOfThisStay(_ epoch: Int?) -> Bool { epoch.map { $0 >= countsFrom } ?? (version == nil) }
+
+    private mutating func enter(_ stage: Stage, _ epoch: Int, _ version: Int?) {
         let rehearsal = rehearsal
         forget()
         self.rehearsal = rehearsal
         self.stage = stage
         self.epoch = epoch
+        countsFrom = epoch
+        self.version = version
     }
 
     /// What was proven was proven of other records.

@@ -219,7 +219,7 @@ extension UserStore {
 
     private func makeShadow(_ actual: Actual) -> ShadowReader? {
         guard let side = actual.stage.shadow, options.shadowReads.oneIn > 0 else { return nil }
-        let (stage, engine) = (actual.stage, actual.state.engine(side))
+        let (stage, engine, epoch) = (actual.stage, actual.state.engine(side), actual.epoch)
         return ShadowReader(
             mine: { [pair] in try pair.store(actual.engine) },
             theirs: { [pair] in try pair.store(engine) },
@@ -229,7 +229,7 @@ extension UserStore {
             options: options,
             metrics: metrics,
             totals: shadowTotals,
-            onDifference: { [weak self] difference in self?.found(difference, at: stage) },
+            onDifference: { [weak self] difference in self?.found(difference, at: stage, epoch: epoch) },
             onCounts: { [weak self] counts in
                 self?.record([
                     .shadowReads(
@@ -240,7 +240,8 @@ extension UserStore {
                         failed: counts[.error],
                         shed: counts[.shed],
                         rerun: counts[.rerun],
-                        timedOut: counts[.timedOut]
+                        timedOut: counts[.timedOut],
+                        epoch: epoch
                     )
                 ])
             }
