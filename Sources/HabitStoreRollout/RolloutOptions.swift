@@ -46,6 +46,9 @@ public struct RolloutOptions: Sendable {
     /// What brings users' stores of older schema versions to the current one, when they are opened; without one they are
     /// refused with ``HabitStore/HabitStoreError/Code/migrationRequired``.
     public var migrationPlan: (any SchemaMigrationPlan.Type)?
+    /// Whether stores are opened with the schema that they were written with, whatever it is: a kill, a status and a re-arm
+    /// need no other.
+    public var opensAsWritten = false
     /// Opens a user's stores.
     public var opener: StoreOpener = { address, access, schema in try address.open(access, schema: schema) }
 

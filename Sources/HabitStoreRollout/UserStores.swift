@@ -81,9 +81,10 @@ public final class UserStores: Sendable {
     ) throws -> UserStore {
         let store = try handles.withLock { handles in
             if let store = handles[user], !store.isClosed { return store }
+            let directory = try UserDirectory(folder: folder, user: user)
             let store = UserStore(
-                directory: try UserDirectory(folder: folder, user: user),
-                schema: schema,
+                directory: directory,
+                schema: schema(of: directory),
                 options: options,
                 flags: flags,
                 attributes: attributes,
@@ -96,6 +97,18 @@ public final class UserStores: Sendable {
         }
         try store.begin(progress)
         return store
+    }
+
+    /// The schema to open a user's stores with: what they were written with, where that is asked for.
+    func schema(of directory: UserDirectory) -> Schema {
+        guard options.opensAsWritten else { return schema }
+        for engine in EngineName.allCases {
+            guard let stored = try? directory.address(engine).outline().schema, stored != StoredSchema(schema) else {
+                continue
+            }
+            return Schema(shapes: stored.entities, version: stored.version)
+        }
+        return schema
     }
 
     /// How many users' files are open, ``RolloutOptions/maximumOpenUsers`` at most.

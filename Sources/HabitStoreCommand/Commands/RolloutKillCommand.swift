@@ -40,7 +40,7 @@ struct RolloutKillCommand: ReportingCommand {
         let settings = try await Settings(userOptions)
         let triggers = try settings.killTriggers(users: named, by: by)
         let pulled = try triggers.pull()
-        let stores = try settings.stores()
+        let stores = try settings.stores(opensAsWritten: true)
         let results = await jobOptions.run("taking back", try named ?? stores.users()) { user in
             try stores.withExisting(user) { try $0.land() }
         }

@@ -17,7 +17,7 @@ struct RolloutStatusCommand: ReportingCommand {
     @OptionGroup var jobOptions: JobOptions
 
     func run() async throws {
-        let (settings, stores) = try await options.stores()
+        let (settings, stores) = try await options.stores(opensAsWritten: true)
         let users = try options.userOptions.user.map { [$0] } ?? stores.users()
         if options.userOptions.user != nil { try stores.check(settings.user) }
         let results = await jobOptions.run("looking", users) { try stores.status(of: $0) }

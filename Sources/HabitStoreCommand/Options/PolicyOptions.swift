@@ -14,12 +14,19 @@ struct PolicyOptions: ParsableArguments {
     var policy: String?
 
     /// The settings, and the stores under the root with this policy.
-    func stores(queries: String? = nil) async throws -> (settings: Settings, stores: UserStores) {
+    func stores(
+        queries: String? = nil,
+        opensAsWritten: Bool = false
+    ) async throws -> (settings: Settings, stores: UserStores) {
         let settings = try await Settings(userOptions)
         let path = policy ?? settings.policy
         return (
             settings,
-            try settings.stores(gate: try path.map { try GatePolicy.load(path: $0) } ?? GatePolicy(), queries: queries)
+            try settings.stores(
+                gate: try path.map { try GatePolicy.load(path: $0) } ?? GatePolicy(),
+                queries: queries,
+                opensAsWritten: opensAsWritten
+            )
         )
     }
 }

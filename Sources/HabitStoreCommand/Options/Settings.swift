@@ -71,12 +71,16 @@ struct Settings {
     ///   - gate: how much evidence promotions need.
     ///   - queries: the file of the queries that a verification compares besides.
     ///   - recorder: what gathers the queries that are asked.
+    ///   - opensAsWritten: whether stores of any schema are opened, with what they were written with.
     func stores(
         gate: GatePolicy = GatePolicy(),
         queries: String? = nil,
-        recorder: QueryRecorder? = nil
+        recorder: QueryRecorder? = nil,
+        opensAsWritten: Bool = false
     ) throws -> UserStores {
         var options = Self.rolloutOptions
+        options.opensAsWritten = opensAsWritten
+        if opensAsWritten { options.migrationPlan = nil }
         if let openUsers { options.maximumOpenUsers = openUsers }
         options.gate = gate
         options.queryRecorder = recorder

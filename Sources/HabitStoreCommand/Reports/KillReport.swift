@@ -9,7 +9,7 @@ struct KillReport {
     /// Whether each user is killed now, or why the user could not be taken back.
     let results: [UserResult<Bool>]
 
-    private var failures: [(user: String, error: any Error)] { results.failures }
+    private var failures: [(user: String, error: any Error)] { results.failures() }
 
     private var landed: Int { results.count { (try? $0.result.get()) == true } }
     private var isSentinelThere: Bool { triggers.users == nil && triggers.sentinel.isPresent }

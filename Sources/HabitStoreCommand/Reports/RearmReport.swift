@@ -9,7 +9,7 @@ struct RearmReport {
     /// Whether each user had been killed, or why the user could not be re-armed.
     let results: [UserResult<Bool>]
 
-    private var failures: [(user: String, error: any Error)] { results.failures }
+    private var failures: [(user: String, error: any Error)] { results.failures() }
 
     private var count: Int { results.count { (try? $0.result.get()) == true } }
 

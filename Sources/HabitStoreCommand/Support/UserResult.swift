@@ -17,9 +17,9 @@ extension UserResult<Bool> {
     }
 }
 
-extension [UserResult<Bool>] {
+extension Array {
     /// The users for whom it went wrong, and how.
-    var failures: [(user: String, error: any Error)] {
+    func failures<R>() -> [(user: String, error: any Error)] where Element == UserResult<R> {
         compactMap { result in
             guard case .failure(let error) = result.result else { return nil }
             return (result.user, error)

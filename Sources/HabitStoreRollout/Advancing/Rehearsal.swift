@@ -13,10 +13,8 @@ struct Rehearsal {
     /// the lock of the user's rehearsals.
     init(_ original: StorePair, _ actual: Actual, schema: Schema, opener: @escaping StoreOpener) throws {
         let beside = original.directory.path
-        for name in try FileManager.default.contentsOfDirectory(atPath: beside) where name.hasPrefix(Self.prefix) {
-            try FileManager.default.removeItem(atPath: beside + "/" + name)
-        }
-        let root = beside + "/" + Self.prefix + UUID().uuidString
+        try Leftovers.remove(Self.prefix, in: original.directory)
+        let root = beside + "/" + Self.prefix + Leftovers.name
         folder = try UserDirectory(root: root, user: original.directory.user)
         try folder.make()
         self.actual = actual

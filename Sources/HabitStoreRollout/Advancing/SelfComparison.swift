@@ -14,11 +14,8 @@ struct SelfComparison {
 
     /// Takes the place of copies that a killed process has left. The caller holds the lock of the user's self-comparisons.
     init(_ directory: UserDirectory) throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: directory.path)
-        where name.hasPrefix(Self.prefix) {
-            try FileManager.default.removeItem(atPath: directory.path + "/" + name)
-        }
-        folder = directory.path + "/" + Self.prefix + UUID().uuidString
+        try Leftovers.remove(Self.prefix, in: directory)
+        folder = directory.path + "/" + Self.prefix + Leftovers.name
         try PrivateFolder.make(
             folder,
             isNew: true,

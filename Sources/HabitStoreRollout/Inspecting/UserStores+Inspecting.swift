@@ -6,7 +6,13 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func status(of user: String) throws -> UserStatus {
-        try UserInspection(directory: known(user), schema: schema, options: options, flags: flags).status()
+        let directory = try known(user)
+        return UserInspection(
+            directory: directory,
+            schema: schema(of: directory),
+            options: options,
+            flags: flags
+        ).status()
     }
 
     /// A user's evidence.
@@ -19,7 +25,7 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func check(_ user: String) throws { _ = try known(user) }
 
-    private func known(_ user: String) throws -> UserDirectory {
+    func known(_ user: String) throws -> UserDirectory {
         let directory = try UserDirectory(root: root, user: user)
         guard FileManager.default.fileExists(atPath: directory.path) else {
             throw HabitStoreError(

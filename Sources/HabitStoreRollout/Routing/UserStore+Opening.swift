@@ -10,6 +10,7 @@ extension UserStore {
         if isOpen { return try requireOpen() }
         try open { routing in
             try directory.make()
+            removeLeftovers()
             var actual = try withSwitch(&routing) { routing, change in
                 try directory.claim()
                 return try reroute(&routing, change, flags.revision).actual
@@ -32,6 +33,15 @@ extension UserStore {
                 }
                 routing.notes = notes + ["stays on \(actual.engine.rawValue): \(error.description)"]
             }
+        }
+    }
+
+    /// A process that was killed leaves copies of a person's records, which must not lie about until somebody makes new ones.
+    private func removeLeftovers() {
+        do {
+            try Leftovers.removeUnused(in: directory, onlyKnown: true)
+        } catch {
+            options.logger.error("copies that a killed process has left cannot be removed: \(error)")
         }
     }
 

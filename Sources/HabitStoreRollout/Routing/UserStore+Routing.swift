@@ -48,10 +48,9 @@ extension UserStore {
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
         let control = try control(&routing)
-        return try body(
-            &routing,
-            StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
-        )
+        var change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
+        change.isPassing = lock.isPassed
+        return try body(&routing, change)
     }
 
     /// Whether something pulls the kill switch for the user now.
@@ -163,9 +162,7 @@ extension UserStore {
         _ revision: Int,
         _ routing: inout Routing
     ) throws -> Route {
-        guard change.control.floor <= actual.epoch || change.control.confirmed <= actual.epoch else {
-            throw StageSwitch.overtaken(directory)
-        }
+        guard change.control.confirmed <= actual.epoch else { throw StageSwitch.overtaken(directory) }
         let previous = route.load()
         let made = try makeRoute(actual, change.control, refusal, &routing)
         previous?.shadow?.flush()

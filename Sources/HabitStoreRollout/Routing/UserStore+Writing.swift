@@ -113,6 +113,8 @@ extension UserStore {
         let isServed: Bool?
         do {
             let present = try recheck()
+            // A later epoch that is claimed and not given may be that of a kill which has read the store before the commit.
+            guard !present.isOvertaken else { throw StageSwitch.overtaken(directory) }
             isServed = try present.authority.replicaRead { replica in
                 let floor = try replica.information().historyFloor
                 return transaction.token <= floor

@@ -17,7 +17,7 @@ import Synchronization
 ///  8, 9 the epoch at which both stores were found as they should be   10 the mark: the last token that was acknowledged,
 ///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
 ///  finished   17, 18 the epoch in which the user was killed   19, 20 the epoch of a difference that is not in the evidence
-///  yet   21, 22 the file's own inode
+///  yet   21, 22 the file's own inode   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
 /// ```
 ///
 /// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
@@ -27,7 +27,7 @@ final class ControlFile: Sendable {
     private static let sizeBytes = 4_096
     private static let magic: UInt64 = 0x314C_5254_4342_4148
     /// The cells that mean something.
-    private static let cellCount = 23
+    private static let cellCount = 25
 
     private enum Place {
         static let word = 1
@@ -41,6 +41,7 @@ final class ControlFile: Sendable {
         static let killed = 17
         static let difference = 19
         static let inode = 21
+        static let passed = 23
     }
 
     private typealias Cell = UnsafeMutablePointer<Atomic<UInt64>>
@@ -55,14 +56,26 @@ final class ControlFile: Sendable {
     /// Maps the file, made if there is none. The caller holds the lock of the user's switches.
     ///
     /// - Throws: what the system says, with the path.
-    init(path: String) throws {
+    convenience init(path: String) throws { try self.init(path, isPrivate: false) }
+
+    /// Maps a copy of the file as it is now, for who only looks: nothing that is changed here reaches it.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is none; what the system says.
+    convenience init(copying path: String) throws { try self.init(path, isPrivate: true) }
+
+    private init(_ path: String, isPrivate: Bool) throws {
         self.path = path
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let flags = isPrivate ? O_RDONLY : O_RDWR | O_CREAT
+        let descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw Self.error("cannot be opened", path) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.error("cannot be looked at", path) }
         if status.st_size < Self.sizeBytes {
+            guard !isPrivate else {
+                errno = ENOENT
+                throw Self.error("has not got its size yet", path)
+            }
             // Room is taken now: on a full disk a hole in a mapped file would end the process.
             let code = Self.allocate(descriptor, Self.sizeBytes)
             guard code == 0 else {
@@ -70,7 +83,14 @@ final class ControlFile: Sendable {
                 throw Self.error("cannot be given its room", path)
             }
         }
-        let mapped = mmap(nil, Self.sizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+        let mapped = mmap(
+            nil,
+            Self.sizeBytes,
+            PROT_READ | PROT_WRITE,
+            isPrivate ? MAP_PRIVATE : MAP_SHARED,
+            descriptor,
+            0
+        )
         guard let mapped, mapped != MAP_FAILED else { throw Self.error("cannot be mapped", path) }
         let cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
         if cells[0].load(ordering: .acquiring) != Self.magic {
@@ -116,8 +136,19 @@ final class ControlFile: Sendable {
         store(Place.word + 1, ~word)
         store(Place.word, word)
         raise(epoch)
+        // A kill that passed by whoever has the lock may be reading what it leaves: nobody is shown anything of it from then on.
+        if passed > epoch { return invalidate() }
         guard confirmed != epoch else { return }
         store(epoch, at: Place.confirmed)
+        synchronize()
+    }
+
+    /// The epoch that a kill has claimed which passed by the lock of the switches; 0 where none has.
+    private var passed: Int { epoch(Place.passed) ?? 0 }
+
+    /// Remembers that a kill passes by the lock of the switches, with an epoch that it has claimed.
+    func notePassing(_ epoch: Int) {
+        store(epoch, at: Place.passed)
         synchronize()
     }
 
@@ -300,7 +331,9 @@ final class ControlFile: Sendable {
     private static func error(_ what: String, _ path: String) -> HabitStoreError {
         let reason = errno
         return HabitStoreError(
-            reason == ENOSPC ? .full : reason == EACCES || reason == EROFS ? .permissionDenied : .inputOutput,
+            reason == ENOENT
+                ? .notFound
+                : reason == ENOSPC ? .full : reason == EACCES || reason == EROFS ? .permissionDenied : .inputOutput,
             "the control file \(what): \(String(cString: strerror(reason)))",
             at: .init(path: path)
         )

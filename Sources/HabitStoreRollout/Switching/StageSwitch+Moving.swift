@@ -50,8 +50,9 @@ extension StageSwitch {
     }
 
     /// Takes the next epoch for a move. Whoever claims a later one has overtaken this move.
-    private func claimEpoch(above epoch: Int) -> Int {
+    func claimEpoch(above epoch: Int) -> Int {
         let next = max(epoch, control.floor) + 1
+        if isPassing { control.notePassing(next) }
         control.raise(next)
         return next
     }

@@ -38,8 +38,11 @@ extension StageSwitch {
         _ isKilled: @autoclosure () -> Bool
     ) throws -> Actual? {
         let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
-        let authoritative = own.filter { $0.role == .authoritative && !$0.isRescued }
-            .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
+        // A sealed store with a higher epoch than any authoritative one was reopened once, and left again since the other one
+        // was given its epoch by a kill that slept.
+        let leading = own.filter { ($0.role == .authoritative || $0.role == .sealed) && !$0.isRescued }
+            .max { ($0.epoch, $0.role == .sealed ? 0 : 1, $0.token) < ($1.epoch, $1.role == .sealed ? 0 : 1, $1.token) }
+        let authoritative = leading.flatMap { $0.role == .authoritative ? $0 : nil }
         let claiming = own.first(where: claims)
         var objection: HabitStoreError?
         if let authoritative, found.failures.isEmpty || isCurrent(authoritative, old: old) {
@@ -136,7 +139,9 @@ extension StageSwitch {
             if !hasOld { found.note(old.other, Result { try standing(old.other) }, pair) }
         }
         // What stood in its way may have been there for a moment; who has waited for it already does not wait again.
-        if let failure = found.failures[old], failure.code != .busy { found.note(old, Result { try standing(old) }, pair) }
+        if let failure = found.failures[old], failure.code != .busy {
+            found.note(old, Result { try standing(old) }, pair)
+        }
         // Both were not asked at one moment: a write may have come to both in between.
         if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
             found.note(ahead.engine.other, Result { try standing(ahead.engine.other) }, pair)
@@ -178,8 +183,7 @@ extension StageSwitch {
             )
         }
         var actual = Actual(state: state, epoch: current.epoch, token: current.token)
-        let epoch = max(current.epoch, Self.firstEpoch, control.floor)
-        if epoch > current.epoch, !current.isRescued { try raise(current, to: epoch, &actual) }
+        if current.epoch < max(Self.firstEpoch, control.floor), !current.isRescued { try raise(current, &actual) }
         let other = current.engine.other
         do {
             if state.stage.awaitsMirror, let failure = found.failures[other] { throw failure }
@@ -194,7 +198,8 @@ extension StageSwitch {
 
     /// Gives the store that serves the epoch that a move has claimed which came to nothing. It can wait: until then each of
     /// its writes takes another look before it is acknowledged.
-    private func raise(_ current: Standing, to epoch: Int, _ actual: inout Actual) throws {
+    private func raise(_ current: Standing, _ actual: inout Actual) throws {
+        let epoch = claimEpoch(above: current.epoch)
         do {
             try set(current.engine, .authoritative, epoch: epoch, actual.state, expecting: current.place)
             actual.epoch = epoch
@@ -245,7 +250,7 @@ extension StageSwitch {
         if let failure = found.failure, !claims(sealed) { throw failure }
         var state = sealed.state ?? RolloutState(stage: sealed.engine == old ? .off : .complete, old: old)
         state.movingTo = nil
-        let epoch = max(found.highestEpoch, control.floor) + 1
+        let epoch = claimEpoch(above: found.highestEpoch)
         var actual = Actual(state: state, epoch: epoch, token: sealed.token)
         if let other = found.standing(sealed.engine.other) {
             if state.stage.awaitsMirror { try equalize(sealed, other, &actual) }
@@ -276,7 +281,7 @@ extension StageSwitch {
         state.fled = isKilled ? claiming.engine.other : nil
         state.evidence = claiming.state?.evidence
         state.turns = claiming.state?.turns
-        let epoch = max(found.highestEpoch, control.floor) + 1
+        let epoch = claimEpoch(above: found.highestEpoch)
         try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: claiming.place)
         if isKilled { control.noteKilled(epoch) }
         var actual = Actual(state: state, epoch: epoch, token: claiming.token)

@@ -22,6 +22,8 @@ struct StageSwitch {
     let control: ControlFile
     /// How long a store may take for one step.
     let stepLimitSeconds: Double
+    /// Whether the lock of the switches was passed by.
+    var isPassing = false
 
     static let firstEpoch = 1
 

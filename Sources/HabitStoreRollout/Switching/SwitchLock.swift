@@ -7,6 +7,8 @@ import HabitStore
 final class SwitchLock: Sendable {
     /// Nil where the holder was passed by.
     private let lock: FileLock?
+    /// Whether the holder was passed by.
+    let isPassed: Bool
 
     /// Waits for the lock.
     ///
@@ -16,9 +18,11 @@ final class SwitchLock: Sendable {
         let wait = isPassedBy ? min(options.lockWaitSeconds, options.stepLimitSeconds) : options.lockWaitSeconds
         do {
             lock = try FileLock(path: directory.path + "/switch.lock", timeoutSeconds: wait)
+            isPassed = false
         } catch let error as HabitStoreError where error.code == .busy && isPassedBy {
             options.logger.warning("a kill passes by a process that keeps a user's switches locked: \(error)")
             lock = nil
+            isPassed = true
         }
     }
 }

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import HabitStoreRollout
+
+/// `habitstore rollout doctor`.
+struct RolloutDoctorCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Says what is wrong with users' folders, what it means, and what helps.",
+        discussion: """
+            All users, or with --user one. Nothing is changed without --fix, which mends what can be mended without guessing.
+            Exit codes: 0 nothing is wrong, or everything was mended; 1 something is left; else that of the first user who \
+            could not be looked at.
+            """
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var jobOptions: JobOptions
+
+    @Flag(help: "All users under the root, which is what happens without --user.")
+    var all = false
+
+    @Flag(help: "Mend what can be mended without guessing.")
+    var fix = false
+
+    func validate() throws {
+        guard !all || userOptions.user == nil else { throw ValidationError("give --user or --all, not both") }
+    }
+
+    func run() async throws {
+        let settings = try await Settings(userOptions)
+        let stores = try settings.stores(opensAsWritten: true)
+        let users = try userOptions.user.map { [$0] } ?? stores.users()
+        let fixes = fix
+        let results = await jobOptions.run(fix ? "mending" : "looking", users) { user in
+            DoctorReport.User(
+                before: try stores.examine(user),
+                left: fixes ? try stores.mend(user) : nil
+            )
+        }
+        let report = DoctorReport(results: results)
+        switch output.format {
+        case .json: try JSON.write(report.json)
+        case .text: try Output.write(report.text)
+        }
+        if report.status != .success { throw ExitCode(report.status.rawValue) }
+    }
+}

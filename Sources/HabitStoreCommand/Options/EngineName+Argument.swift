@@ -1,0 +1,5 @@
+import ArgumentParser
+import HabitStoreRollout
+
+/// Engines are typed by their names.
+extension EngineName: ExpressibleByArgument {}

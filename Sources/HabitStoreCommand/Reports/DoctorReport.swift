@@ -1,0 +1,73 @@
+import HabitStoreRollout
+import HabitTracking
+
+/// What is wrong with users' folders, and what was mended.
+struct DoctorReport {
+    /// What was found of a user.
+    struct User: Sendable {
+        let before: [UserFinding]
+        /// What is left behind the mending; nil where nothing was to be mended.
+        let left: [UserFinding]?
+    }
+
+    let results: [UserResult<User>]
+
+    private var users: [(name: String, found: User)] {
+        results.compactMap { result in (try? result.result.get()).map { (result.user, $0) } }
+    }
+
+    /// The exit code.
+    var status: ExitStatus {
+        if let failure = results.failures().first { return ErrorReport(failure.error, showsDetail: false).status }
+        return users.allSatisfy { ($0.found.left ?? $0.found.before).isEmpty } ? .success : .different
+    }
+
+    var text: String {
+        var lines: [String] = []
+        for (user, error) in results.failures() {
+            lines.append("\(user): NOT LOOKED AT: \(ErrorReport.message(of: error))")
+        }
+        var (mended, open) = (0, 0)
+        for (user, found) in users {
+            let left = found.left ?? found.before
+            for finding in found.before {
+                let isMended = !left.contains { $0.kind == finding.kind }
+                mended += isMended ? 1 : 0
+                lines.append("\(user): \(isMended ? "mended: " : "")\(finding.message): \(finding.remedy)")
+            }
+            for finding in left where !found.before.contains(where: { $0.kind == finding.kind }) {
+                lines.append("\(user): \(finding.message): \(finding.remedy)")
+            }
+            open += left.count
+        }
+        lines.append("\(results.count) users looked at, \(mended) findings mended, \(open) open")
+        return lines.map { TerminalText.escaped($0) + "\n" }.joined()
+    }
+
+    var json: JSON {
+        func list(_ findings: [UserFinding]) -> JSON {
+            .array(
+                findings.map { finding in
+                    .object([
+                        "kind": .string(finding.kind.rawValue), "message": .string(finding.message),
+                        "remedy": .string(finding.remedy), "canBeMended": .bool(finding.canBeMended),
+                    ])
+                }
+            )
+        }
+        return .object([
+            "users": .array(
+                results.map { result in
+                    var fields: [String: JSON] = ["user": .string(result.user)]
+                    switch result.result {
+                    case .success(let found):
+                        fields["findings"] = list(found.before)
+                        if let left = found.left { fields["left"] = list(left) }
+                    case .failure(let error): fields["error"] = .string(ErrorReport.message(of: error))
+                    }
+                    return .object(fields)
+                }
+            )
+        ])
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import HabitStore
+
+/// Looks for what is wrong with a user's folder. Nothing is written.
+struct UserExamination {
+    private let directory: UserDirectory
+    private let options: RolloutOptions
+    private let pair: StorePair
+    private let control: ControlFile?
+    private let controlFailure: HabitStoreError?
+
+    init(_ directory: UserDirectory, schema: Schema, _ options: RolloutOptions) throws {
+        self.directory = directory
+        self.options = options
+        pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: options.opener)
+        do {
+            control = try ControlFile(copying: directory.path + "/control")
+            controlFailure = nil
+        } catch let error as HabitStoreError {
+            control = nil
+            controlFailure = error.code == .notFound ? nil : error
+        }
+    }
+
+    func findings() throws -> [UserFinding] {
+        defer { pair.close() }
+        let found = look()
+        var findings = found.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { engine, error in
+            UserFinding(.unreadable, error.description, "restore the \(engine.rawValue) file, or kill the user")
+        }
+        if let controlFailure {
+            findings.append(UserFinding(.unreadable, controlFailure.description, "see to the file"))
+        }
+        findings += roles(found)
+        if let control { findings += held(found, against: control) }
+        findings += copies(found)
+        findings += evidence(found)
+        for (prefix, _) in Leftovers.kinds where try !Leftovers.folders(prefix, in: directory).isEmpty {
+            findings.append(
+                UserFinding(
+                    .leftovers,
+                    "copies of the stores lie in \(prefix)…, which a killed process has left, or one is making now",
+                    "they are removed where nobody is making them",
+                    canBeMended: true
+                )
+            )
+        }
+        return findings
+    }
+
+    /// Gives the file of a store that parted, and does not serve, another name.
+    func setPartedAside() throws {
+        defer { pair.close() }
+        let lock = try SwitchLock(directory, options, isPassedBy: false)
+        defer { withExtendedLifetime(lock) {} }
+        guard let (serving, other) = parted(look()) else { return }
+        pair.close()
+        _ = try directory.address(other.engine).setAside(as: "parted-\(serving.epoch)")
+    }
+
+    private func look() -> StandingsFound {
+        var found = StandingsFound()
+        for engine in EngineName.allCases {
+            let answer = Result {
+                try Deadline.run(seconds: options.stepLimitSeconds, path: directory.address(engine).path) { [pair] _ in
+                    try pair.standing(engine)
+                }
+            }
+            found.note(engine, answer, pair)
+        }
+        return found
+    }
+
+    // MARK: The stores
+
+    /// The store that would serve.
+    private func serving(_ found: StandingsFound) -> Standing? {
+        found.standings.filter { $0.role == .authoritative && ($0.epoch > 0 || $0.state != nil || $0.token > .zero) }
+            .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
+    }
+
+    private func roles(_ found: StandingsFound) -> [UserFinding] {
+        let authoritative = found.standings.filter { $0.role == .authoritative && $0.epoch >= StageSwitch.firstEpoch }
+        if authoritative.count > 1 {
+            let epochs = authoritative.map { "\($0.engine.rawValue) at epoch \($0.epoch)" }.joined(separator: ", ")
+            return [
+                UserFinding(
+                    .twoAuthoritative,
+                    "both stores are authoritative (\(epochs)): the higher epoch counts, the other one was left or put back",
+                    "the other one is put on standby, unless the one that counts is older than what is known",
+                    canBeMended: true
+                )
+            ]
+        }
+        guard serving(found) == nil, !found.standings.isEmpty else { return [] }
+        let roles = found.standings.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
+        let isClear = found.standings.contains { $0.role == .sealed || $0.state?.claimsAll == true }
+        return [
+            UserFinding(
+                .noneAuthoritative,
+                "no store is authoritative (\(roles))",
+                isClear
+                    ? "the interrupted move is finished or undone"
+                    : "put the current store back, or accept one with `habitstore rollout adopt`",
+                canBeMended: isClear
+            )
+        ]
+    }
+
+    private func held(_ found: StandingsFound, against control: ControlFile) -> [UserFinding] {
+        var findings: [UserFinding] = []
+        let witness = StoreWitness(directory, control)
+        if let serving = serving(found) {
+            if let objection = witness.objection(toOwnerOf: serving) ?? witness.objection(to: serving, beside: found) {
+                findings.append(UserFinding(.stale, objection.description, "see `habitstore rollout adopt --help`"))
+            } else if serving.epoch < control.floor {
+                findings.append(
+                    UserFinding(
+                        .unfinishedMove,
+                        "the store is at epoch \(serving.epoch), and \(control.floor) was claimed for a move that came to nothing",
+                        "the store is given that epoch",
+                        canBeMended: true
+                    )
+                )
+            }
+            if control.isKilled, serving.state?.isKilled != true {
+                findings.append(
+                    UserFinding(
+                        .killOwed,
+                        "the user was killed, and the \(serving.engine.rawValue) store could not be told",
+                        "the store is told",
+                        canBeMended: true
+                    )
+                )
+            }
+        }
+        if control.owedDifference != nil {
+            findings.append(
+                UserFinding(
+                    .differenceOwed,
+                    "a difference between the stores was found that the evidence could not take",
+                    "it is written down",
+                    canBeMended: true
+                )
+            )
+        }
+        return findings
+    }
+
+    private func copies(_ found: StandingsFound) -> [UserFinding] {
+        var findings: [UserFinding] = []
+        for copy in found.standings where copy.role == .backfilling {
+            let goesOn = serving(found)?.state?.stage.mirror != nil
+            findings.append(
+                UserFinding(
+                    .unfinishedCopy,
+                    "the \(copy.engine.rawValue) store is an unfinished copy",
+                    goesOn
+                        ? "the mirror of the next process that has the user open goes on with it"
+                        : "the next move that needs it goes on with it"
+                )
+            )
+        }
+        if let (serving, other) = parted(found) {
+            findings.append(
+                UserFinding(
+                    .parted,
+                    "the \(other.engine.rawValue) store has gone another way than the \(serving.engine.rawValue) store, which "
+                        + "serves: it was put back, or a process that slept wrote to it without being told that it counts",
+                    "its file is set aside beside it, and the next copy makes a new one",
+                    canBeMended: true
+                )
+            )
+        }
+        return findings
+    }
+
+    /// The store that serves, and another that has gone a way of its own and is in nobody's way.
+    private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
+        guard let serving = serving(found), serving.state?.stage.awaitsMirror != true,
+            let other = found.standing(serving.engine.other), other.role != .backfilling,
+            other.epoch < serving.epoch
+                || other.role == .standby, other.token > .zero
+        else { return nil }
+        guard other.lineage == serving.lineage else { return (serving, other) }
+        if other.token > serving.token, other.role != .standby { return (serving, other) }
+        let token = min(other.token, serving.token)
+        let agree = try? pair.read(serving.engine) { a, _ in
+            try pair.read(other.engine) { b, _ in
+                try a.replicaRead { a in try b.replicaRead { try Replication.agree(a, $0, at: token) } }
+            }
+        }
+        return agree == false ? (serving, other) : nil
+    }
+
+    // MARK: The evidence
+
+    private func evidence(_ found: StandingsFound) -> [UserFinding] {
+        let log = EvidenceLog(directory)
+        let reset = "begin it anew with `habitstore rollout evidence reset`"
+        if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
+            return [
+                UserFinding(
+                    .unreadable,
+                    "the evidence cannot be written: \(String(cString: strerror(errno)))",
+                    "see to the file"
+                )
+            ]
+        }
+        do {
+            let anchor = serving(found)?.state?.evidence
+            let chain = try log.read()
+            if let damage = chain.damage {
+                return [
+                    UserFinding(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
+                ]
+            }
+            if let anchor, !chain.contains(anchor) {
+                return [UserFinding(.evidence, "the evidence lacks lines that the stores remember", reset)]
+            }
+            return []
+        } catch {
+            return [UserFinding(.unreadable, "the evidence cannot be read: \(error)", "see to the file")]
+        }
+    }
+}
+
+extension UserFinding {
+    fileprivate init(_ kind: Kind, _ message: String, _ remedy: String, canBeMended: Bool = false) {
+        self.init(kind: kind, message: message, remedy: remedy, canBeMended: canBeMended)
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HabitStore
+
+extension UserStores {
+    /// Accepts one of a user's stores as the current one, as it is: the explicit word of a person for a store that is older
+    /// than what was acknowledged, or of another origin, and that nobody is served from otherwise.
+    ///
+    /// The user is at `off` then, or at `complete` where the store is the new one. The other store is set aside beside it, and
+    /// never deleted, unless it holds nothing that the accepted one has not. What was proven before does not count.
+    ///
+    /// - Parameters:
+    ///   - engine: the store's engine.
+    ///   - person: who accepts it, for the evidence.
+    ///   - reason: why, for the evidence.
+    /// - Returns: what was done, one line each.
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such store; what is wrong with it.
+    public func adopt(
+        _ engine: EngineName,
+        for user: String,
+        by person: String,
+        because reason: String
+    ) throws -> [String] {
+        let directory = try known(user)
+        let lock = try SwitchLock(directory, options, isPassedBy: false)
+        defer { withExtendedLifetime(lock) {} }
+        let control = try ControlFile(path: directory.path + "/control")
+        let pair = StorePair(directory: directory, schema: schema(of: directory), opener: options.opener)
+        defer { pair.close() }
+        guard let standing = try pair.standing(engine) else {
+            throw HabitStoreError(
+                .notFound,
+                "the user has no \(engine.rawValue) store",
+                at: .init(path: directory.address(engine).path)
+            )
+        }
+        guard standing.role != .backfilling, !standing.isRescued else {
+            throw HabitStoreError(
+                .unsupported,
+                "the \(engine.rawValue) store is an unfinished copy, or cannot be written: it cannot serve anybody",
+                at: .init(path: directory.address(engine).path)
+            )
+        }
+        var lines: [String] = []
+        let other = Result { try pair.standing(engine.other) }
+        let epoch = max(standing.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
+        if pair.exists(engine.other), !isContained(other, in: standing, pair) {
+            pair.close(engine.other)
+            let aside = try directory.address(engine.other).setAside(as: "adopted-\(epoch)")
+            lines.append("the \(engine.other.rawValue) store is \(aside) now")
+        }
+        let known = standing.state ?? RolloutState(stage: .off, old: engine)
+        let stage: Stage = known.engine(.old) == engine ? .off : .complete
+        var state = RolloutState(stage: stage, old: known.old, isKilled: known.isKilled || control.isKilled)
+        state.fled = state.isKilled ? known.fled ?? state.engine(.new) : nil
+        (state.evidence, state.turns) = (known.evidence, known.turns)
+        let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
+        control.adopt(lineage: standing.lineage, mark: standing.token)
+        try change.set(engine, .authoritative, epoch: epoch, state, expecting: standing.place)
+        let log = EvidenceLog(directory)
+        try log.append([.adopted(engine: engine, epoch: epoch, by: person, because: reason)], at: Date())
+        control.noteCopy()
+        control.noteSeen(log)
+        control.publish(stage, epoch: epoch)
+        lines.append(
+            "the \(engine.rawValue) store is current from epoch \(epoch) on, at token \(standing.token); "
+                + "the user is at \(stage.rawValue)"
+        )
+        return lines
+    }
+
+    /// Whether a store holds nothing that another one has not.
+    private func isContained(
+        _ other: Result<Standing?, any Error>,
+        in standing: Standing,
+        _ pair: StorePair
+    ) -> Bool {
+        guard let other = try? other.get(), other.lineage == standing.lineage, other.token <= standing.token,
+            other.role == .standby
+        else { return false }
+        let agree = try? pair.store(standing.engine).replicaRead { a in
+            try pair.store(other.engine).replicaRead { try Replication.agree(a, $0, at: other.token) }
+        }
+        return agree == true
+    }
+}
