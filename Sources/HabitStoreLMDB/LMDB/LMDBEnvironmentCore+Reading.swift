@@ -3,6 +3,9 @@ import Foundation
 import HabitStore
 
 extension LMDBEnvironmentCore {
+    /// How often a copy is begun anew because of commits; a commit takes far longer than reading two pages.
+    private static let maximumCopyAttempts = 100
+
     func beginRead(for owner: LMDBEnvironment) throws -> LMDBTransaction {
         let thread = LMDBPlatform.currentThread
         return try entering(owner) {
@@ -83,7 +86,7 @@ extension LMDBEnvironmentCore {
         }
     }
 
-    /// Copies the file. A write of the same thread would wait for itself: LMDB takes the writer's lock to read the start.
+    /// Copies the file. Not inside of a write of the same thread, whose records the copy would lack.
     func copy(to descriptor: Int32, compact: Bool, for owner: LMDBEnvironment) throws {
         gate.lock()
         let isWriting = writerThread == LMDBPlatform.currentThread
@@ -91,25 +94,30 @@ extension LMDBEnvironmentCore {
         guard !isWriting else {
             throw LMDBError.error(.unsupported, "a copy cannot be made inside a write transaction", path: path)
         }
-        for _ in 0..<Self.maximumBeginAttempts {
-            // An open read transaction keeps the environment from being closed or moved meanwhile.
-            let transaction = try beginRead(for: owner)
-            guard let environment else {
-                endRead(transaction, for: owner)
-                throw LMDBError.error(.closed, "the store was closed", path: path)
-            }
-            let flags = compact ? UInt32(MDB_CP_COMPACT) : 0
-            let returnCode = mdb_env_copyfd2(environment, descriptor, flags)
-            endRead(transaction, for: owner)
-            switch returnCode {
-            case 0: return
-            case MDB_MAP_RESIZED: continue
-            case MDB_INCOMPATIBLE:
-                let message = "the file has leaked pages or is damaged, so it cannot be compacted; copy it as it is"
-                throw LMDBError.error(.corrupt, message, path: path)
-            default: throw LMDBError.error(returnCode, during: "copying the file", path: path)
-            }
+        for _ in 0..<Self.maximumCopyAttempts where try copyOnce(to: descriptor, compact: compact, for: owner) {
+            return
         }
-        throw busy("the file changed its size again and again")
+        throw busy("the file changed again and again")
+    }
+
+    /// - Returns: false when the file has changed meanwhile in a way that makes another attempt worthwhile.
+    private func copyOnce(to descriptor: Int32, compact: Bool, for owner: LMDBEnvironment) throws -> Bool {
+        // An open read transaction keeps the environment from being closed or moved, and its pages from being used again.
+        let transaction = try beginRead(for: owner)
+        defer { endRead(transaction, for: owner) }
+        guard let environment else { throw LMDBError.error(.closed, "the store was closed", path: path) }
+        guard compact else {
+            let snapshot = try transaction.identifier()
+            return try LMDBSnapshotCopy.write(try pageSource(), transaction: snapshot, to: descriptor)
+        }
+        // It reads in a transaction of its own, and takes no lock but the readers'.
+        switch mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT)) {
+        case 0: return true
+        case MDB_MAP_RESIZED: return false
+        case MDB_INCOMPATIBLE:
+            let message = "the file has leaked pages or is damaged, so it cannot be compacted; copy it as it is"
+            throw LMDBError.error(.corrupt, message, path: path)
+        case let returnCode: throw LMDBError.error(returnCode, during: "copying the file", path: path)
+        }
     }
 }

@@ -14,7 +14,7 @@ enum LMDBFileInspector {
     /// - Throws: `.notFound`, `.notAStore`, `.newerVersion`, `.corrupt`, `.unsupported`, `.permissionDenied`,
     ///   `.inputOutput`; `.busy` when the file changed at every look.
     static func inspect(path: String, waitMilliseconds: Int = defaultWaitMilliseconds) throws {
-        try LMDBRegistry.shared.withBytes(path: path) { try inspect($0, waitMilliseconds: waitMilliseconds) }
+        _ = try LMDBRegistry.shared.withBytes(path: path) { try inspect($0, waitMilliseconds: waitMilliseconds) }
     }
 
     /// The same, for a file that this process does not have open and that nobody opens meanwhile.
@@ -40,12 +40,19 @@ enum LMDBFileInspector {
             } catch let error as HabitStoreError where error.code == .unsupported {
                 return [LMDBFinding(severity: .unsupported, page: nil, message: error.message)]
             }
-            let walker = try LMDBFileWalker(source: source, header: try LMDBFileHeader(source))
-            return try walker.walkFile()
+            return try LMDBFileWalker(source: source, header: try LMDBFileHeader(source)).walkFile()
         }
     }
 
-    private static func inspect(_ source: LMDBPageSource, waitMilliseconds: Int) throws {
+    /// The header of a file whose meta and root pages are sound, for who reads it without liblmdb.
+    ///
+    /// - Throws: as ``inspect(path:waitMilliseconds:)`` does.
+    static func soundHeader(_ source: LMDBPageSource) throws -> LMDBFileHeader {
+        try inspect(source, waitMilliseconds: defaultWaitMilliseconds)
+    }
+
+    @discardableResult
+    private static func inspect(_ source: LMDBPageSource, waitMilliseconds: Int) throws -> LMDBFileHeader {
         var lastLook: [UInt8]?
         var agreeing = 0
         for _ in 0..<maximumLooks {
@@ -67,12 +74,16 @@ enum LMDBFileInspector {
         [.corrupt, .notAStore, .newerVersion, .unsupported].contains(error.code)
     }
 
-    private static func look(_ source: LMDBPageSource) throws {
+    private static func look(_ source: LMDBPageSource) throws -> LMDBFileHeader {
         let header = try LMDBFileHeader(source)
         let meta = header.current
-        guard header.wholePages > meta.lastPage else { return try checkTruncation(source, header) }
+        guard header.wholePages > meta.lastPage else {
+            try checkTruncation(source, header)
+            return header
+        }
         try checkRoot(meta.freeTree, named: "free list", isFreeTree: true, source, header)
         try checkRoot(meta.mainTree, named: "main database", isFreeTree: false, source, header)
+        return header
     }
 
     /// The file may be shorter than its last page says when what is missing was freed before it was ever written.

@@ -1,0 +1,92 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreLMDB
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A backup was written where it should be in the end, so one that was killed left half a file under the name of a backup, and
+/// the next one refused to replace it. Now a file has that name only once it is whole and on the disk.
+@Suite("LMDB's backups")
+struct LMDBBackupTests {
+    private let folder: LMDBWrapperTestFolder
+
+    init() throws { folder = try LMDBWrapperTestFolder() }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
+    }
+
+    @Test func aCopyHasNoNameBeforeItIsWhole() throws {
+        struct Stop: Error {}
+        let path = folder.path("copy")
+        #expect(throws: Stop.self) {
+            try LMDBDraft.write(path, during: "testing") { descriptor in
+                #expect(write(descriptor, "half", 4) == 4)
+                #expect(!FileManager.default.fileExists(atPath: path))
+                throw Stop()
+            }
+        }
+        #expect(try names().isEmpty)
+    }
+
+    @Test func whatComesToThePathMeanwhileIsNotOverwritten() throws {
+        let path = folder.path("copy")
+        let error = #expect(throws: HabitStoreError.self) {
+            try LMDBDraft.write(path, during: "testing") { _ in
+                try Data("theirs".utf8).write(to: URL(fileURLWithPath: path))
+            }
+        }
+        #expect(error?.code == .inputOutput)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("theirs".utf8))
+        #expect(try names() == ["copy"])
+    }
+
+    @Test func aDraftThatAKilledProcessLeftIsNotInTheWay() throws {
+        let store = try LMDBHabitStore(path: folder.path())
+        defer { store.close() }
+        try store.save(HabitTag(name: "a"))
+        try Data("half".utf8).write(to: URL(fileURLWithPath: LMDBDraft.path(for: folder.path("copy"))))
+        try store.backup(to: folder.path("copy"))
+        let copy = try LMDBHabitStore(path: folder.path("copy"))
+        #expect(try copy.all(HabitTag.self).map(\.name) == ["a"])
+        copy.close()
+    }
+
+    @Test func aCopyThatIsMadeWhileOthersWriteIsOneMoment() throws {
+        let (environment, database) = try folder.openRecords()
+        defer { environment.close() }
+        try environment.withWrite { transaction in
+            for number in 0..<2_000 { try transaction.put(database, LMDBWrapperTestSample.key(number), [0]) }
+        }
+        let group = DispatchGroup()
+        DispatchQueue.global().async(group: group) {
+            // Each of them changes all records alike.
+            for round in UInt8(1)...40 {
+                _ = try? environment.withWrite { transaction in
+                    for number in 0..<2_000 {
+                        try transaction.put(database, LMDBWrapperTestSample.key(number), [round])
+                    }
+                }
+            }
+        }
+        for number in 0..<10 { try environment.copy(to: folder.path("copy-\(number)"), compact: false) }
+        group.wait()
+        for number in 0..<10 {
+            #expect(try LMDBFileInspector.walk(path: folder.path("copy-\(number)")).isEmpty)
+            let copy = try LMDBEnvironment.open(path: folder.path("copy-\(number)"))
+            let records = try #require(try copy.openDatabases(names: ["records"], create: false).first)
+            var rounds: Set<UInt8> = []
+            try copy.withRead { try $0.forEach(records) { rounds.insert($0.value[0]).inserted || true } }
+            #expect(rounds.count == 1)
+            copy.close()
+        }
+    }
+}
