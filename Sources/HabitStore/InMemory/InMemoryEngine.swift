@@ -25,6 +25,20 @@ public final class InMemoryEngine: StorageEngine {
         state = Mutex(State(entities: entities, digests: entities.map { _ in [] }))
     }
 
+    /// Makes an engine that holds what was read somewhere else, where it was checked.
+    package init(schema: Schema, contents: InMemoryContents) {
+        self.schema = schema
+        let entities = contents.records.map(EntityTable.init(records:))
+        state = Mutex(
+            State(
+                entities: entities,
+                metadata: contents.metadata,
+                history: contents.history,
+                digests: contents.digests
+            )
+        )
+    }
+
     private func current() throws -> State {
         guard let state = state.withLock({ $0 }) else {
             throw HabitStoreError(.closed, "the store was closed; open it again")
@@ -64,8 +78,10 @@ public final class InMemoryEngine: StorageEngine {
 
 /// The records of one entity; the order by identifier is made when it is asked for, and shared by later readers.
 struct EntityTable: Sendable {
-    private(set) var records: [UUID: EncodedRecord] = [:]
+    private(set) var records: [UUID: EncodedRecord]
     private var order = SortedIdentifiers()
+
+    init(records: [UUID: EncodedRecord] = [:]) { self.records = records }
 
     subscript(id: UUID) -> EncodedRecord? {
         get { records[id] }

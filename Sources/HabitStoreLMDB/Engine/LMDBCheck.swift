@@ -28,12 +28,17 @@ extension LMDBEngine {
                 ? try LMDBFileInspector.walk(path: environment.path)
                 : try environment.withWrite { _ in try LMDBFileInspector.walk(path: environment.path) }
         }
-        return found.map { finding in
-            switch finding.severity {
-            case .damage: StoreFinding(.damage, "fileStructure", finding.description)
-            case .unsupported: StoreFinding(.anomaly, "unknownStructure", finding.description)
-            case .leak: StoreFinding(.anomaly, "leakedPages", finding.description)
-            }
+        return found.map(StoreFinding.init)
+    }
+}
+
+extension StoreFinding {
+    /// What a finding in a file's structure means for its store.
+    init(_ finding: LMDBFinding) {
+        switch finding.severity {
+        case .damage: self.init(.damage, "fileStructure", finding.description)
+        case .unsupported: self.init(.anomaly, "unknownStructure", finding.description)
+        case .leak: self.init(.anomaly, "leakedPages", finding.description)
         }
     }
 }

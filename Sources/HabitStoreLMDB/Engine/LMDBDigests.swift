@@ -14,8 +14,8 @@ extension LMDBSnapshot {
         if record.map({ !$0.key.elementsEqual(key) }) ?? true {
             record = record == nil ? try cursor.last() : try cursor.previous()
         }
-        guard let record, let leaf = try leaf(record, prefix) else { return nil }
-        return leaf
+        guard let record else { return nil }
+        return try DigestLeaf(record, prefix: prefix, path: catalog.path)
     }
 
     /// All kept digests of an entity.
@@ -24,7 +24,7 @@ extension LMDBSnapshot {
         let prefix = catalog.tables[entity].digestPrefix
         var leaves: [DigestLeaf] = []
         try transaction.forEach(database, prefix: prefix) { record in
-            if let leaf = try leaf(record, prefix) { leaves.append(leaf) }
+            if let leaf = try DigestLeaf(record, prefix: prefix, path: catalog.path) { leaves.append(leaf) }
             return true
         }
         return leaves.isEmpty ? nil : leaves
@@ -39,19 +39,23 @@ extension LMDBSnapshot {
             }
         }
     }
+}
 
-    /// The leaf of a record; nil when it is one of another entity.
-    private func leaf(_ record: LMDBRecord, _ prefix: [UInt8]) throws -> DigestLeaf? {
+extension DigestLeaf {
+    /// The kept digest in a record of the digests' database; nil when it is one of another entity.
+    ///
+    /// - Parameter prefix: what the keys of the entity begin with.
+    init?(_ record: LMDBRecord, prefix: [UInt8], path: String) throws {
         guard record.key.count == prefix.count + LMDBFormat.identifierLength, record.key.starts(with: prefix) else {
             return nil
         }
         guard record.value.count == 25, Int(record.value[0]) <= DigestLeaf.maximumDepth else {
-            throw LMDBError.error(.corrupt, "a kept digest is none; run `habitstore check`", path: catalog.path)
+            throw LMDBError.error(.corrupt, "a kept digest is none; run `habitstore check`", path: path)
         }
         func word(_ offset: Int) -> UInt64 {
             UInt64(littleEndian: record.value.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
-        return DigestLeaf(
+        self.init(
             first: UUID(uuid: record.key.loadUnaligned(fromByteOffset: prefix.count, as: uuid_t.self)),
             depth: Int(record.value[0]),
             digest: RecordDigest(count: Int64(bitPattern: word(1)), low: word(9), high: word(17))

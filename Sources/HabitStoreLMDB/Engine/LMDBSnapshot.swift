@@ -100,19 +100,34 @@ public class LMDBSnapshot: EngineSnapshot {
         _ key: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer
     ) throws -> RecordView {
+        try Self.view(LMDBRecord(key: key, value: value), entity: table.name, table.layout, path: catalog.path)
+    }
+
+    /// A record of an entity, once its checksum and its identifier were found to be right.
+    @inline(__always)
+    static func view(
+        _ record: LMDBRecord,
+        entity: @autoclosure () -> String,
+        _ layout: RecordLayout,
+        path: @autoclosure () -> String
+    ) throws -> RecordView {
+        let (key, value) = (record.key, record.value)
         let view: RecordView
         do {
-            view = try RecordView(validating: value, layout: table.layout)
+            view = try RecordView(validating: value, layout: layout)
         } catch let error as HabitStoreError {
-            throw damaged(error.code, error.message, table, key)
+            throw damaged(error.code, error.message, entity(), key, path())
         }
         // The identifier is the first attribute, so its slot lies within what was just checked.
-        let offset = table.layout.firstSlot
+        let offset = layout.firstSlot
         guard key.count == LMDBFormat.identifierLength,
             key.loadUnaligned(as: UInt64.self) == value.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
             key.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
                 == value.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
-        else { throw damaged(.corrupt, "a record is stored under another identifier than its own", table, key) }
+        else {
+            let message = "a record is stored under another identifier than its own"
+            throw damaged(.corrupt, message, entity(), key, path())
+        }
         return view
     }
 
@@ -127,17 +142,19 @@ public class LMDBSnapshot: EngineSnapshot {
         do {
             return try view(table, id, copy)
         } catch let error as HabitStoreError {
-            throw damaged(error.code, "the copy in the index \(index.title): \(error.message)", table, id)
+            let message = "the copy in the index \(index.title): \(error.message)"
+            throw Self.damaged(error.code, message, table.name, id, catalog.path)
         }
     }
 
-    private func damaged(
+    private static func damaged(
         _ code: HabitStoreError.Code,
         _ message: String,
-        _ table: LMDBCatalog.Table,
-        _ key: UnsafeRawBufferPointer
+        _ entity: String,
+        _ key: UnsafeRawBufferPointer,
+        _ path: String
     ) -> HabitStoreError {
-        HabitStoreError(code, message, at: .init(path: catalog.path, entity: table.name, id: UUID(key: key)))
+        HabitStoreError(code, message, at: .init(path: path, entity: entity, id: UUID(key: key)))
     }
 
     // MARK: Queries

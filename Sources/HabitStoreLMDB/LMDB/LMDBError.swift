@@ -14,8 +14,9 @@ struct LMDBFailure: Error, Equatable, CustomStringConvertible {
     /// Negative: one of LMDB's own; positive: an `errno`.
     let returnCode: Int32
 
-    /// LMDB's own words for the code.
+    /// The system's words for its codes, and LMDB's own for its own.
     var description: String {
+        guard returnCode < 0 else { return String(cString: strerror(returnCode)) }
         guard let text = mdb_strerror(returnCode) else { return "code \(returnCode)" }
         return String(cString: text)
     }

@@ -63,21 +63,33 @@ final class LMDBFileWalker {
         try LMDBTreeWalker(file: self, tree: meta.freeTree, kind: .freeList).walk()
         let main = LMDBTreeWalker(file: self, tree: meta.mainTree, kind: .main)
         try main.walk()
-        for (page, tree) in main.namedTrees {
-            if tree.flags != 0 {
-                report(.unsupported, page: page, "holds a database with sorted duplicates or another key order")
-            } else if let reason = tree.contradiction(lastPage: lastPage) {
-                report(.damage, page: page, "holds a database that \(reason)")
-            } else {
-                try LMDBTreeWalker(file: self, tree: tree, kind: .named).walk()
-            }
-        }
+        for named in main.namedTrees { try walk(named) }
         reportLeaks()
         if hiddenFindings > 0 {
             let message = "\(hiddenFindings) more findings are not listed"
             findings.append(LMDBFinding(severity: .damage, page: nil, message: message))
         }
         return findings
+    }
+
+    /// The databases of the file, by their names.
+    func namedTrees() throws -> [[UInt8]: LMDBTreeWalker.NamedTree] {
+        let main = LMDBTreeWalker(file: self, tree: header.current.mainTree, kind: .main)
+        try main.walk()
+        return Dictionary(main.namedTrees.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// One database; its records are handed to `onRecord`.
+    func walk(_ named: LMDBTreeWalker.NamedTree, onRecord: ((LMDBRecord) throws -> Void)? = nil) throws {
+        if named.tree.flags != 0 {
+            report(.unsupported, page: named.page, "holds a database with sorted duplicates or another key order")
+        } else if let reason = named.tree.contradiction(lastPage: lastPage) {
+            report(.damage, page: named.page, "holds a database that \(reason)")
+        } else {
+            let walker = LMDBTreeWalker(file: self, tree: named.tree, kind: .named)
+            walker.onRecord = onRecord
+            try walker.walk()
+        }
     }
 
     /// Whether every page beyond the file's end is on the free list.

@@ -8,8 +8,17 @@ final class LMDBTreeWalker {
         case named
     }
 
-    /// The databases that the main database's records describe, with the page they stand on.
-    private(set) var namedTrees: [(page: UInt64, tree: LMDBTreeRecord)] = []
+    /// A database that a record of the main database describes, with the page that the record stands on.
+    struct NamedTree {
+        let name: [UInt8]
+        let page: UInt64
+        let tree: LMDBTreeRecord
+    }
+
+    /// The databases that the main database's records describe.
+    private(set) var namedTrees: [NamedTree] = []
+    /// Is handed each record whose place was found sound; whether the whole tree is, the findings say behind the walk.
+    var onRecord: ((LMDBRecord) throws -> Void)?
 
     let file: LMDBFileWalker
     private let tree: LMDBTreeRecord
@@ -129,20 +138,27 @@ final class LMDBTreeWalker {
             guard isNode(from: offset, to: end, header), isPossibleKey(length: keyLength) else {
                 return damage(page, "has a record that reaches outside of it or has an impossible key")
             }
-            guard checkOrder(page, bytes.slice(offset + LMDBFileFormat.nodeHeaderLength, keyLength)) else { return }
+            let key = bytes.slice(offset + LMDBFileFormat.nodeHeaderLength, keyLength)
+            guard checkOrder(page, key) else { return }
             entries += 1
             guard checkFlags(page, flags) else { return }
             if isOverflow {
                 let run = bytes.u64(valueOffset)
                 guard try visitOverflow(run, valueLength: valueLength, from: page) else { return }
                 if kind == .freeList { try visitFreeRecord(page, overflow: run, length: valueLength) }
+                if let onRecord {
+                    let value = try overflowValue(run, length: valueLength)
+                    try value.withUnsafeBytes { try onRecord(LMDBRecord(key: key, value: $0)) }
+                }
             } else if kind == .freeList {
                 checkFreeRecord(page, LMDBBytes(buffer: bytes.slice(valueOffset, valueLength)))
             } else if flags & LMDBFileFormat.NodeFlag.tree != 0 {
                 guard valueLength == LMDBFileFormat.treeLength else {
                     return damage(page, "describes a database in an impossible length")
                 }
-                namedTrees.append((page, LMDBTreeRecord(bytes, at: valueOffset)))
+                namedTrees.append(NamedTree(name: Array(key), page: page, tree: LMDBTreeRecord(bytes, at: valueOffset)))
+            } else if let onRecord {
+                try onRecord(LMDBRecord(key: key, value: bytes.slice(valueOffset, valueLength)))
             }
         }
         _ = checkOverlap(page)
@@ -207,9 +223,14 @@ final class LMDBTreeWalker {
     }
 
     private func visitFreeRecord(_ page: UInt64, overflow: UInt64, length: Int) throws {
-        let offset = overflow * UInt64(pageSize) + UInt64(LMDBFileFormat.pageHeaderLength)
-        let record = try file.source.bytes(at: offset, length: length)
+        let record = try overflowValue(overflow, length: length)
         record.withUnsafeBytes { checkFreeRecord(page, LMDBBytes(buffer: $0)) }
+    }
+
+    /// A value whose pages were found to be in the file.
+    private func overflowValue(_ first: UInt64, length: Int) throws -> [UInt8] {
+        let offset = first * UInt64(pageSize) + UInt64(LMDBFileFormat.pageHeaderLength)
+        return try file.source.bytes(at: offset, length: length)
     }
 
     /// A count, and so many page numbers, the greatest first. There may be room behind them.
