@@ -29,6 +29,10 @@ extension LMDBEnvironmentCore {
             guard returnCode == EINTR || returnCode == EAGAIN else { break }
             LMDBPlatform.sleep(milliseconds: 1 << attempt)
         }
+        if returnCode != 0, !LMDBLibrary.isOfTheMoment(returnCode) {
+            if mark != nil { try LMDBFileInspector.inspectUnopened(path: path) }
+            throw LMDBLibrary.refusal(returnCode, path: path)
+        }
         guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "opening the file", path: path) }
         do {
             try finishOpening(mark)
@@ -48,7 +52,7 @@ extension LMDBEnvironmentCore {
         returnCode = mdb_env_set_mapsize(created, mapSizeBytes)
         if returnCode == 0 { returnCode = mdb_env_set_maxdbs(created, MDB_dbi(options.maxDatabases)) }
         if returnCode == 0 { returnCode = mdb_env_set_maxreaders(created, UInt32(clamping: options.maxReaders)) }
-        if returnCode == 0 { returnCode = mdb_env_open(created, path, flags, 0o600) }
+        if returnCode == 0 { returnCode = LMDBLibrary.open(created, path: path, flags: flags) }
         guard returnCode == 0 else {
             mdb_env_close(created)
             return returnCode

@@ -16,6 +16,7 @@ import Darwin
 enum LMDBFileCreator {
     /// Makes the file. It is no error when another process or thread was first.
     static func create(path: String, mapSizeBytes: Int) throws {
+        try LMDBLibrary.requireFiles(path: path)
         let draft = LMDBDraft.path(for: path)
         // What a process of the same number left when it died.
         unlink(draft)
@@ -35,7 +36,10 @@ enum LMDBFileCreator {
         // Nobody else knows the name yet, so there is nothing to lock.
         let flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK)
         returnCode = mdb_env_set_mapsize(created, mapSizeBytes)
-        if returnCode == 0 { returnCode = mdb_env_open(created, path, flags, 0o600) }
+        if returnCode == 0 { returnCode = LMDBLibrary.open(created, path: path, flags: flags) }
+        if returnCode != 0, !LMDBLibrary.isOfTheMoment(returnCode) {
+            throw LMDBLibrary.refusal(returnCode, of: "a new file", path: path)
+        }
         if returnCode == 0 { returnCode = mdb_env_sync(created, 1) }
         guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "making the file", path: path) }
     }

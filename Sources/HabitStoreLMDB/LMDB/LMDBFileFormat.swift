@@ -13,6 +13,8 @@
 enum LMDBFileFormat {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let version: UInt32 = 1
+    /// Where LMDB 1.0 has the magic number, in front of its version: the headers of its pages are longer.
+    static let laterMagicOffset = 24
     static let pageHeaderLength = 16
     static let nodeHeaderLength = 8
     static let treeLength = 48

@@ -81,6 +81,14 @@ struct LMDBFileHeader: Equatable, Sendable {
     private static func withoutFirstMagic(_ source: LMDBPageSource) throws -> HabitStoreError {
         let fileLength = try source.length()
         guard fileLength > 0 else { return LMDBError.error(.notAStore, "the file is empty", path: source.path) }
+        if let version = try laterVersion(source) {
+            return LMDBError.error(
+                .newerVersion,
+                "the file was made by LMDB 1.0 or later (data version \(version)); this program reads LMDB 0.9's: dump it with "
+                    + "`mdb_dump` of its own version, and load that with `mdb_load` of 0.9",
+                path: source.path
+            )
+        }
         var pageSize = LMDBFileFormat.pageSizes.lowerBound
         while pageSize <= LMDBFileFormat.pageSizes.upperBound {
             let second = try meta(source, index: 1, offset: UInt64(pageSize))
@@ -90,6 +98,16 @@ struct LMDBFileHeader: Equatable, Sendable {
             pageSize *= 2
         }
         return LMDBError.error(.notAStore, "the file is not LMDB's", path: source.path)
+    }
+
+    /// The version of a file of a later LMDB; nil for any other file.
+    private static func laterVersion(_ source: LMDBPageSource) throws -> UInt32? {
+        let bytes = try source.bytes(at: UInt64(LMDBFileFormat.laterMagicOffset), length: 8)
+        return bytes.withUnsafeBytes { buffer in
+            let bytes = LMDBBytes(buffer: buffer)
+            let version = bytes.u32(4)
+            return bytes.u32(0) == LMDBFileFormat.magic && version > LMDBFileFormat.version ? version : nil
+        }
     }
 
     private static func damaged(_ meta: LMDBMeta, _ reason: String, _ source: LMDBPageSource) -> HabitStoreError {

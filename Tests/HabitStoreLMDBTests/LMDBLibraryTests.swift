@@ -1,0 +1,113 @@
+import CLMDB
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreLMDB
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// LMDB 1.0 in the place of 0.9 made sound stores "not LMDB's", and people restored backups of files that had nothing. Now the
+/// library is named, with both versions, and the file is said to be sound.
+@Suite("The liblmdb that is there")
+struct LMDBLibraryTests {
+    private let folder: LMDBWrapperTestFolder
+
+    init() throws { folder = try LMDBWrapperTestFolder() }
+
+    private func failure(_ body: () throws -> Void) -> HabitStoreError? {
+        do {
+            try body()
+            return nil
+        } catch { return error as? HabitStoreError }
+    }
+
+    /// Runs `body` while the library refuses the folder's files with a code.
+    private func refusing<R>(_ returnCode: Int32, _ body: () throws -> R) rethrows -> R {
+        LMDBLibrary.failOpenings(under: folder.url.path, with: returnCode)
+        defer { LMDBLibrary.failOpenings(under: folder.url.path, with: nil) }
+        return try body()
+    }
+
+    @Test func theLibraryOfTheHeaderIsNeverRefused() throws {
+        #expect(LMDBLibrary.found.hasFiles(of: LMDBLibrary.built))
+        try LMDBLibrary.requireFiles(path: folder.path())
+        let later = LMDBLibrary.Version(major: 0, minor: 9, patch: 70)
+        try LMDBLibrary.requireFiles(later, of: .init(major: 0, minor: 9, patch: 24), path: folder.path())
+    }
+
+    @Test func aLibraryOfOtherFilesMakesNoStoreAndIsNamed() throws {
+        let found = LMDBLibrary.Version(major: 1, minor: 0, patch: 2)
+        let built = LMDBLibrary.Version(major: 0, minor: 9, patch: 24)
+        let error = failure { try LMDBLibrary.requireFiles(found, of: built, path: folder.path()) }
+        #expect(error?.code == .engineUnavailable)
+        #expect(error?.message.contains("0.9.24") == true)
+        #expect(error?.message.contains("1.0.2") == true)
+        let refusal = LMDBLibrary.refusal(MDB_INVALID, found, path: folder.path())
+        #expect(refusal.message.contains("1.0.2"))
+        #expect(refusal.message.contains("\(LMDBLibrary.built)"))
+    }
+
+    @Test(arguments: [MDB_INVALID, MDB_VERSION_MISMATCH, EINVAL]) func aSoundFileThatIsRefusedIsNotCalledDamaged(
+        returnCode: Int32
+    ) throws {
+        try LMDBHabitStore(path: folder.path()).close()
+        for isMarked in [true, false] {
+            if !isMarked { unlink(folder.path() + "-sound") }
+            let error = refusing(returnCode) { failure { _ = try LMDBHabitStore(path: folder.path()) } }
+            #expect(error?.code == .engineUnavailable)
+            #expect(error?.message.contains("\(LMDBLibrary.found)") == true)
+            #expect(error?.message.contains("\(returnCode)") == true)
+            #expect(error?.underlying as? LMDBFailure == LMDBFailure(returnCode: returnCode))
+        }
+        let made = refusing(returnCode) { failure { _ = try LMDBHabitStore(path: folder.path("new")) } }
+        #expect(made?.code == .engineUnavailable)
+        #expect(!FileManager.default.fileExists(atPath: folder.path("new")))
+        // The library is not to blame for what came of the file meanwhile.
+        try LMDBHabitStore(path: folder.path()).close()
+    }
+
+    @Test func aDamagedFileThatIsRefusedIsCalledDamaged() throws {
+        try LMDBHabitStore(path: folder.path()).close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path()))
+        bytes[4_096 + 16] ^= 0xFF
+        try bytes.write(to: URL(fileURLWithPath: folder.path()))
+        let error = refusing(MDB_INVALID) { failure { _ = try LMDBHabitStore(path: folder.path()) } }
+        #expect(error?.code == .corrupt)
+    }
+
+    @Test func whatTheSystemRefusesAtTheMomentStaysWhatItIs() throws {
+        try LMDBHabitStore(path: folder.path()).close()
+        let expected: [Int32: HabitStoreError.Code] = [
+            EACCES: .permissionDenied, EPERM: .permissionDenied, EROFS: .permissionDenied, ENOMEM: .limitExceeded,
+            EMFILE: .limitExceeded, ENFILE: .limitExceeded, ENOSPC: .full, EIO: .inputOutput, EAGAIN: .busy,
+            EBUSY: .busy,
+            EINTR: .busy,
+        ]
+        for (returnCode, code) in expected {
+            let error = refusing(returnCode) { failure { _ = try LMDBHabitStore(path: folder.path()) } }
+            #expect(error?.code == code, "\(returnCode)")
+        }
+    }
+
+    @Test func aFileOfLMDB1IsRecognised() throws {
+        var bytes = Data(count: 8_192)
+        bytes.replaceSubrange(24..<28, with: withUnsafeBytes(of: UInt32(0xBEEF_C0DE).littleEndian) { Data($0) })
+        bytes[28] = 3
+        try bytes.write(to: URL(fileURLWithPath: folder.path()))
+        for open in [
+            { _ = try LMDBHabitStore(path: folder.path()) }, { _ = try RescuedLMDBStore(rescuing: folder.path()) },
+        ] as [() throws -> Void] {
+            let error = failure(open)
+            #expect(error?.code == .newerVersion)
+            #expect(error?.message.contains("LMDB 1.0") == true)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path())) == bytes)
+    }
+}
