@@ -33,17 +33,26 @@ public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
         self.init(try named ?? Self.recognise(path), path: path)
     }
 
-    /// Opens the store.
+    /// Opens the store. A sound LMDB file that the system's library refuses is read without the library, as far as it is only
+    /// to be read: see ``HabitStoreLMDB/RescuedLMDBStore``.
     ///
     /// - Throws: a typed error for everything that can be wrong with the file.
     public func open(_ access: StoreAccess, schema: Schema = HabitSchema.current) throws -> any UserStoreBackend {
         switch engine {
         case .sqlite: return try SQLiteHabitStore(path: path, schema: schema, access: access)
-        case .lmdb: return try LMDBHabitStore(path: path, schema: schema, access: access)
+        case .lmdb:
+            do {
+                return try LMDBHabitStore(path: path, schema: schema, access: access)
+            } catch let error as HabitStoreError where error.code == .engineUnavailable && access == .readOnly {
+                return try RescuedLMDBStore(rescuing: path, schema: schema)
+            }
         }
     }
 
-    /// SQLite's header says so at the file's beginning; LMDB's magic number stands at byte 16 of its first page
+    /// Where LMDB's magic number stands: behind the header of the first page, which is longer from LMDB 1.0 on.
+    private static let magicOffsets = [16, 24]
+
+    /// SQLite's header says so at the file's beginning; LMDB's magic number stands in its first page
     /// (`MDB_MAGIC` behind the page header, in the byte order of the machine).
     private static func recognise(_ path: String) throws -> EngineName {
         var isDirectory: ObjCBool = false
@@ -69,9 +78,11 @@ public struct StoreAddress: Sendable, Hashable, CustomStringConvertible {
             throw HabitStoreError(.inputOutput, "the file cannot be read", at: .init(path: path), underlying: error)
         }
         if head.starts(with: Data("SQLite format 3\0".utf8)) { return .sqlite }
-        let magic = head.dropFirst(16).prefix(4)
-        if magic.count == 4, magic.withUnsafeBytes({ $0.loadUnaligned(as: UInt32.self) }) == 0xBEEF_C0DE {
-            return .lmdb
+        for offset in magicOffsets {
+            let magic = head.dropFirst(offset).prefix(4)
+            if magic.count == 4, magic.withUnsafeBytes({ $0.loadUnaligned(as: UInt32.self) }) == 0xBEEF_C0DE {
+                return .lmdb
+            }
         }
         throw HabitStoreError(
             .notAStore,

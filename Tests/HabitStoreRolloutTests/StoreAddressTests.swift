@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreLMDB
 import Testing
 
 @testable import HabitStoreRollout
@@ -36,5 +37,41 @@ struct StoreAddressTests {
         }
         #expect(error?.code == .notFound)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    /// LMDB 1.0 took the place of 0.9 on a machine, and every LMDB store of it was beyond reach: it could not be copied, verified
+    /// or even counted. Now it can be read without the library, and is not written to.
+    @Test func aStoreThatTheLibraryRefusesIsReadAndNotWritten() throws {
+        let folder = try TemporaryFolder()
+        let address = StoreAddress(.lmdb, path: folder.path("store"))
+        let store = try address.open(.create)
+        let habit = Habit(name: "Run")
+        try store.save(habit)
+        store.close()
+        LMDBLibrary.failOpenings(under: folder.path, with: -30793)
+        defer { LMDBLibrary.failOpenings(under: folder.path, with: nil) }
+        #expect(try StoreAddress(parsing: address.path) == address)
+        let rescued = try address.open(.readOnly)
+        #expect(rescued is RescuedLMDBStore)
+        #expect(try rescued.all(Habit.self) == [habit])
+        #expect(try rescued.check { _ in }.isEmpty)
+        rescued.close()
+        #expect(try address.outline().version == HabitSchema.current.version)
+        for access in [StoreAccess.readWrite, .create] {
+            let error = #expect(throws: HabitStoreError.self) { _ = try address.open(access) }
+            #expect(error?.code == .engineUnavailable)
+        }
+    }
+
+    @Test func aFileOfLMDB1IsAStoreOfLMDB() throws {
+        let folder = try TemporaryFolder()
+        var bytes = Data(count: 8_192)
+        bytes.replaceSubrange(24..<28, with: withUnsafeBytes(of: UInt32(0xBEEF_C0DE)) { Data($0) })
+        bytes[28] = 3
+        try bytes.write(to: URL(fileURLWithPath: folder.path("store")))
+        let address = try StoreAddress(parsing: folder.path("store"))
+        #expect(address.engine == .lmdb)
+        let error = #expect(throws: HabitStoreError.self) { _ = try address.open(.readOnly) }
+        #expect(error?.code == .newerVersion)
     }
 }

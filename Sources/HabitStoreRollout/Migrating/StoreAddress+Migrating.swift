@@ -10,7 +10,12 @@ extension StoreAddress {
     public func outline() throws -> StoreOutline {
         switch engine {
         case .sqlite: return try SQLiteHabitStore.outline(ofStoreAt: path)
-        case .lmdb: return try LMDBHabitStore.outline(ofStoreAt: path)
+        case .lmdb:
+            do {
+                return try LMDBHabitStore.outline(ofStoreAt: path)
+            } catch let error as HabitStoreError where error.code == .engineUnavailable {
+                return try RescuedLMDBStore.outline(rescuing: path)
+            }
         }
     }
 
