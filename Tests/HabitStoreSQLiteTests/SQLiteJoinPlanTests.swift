@@ -225,14 +225,14 @@ struct SQLiteJoinPlanTests {
                 }
                 // 3...4, 5...8, 9...16, 17...32, and more.
                 #expect(Set(texts).count == 5)
-                let before = snapshot.connection.cache.preparations
+                let before = try snapshot.connection.cache.preparations
                 for count in 3...40 {
                     let values = (0..<count).map { Value.string("name \($0)") }
                     let filter = FilterExpression.isIn(.attribute(AttributePath("name")), values)
                     let query = try RecordQuery(entity: "Habit", filter: filter).bound(to: HabitSchema.current)
                     #expect(try snapshot.count(try snapshot.plan(query)) == 0)
                 }
-                #expect(snapshot.connection.cache.preparations == before)
+                #expect(try snapshot.connection.cache.preparations == before)
             }
         }
     }

@@ -6,8 +6,10 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
     let schema: Schema
     let evaluatesPredicates: Bool
     private let scope: SnapshotResolver<Snapshot>
-    private var isOpen = true
-    private(set) var statistics = FetchStatistics()
+    let thread = TransactionThread()
+    private var work = FetchStatistics()
+    /// The cursors that are held by somebody.
+    private var cursors: [TransactionCursor<Snapshot>.Place] = []
 
     init(_ snapshot: Snapshot, schema: Schema, evaluatesPredicates: Bool) {
         self.snapshot = snapshot
@@ -22,19 +24,27 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
 
     /// Runs the transaction's closure; the models' relationship properties lead through this transaction meanwhile.
     func run<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
-        defer { isOpen = false }
-        let result = try RelationshipScope.$current.withValue(scope) { try body(self) }
+        defer { end() }
+        let result = try RelationshipScope.withResolver(scope) { try body(self) }
         try scope.rethrow()
         return result
     }
 
-    func requireOpen() throws {
-        guard isOpen else {
-            throw HabitStoreError(
-                .transactionEnded,
-                "a transaction was used after its closure had ended; use it inside of the closure only"
-            )
-        }
+    /// Whatever was handed out and is still held somewhere lets go of the engine here, on the transaction's thread.
+    private func end() {
+        for place in cursors { place.base = nil }
+        cursors = []
+        thread.end()
+    }
+
+    /// A cursor is not held any more.
+    func close(_ place: TransactionCursor<Snapshot>.Place) { cursors.removeAll { $0 === place } }
+
+    func requireOpen() throws { try thread.require() }
+
+    var statistics: FetchStatistics {
+        precondition(thread.isCurrent, "the statistics of a transaction were read outside of its closure")
+        return work
     }
 
     func currentToken() throws -> HistoryToken {
@@ -56,7 +66,9 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
         try requireOpen()
         return try PreparedFetch(descriptor, schema: schema, evaluatesPredicates: evaluatesPredicates) { condition in
             let evaluator = FilterEvaluator(SnapshotRecords(snapshot))
-            return { [scope] row in
+            return { [self] row in
+                // The fetch may be with another transaction by now.
+                try thread.require()
                 let model = try M(row: &row)
                 let result = Result { try condition.holds(model, row, evaluator) }
                 // A relationship that could not be read is why whatever came after it went wrong.
@@ -71,21 +83,21 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
         try requireOpen()
-        let work = try QueryRunner(snapshot, schema).run(fetch.query, condition: fetch.condition, body)
-        statistics += work
-        return work
+        let statistics = try QueryRunner(snapshot, schema).run(fetch.query, condition: fetch.condition, body)
+        work += statistics
+        return statistics
     }
 
     func count(_ fetch: PreparedFetch) throws -> Int {
         try requireOpen()
-        let (count, work) = try QueryRunner(snapshot, schema).count(fetch.query, condition: fetch.condition)
-        statistics += work
+        let (count, statistics) = try QueryRunner(snapshot, schema).count(fetch.query, condition: fetch.condition)
+        work += statistics
         return count
     }
 
     func expectedCount(_ fetch: PreparedFetch) -> Int? {
         let query = fetch.query
-        guard isOpen, query.filter.isAlwaysTrue, !query.hasOpaqueCondition,
+        guard thread.isCurrent, query.filter.isAlwaysTrue, !query.hasOpaqueCondition,
             let count = snapshot.recordCountAtHand(entity: query.entity)
         else { return nil }
         // What a damaged file says must not exhaust the memory.
@@ -115,7 +127,9 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
 
     func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
         try requireOpen()
-        return try snapshot.auditCursor(entity: entity, in: range)
+        let place = TransactionCursor<Snapshot>.Place(try snapshot.auditCursor(entity: entity, in: range))
+        cursors.append(place)
+        return TransactionCursor(place, of: self)
     }
 
     func keptDigests(entity: Int) throws -> [DigestLeaf]? {
@@ -124,9 +138,8 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
     }
 }
 
-/// Follows the models' relationship properties through a snapshot. It is used by the thread that runs the transaction;
-/// the task-local value that holds it asks for `Sendable`.
-final class SnapshotResolver<Snapshot: EngineSnapshot>: RelationshipResolver, @unchecked Sendable {
+/// Follows the models' relationship properties through a snapshot, on the thread that runs the transaction.
+final class SnapshotResolver<Snapshot: EngineSnapshot>: RelationshipResolver {
     private let snapshot: Snapshot
     private let schema: Schema
     private var failure: (any Error)?

@@ -2,13 +2,28 @@ import Foundation
 
 /// One moment of an engine's store, for replication.
 class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
-    let snapshot: Snapshot
+    private let lent: Snapshot
     let schema: Schema
+    private let thread = TransactionThread()
 
     init(_ snapshot: Snapshot, _ schema: Schema) {
-        self.snapshot = snapshot
+        lent = snapshot
         self.schema = schema
     }
+
+    /// What is read from, as long as the transaction goes on, and on its thread.
+    var snapshot: Snapshot {
+        get throws {
+            try thread.require()
+            return lent
+        }
+    }
+
+    /// - Throws: ``HabitStoreError/Code/transactionEnded`` when the transaction has ended, or belongs to another thread.
+    final func requireOpen() throws { try thread.require() }
+
+    /// The transaction ends: what was handed out of it refuses everything from now on.
+    func end() { thread.end() }
 
     func information() throws -> StoreInformation { try StoreBookkeeping.information(snapshot) }
 
@@ -53,6 +68,7 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     func finish() throws { try ledger.finish() }
 
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws {
+        try requireOpen()
         let layout = schema.entities[entity].layout
         try record.withView(layout) { view in
             if try ledger.insert(entity: entity, id: id, record: view) { return }

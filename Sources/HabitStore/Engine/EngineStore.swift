@@ -139,6 +139,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
         func work(_ writer: Engine.Writer) throws -> R {
             try requireAuthority(writer, epoch: terms.epoch)
             let replica = EngineReplicaSnapshot(writer, schema)
+            defer { replica.end() }
             try terms.willBegin?(replica)
             let transaction = EngineWriteTransaction(writer, self)
             transaction.pruneLimit = terms.pruneLimit

@@ -48,17 +48,20 @@ public final class InMemoryEngine: StorageEngine {
 
     /// Runs `body` over one moment.
     public func read<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R {
-        try body(InMemoryTransaction(try current(), schema))
+        let transaction = InMemoryTransaction(try current(), schema)
+        defer { transaction.end() }
+        return try body(transaction)
     }
 
     /// Runs `body` in the write transaction.
     public func write<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R {
         try writing.hold {
             let transaction = InMemoryTransaction(try current(), schema)
+            defer { transaction.end() }
             let result = try body(transaction)
             try state.withLock { state in
                 guard state != nil else { throw HabitStoreError(.closed, "the store was closed; open it again") }
-                state = transaction.state
+                state = try transaction.state
             }
             return result
         }

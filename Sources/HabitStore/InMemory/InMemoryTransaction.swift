@@ -18,22 +18,39 @@ public final class InMemoryTransaction: EngineWriter {
     /// Filters are evaluated as they are written.
     public static let interpretsFilters = true
 
-    var state: InMemoryEngine.State
+    private var contents: InMemoryEngine.State
     let schema: Schema
+    private let thread = TransactionThread()
 
     init(_ state: InMemoryEngine.State, _ schema: Schema) {
-        self.state = state
+        contents = state
         self.schema = schema
     }
+
+    /// Everything the store holds, as this transaction sees it: on its thread, and until it ends.
+    var state: InMemoryEngine.State {
+        get throws {
+            try thread.require()
+            return contents
+        }
+    }
+
+    private func change(_ body: (inout InMemoryEngine.State) -> Void) throws {
+        try thread.require()
+        body(&contents)
+    }
+
+    /// The transaction ends.
+    func end() { thread.end() }
 
     // MARK: Reading
 
     /// A value of the store's own bookkeeping.
-    public func metadata(_ key: String) throws -> String? { state.metadata[key] }
+    public func metadata(_ key: String) throws -> String? { try state.metadata[key] }
 
     /// Lends the record of an identifier.
     public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
-        guard let record = state.entities[entity][id] else { return nil }
+        guard let record = try state.entities[entity][id] else { return nil }
         return try record.withView(schema.entities[entity].layout) { view in
             var reader = view.reader
             return try body(&reader)
@@ -50,7 +67,7 @@ public final class InMemoryTransaction: EngineWriter {
     public func walk(_ plan: Plan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         let entity = plan.query.entity
         let layout = schema.entities[entity].layout
-        for id in state.entities[entity].identifiers {
+        for id in try state.entities[entity].identifiers {
             let goesOn = try state.entities[entity][id]?.withView(layout) { view in
                 var reader = view.reader
                 return try body(&reader)
@@ -64,13 +81,13 @@ public final class InMemoryTransaction: EngineWriter {
     public func estimatedRows(_ plan: Plan) throws -> Int? { try count(plan) }
 
     /// The number of records of the entity.
-    public func count(_ plan: Plan) throws -> Int { state.entities[plan.query.entity].records.count }
+    public func count(_ plan: Plan) throws -> Int { try state.entities[plan.query.entity].records.count }
 
     /// Looks at every record.
     public func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID] {
         var found: [UUID] = []
         let layout = schema.entities[entity].layout
-        for (id, record) in state.entities[entity].records {
+        for (id, record) in try state.entities[entity].records {
             let stored = try record.withView(layout) { try $0.value(at: attribute) }
             if case .links(let links) = stored, case .uuid(let target) = value {
                 if links.contains(target) { found.append(id) }
@@ -83,71 +100,79 @@ public final class InMemoryTransaction: EngineWriter {
     }
 
     /// The number of the last history transaction.
-    public func lastToken() throws -> Int64 { state.history.last?.token.rawValue ?? 0 }
+    public func lastToken() throws -> Int64 { try state.history.last?.token.rawValue ?? 0 }
 
     /// The history transactions after a number.
     public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
-        let first = state.history.partitioningIndex { $0.token.rawValue > token }
-        for transaction in state.history[first...] where try !body(transaction) { return }
+        let history = try state.history
+        let first = history.partitioningIndex { $0.token.rawValue > token }
+        for transaction in history[first...] where try !body(transaction) { return }
     }
 
     // MARK: Writing
 
     /// Stores a record under an identifier that has none yet.
     public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
-        guard state.entities[entity][id] == nil else { return false }
-        state.entities[entity][id] = record.encoded()
+        guard try state.entities[entity][id] == nil else { return false }
+        try change { $0.entities[entity][id] = record.encoded() }
         return true
     }
 
     /// Replaces a record.
     public func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
-        state.entities[entity][id] = record.encoded()
+        try change { $0.entities[entity][id] = record.encoded() }
     }
 
     /// Removes a record.
-    public func delete(entity: Int, id: UUID, record old: RecordView) throws { state.entities[entity][id] = nil }
+    public func delete(entity: Int, id: UUID, record old: RecordView) throws {
+        try change { $0.entities[entity][id] = nil }
+    }
 
     /// Sets a value of the store's own bookkeeping, or removes it.
-    public func setMetadata(_ key: String, _ value: String?) throws { state.metadata[key] = value }
+    public func setMetadata(_ key: String, _ value: String?) throws { try change { $0.metadata[key] = value } }
 
     /// Appends to the history.
-    public func append(_ transaction: HistoryTransaction) throws { state.history.append(transaction) }
+    public func append(_ transaction: HistoryTransaction) throws { try change { $0.history.append(transaction) } }
 
     /// Forgets the history up to a number.
-    public func pruneHistory(through token: Int64) throws { state.history.removeAll { $0.token.rawValue <= token } }
+    public func pruneHistory(through token: Int64) throws {
+        try change { $0.history.removeAll { $0.token.rawValue <= token } }
+    }
 }
 
 extension InMemoryTransaction {
     /// The records of an entity in a range of identifiers.
     public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
-        InMemoryAuditCursor(state.entities[entity], schema.entities[entity].layout, range)
+        InMemoryAuditCursor(try state.entities[entity], schema.entities[entity].layout, range)
     }
 
     /// The kept digest in whose range an identifier is.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
-        let leaves = state.digests[entity]
+        let leaves = try state.digests[entity]
         let next = leaves.partitioningIndex { id.isBefore($0.first) }
         return next > 0 ? leaves[next - 1] : nil
     }
 
     /// All kept digests of an entity.
     public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
-        state.digests[entity].isEmpty ? nil : state.digests[entity]
+        let leaves = try state.digests[entity]
+        return leaves.isEmpty ? nil : leaves
     }
 
     /// Keeps a digest.
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
-        let place = state.digests[entity].partitioningIndex { !$0.first.isBefore(leaf.first) }
-        if place < state.digests[entity].count, state.digests[entity][place].first == leaf.first {
-            state.digests[entity][place] = leaf
-        } else {
-            state.digests[entity].insert(leaf, at: place)
+        try change { state in
+            let place = state.digests[entity].partitioningIndex { !$0.first.isBefore(leaf.first) }
+            if place < state.digests[entity].count, state.digests[entity][place].first == leaf.first {
+                state.digests[entity][place] = leaf
+            } else {
+                state.digests[entity].insert(leaf, at: place)
+            }
         }
     }
 
     /// Forgets all kept digests of an entity.
-    public func removeDigestLeaves(entity: Int) throws { state.digests[entity] = [] }
+    public func removeDigestLeaves(entity: Int) throws { try change { $0.digests[entity] = [] } }
 }
 
 /// Goes through records in memory. There is no file to decode.

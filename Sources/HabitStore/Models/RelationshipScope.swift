@@ -1,15 +1,13 @@
 import Foundation
 
-/// What the computed relationship properties of models read from: the transaction that runs on this task.
+/// What the computed relationship properties of models read from: the transaction that runs on this thread.
 ///
 /// A store sets it while a transaction's closure runs. A model's relationship property is one line:
 /// `var habit: Habit? { RelationshipScope.one(\Entry.habit, habitID) }`.
 public enum RelationshipScope {
-    @TaskLocal package static var current: (any RelationshipResolver)?
-
     /// The record that a reference leads to, or nil when the reference is nil or dangles.
     ///
-    /// - Precondition: a transaction is running on this task.
+    /// - Precondition: a transaction is running on this thread.
     public static func one<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, D?>, _ reference: UUID?) -> D?
     {
         guard let reference else { return nil }
@@ -18,7 +16,7 @@ public enum RelationshipScope {
 
     /// The records that links lead to, ascending by identifier, dangling links left out.
     ///
-    /// - Precondition: a transaction is running on this task.
+    /// - Precondition: a transaction is running on this thread.
     public static func linked<M: PersistentModel, D: PersistentModel>(
         _ keyPath: KeyPath<M, [D]>,
         _ links: Set<UUID>
@@ -29,7 +27,7 @@ public enum RelationshipScope {
 
     /// The records on the other side that refer to the record `owner`, ascending by identifier.
     ///
-    /// - Precondition: a transaction is running on this task.
+    /// - Precondition: a transaction is running on this thread.
     public static func many<M: PersistentModel, D: PersistentModel>(
         _ keyPath: KeyPath<M, [D]>,
         of owner: UUID
@@ -40,7 +38,7 @@ public enum RelationshipScope {
     private static func resolver(_ keyPath: AnyKeyPath) -> any RelationshipResolver {
         guard let current else {
             preconditionFailure(
-                "the relationship \(keyPath) was read outside of a transaction; read it inside store.read { … }"
+                "the relationship \(keyPath) was read outside of a transaction; read it inside store.read { … }, on its thread"
             )
         }
         return current
@@ -48,7 +46,7 @@ public enum RelationshipScope {
 }
 
 /// Follows relationships inside one transaction. Getters cannot throw: an error is kept and thrown by the transaction.
-package protocol RelationshipResolver: AnyObject, Sendable {
+package protocol RelationshipResolver: AnyObject {
     func record<D: PersistentModel>(_ type: D.Type, _ id: UUID) -> D?
     func records<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, [D]>, of owner: UUID) -> [D]
 }

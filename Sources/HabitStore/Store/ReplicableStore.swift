@@ -92,7 +92,9 @@ extension EngineBackedStore {
     public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
         try core.engine.read { snapshot in
             try core.requireShape(snapshot)
-            return try body(EngineReplicaSnapshot(snapshot, schema))
+            let transaction = EngineReplicaSnapshot(snapshot, schema)
+            defer { transaction.end() }
+            return try body(transaction)
         }
     }
 
@@ -106,6 +108,7 @@ extension EngineBackedStore {
         try core.engine.write { writer in
             try core.requireShape(writer)
             let transaction = EngineReplicaTransaction(writer, schema)
+            defer { transaction.end() }
             let result = try body(transaction)
             try transaction.finish()
             return result

@@ -39,7 +39,7 @@ final class LMDBCursor {
 
     /// The record it stands on; nil when it stands on none.
     func current() throws -> LMDBRecord? {
-        guard transaction.isActive else { throw LMDBTransaction.ended(transaction.core.path) }
+        try transaction.requireActive()
         var key = MDB_val()
         var value = MDB_val()
         let returnCode = mdb_cursor_get(handle, &key, &value, MDB_GET_CURRENT)
@@ -88,7 +88,7 @@ final class LMDBCursor {
     @inline(__always)
     private func move(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
         // The transaction closed this cursor when it ended: LMDB's handle must not be touched after that.
-        guard transaction.isActive else { throw LMDBTransaction.ended(transaction.core.path) }
+        try transaction.requireActive()
         var key = key
         var value = MDB_val()
         let returnCode = mdb_cursor_get(handle, &key, &value, operation)

@@ -11,7 +11,7 @@ extension LMDBTransaction {
     /// Hazards: this transaction must not be used meanwhile, and none of its cursors may be open, since LMDB would have to
     /// keep a copy of each.
     func withNested<T>(_ body: (LMDBTransaction) throws -> T) throws -> T {
-        let parent = try writableHandle()
+        let parent = try lentHandle()
         var handle: OpaquePointer?
         let beginning = mdb_txn_begin(core.environment, parent, 0, &handle)
         guard beginning == 0, let handle else {

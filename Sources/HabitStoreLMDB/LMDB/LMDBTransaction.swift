@@ -19,6 +19,8 @@ final class LMDBTransaction {
     private let databaseHandles: UnsafeMutablePointer<MDB_dbi>
     private let databaseCount: Int
     private var cursors: [OpaquePointer] = []
+    /// Its own: another one must find neither the handle nor the cursors.
+    private let thread = TransactionThread()
 
     init(core: LMDBEnvironmentCore, handle: OpaquePointer, isWritable: Bool, databaseCount: Int) {
         self.core = core
@@ -31,12 +33,16 @@ final class LMDBTransaction {
     /// Whether the closure still runs.
     var isActive: Bool { handle != nil }
 
+    /// - Throws: ``HabitStoreError/Code/transactionEnded`` when the closure has ended, or runs on another thread.
+    @inline(__always)
+    func requireActive() throws { _ = try activeHandle() }
+
     /// The number of the snapshot that is read, or that a commit would make.
     func identifier() throws -> UInt64 { UInt64(mdb_txn_id(try activeHandle())) }
 
     @inline(__always)
     func activeHandle() throws -> OpaquePointer {
-        guard let handle else { throw Self.ended(core.path) }
+        guard thread.isCurrent, let handle else { throw Self.ended(core.path) }
         return handle
     }
 
@@ -44,11 +50,23 @@ final class LMDBTransaction {
     @inline(__always)
     func writableHandle() throws -> OpaquePointer {
         let handle = try activeHandle()
+        try requireWritable()
+        return handle
+    }
+
+    /// The handle for a thread to which this transaction's own lends it, and waits meanwhile.
+    func lentHandle() throws -> OpaquePointer {
+        guard let handle else { throw Self.ended(core.path) }
+        try requireWritable()
+        return handle
+    }
+
+    @inline(__always)
+    private func requireWritable() throws {
         guard isWritable else {
             throw LMDBError.error(.permissionDenied, "a read transaction cannot write", path: core.path)
         }
         if let failure { throw failure }
-        return handle
     }
 
     @inline(__always)
@@ -94,9 +112,9 @@ final class LMDBTransaction {
 
     func register(cursor: OpaquePointer) { cursors.append(cursor) }
 
-    /// Closes a cursor that is let go before its transaction ends.
+    /// Closes a cursor that is let go before its transaction ends; one that another thread lets go of ends with that.
     func close(cursor: OpaquePointer) {
-        guard handle != nil, let place = cursors.lastIndex(of: cursor) else { return }
+        guard thread.isCurrent, handle != nil, let place = cursors.lastIndex(of: cursor) else { return }
         cursors.remove(at: place)
         mdb_cursor_close(cursor)
     }
@@ -107,6 +125,7 @@ final class LMDBTransaction {
         guard let taken = handle else { return nil }
         closeCursors()
         handle = nil
+        thread.end()
         return taken
     }
 
@@ -122,6 +141,10 @@ final class LMDBTransaction {
     }
 
     static func ended(_ path: String) -> HabitStoreError {
-        LMDBError.error(.transactionEnded, "the transaction has ended; use it inside its closure only", path: path)
+        LMDBError.error(
+            .transactionEnded,
+            "the transaction has ended, or is of another thread; use it inside its closure only",
+            path: path
+        )
     }
 }

@@ -39,7 +39,7 @@ extension SQLiteSnapshot {
         let depth = statement.int64(at: 1)
         let sum = try statement.blob(at: 3)
         guard (0...Int64(DigestLeaf.maximumDepth)).contains(depth), sum.count == 16 else {
-            throw HabitStoreError(
+            throw try HabitStoreError(
                 .corrupt,
                 "a kept digest is none; run `habitstore check`",
                 at: .init(path: connection.path)

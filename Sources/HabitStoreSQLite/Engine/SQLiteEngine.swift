@@ -97,6 +97,7 @@ public final class SQLiteEngine: StorageEngine {
                 isKnownCanonical: isKnown,
                 hasDigests: hasDigests.load(ordering: .acquiring)
             )
+            defer { snapshot.end() }
             #if PLANNER_MUTANTS
             (snapshot.mutant, snapshot.joinShare) = (mutant, joinShare)
             #endif
@@ -147,6 +148,7 @@ public final class SQLiteEngine: StorageEngine {
             isKnownCanonical: isKnown,
             hasDigests: hasDigests.load(ordering: .acquiring)
         )
+        defer { writer.end() }
         #if PLANNER_MUTANTS
         (writer.mutant, writer.joinShare) = (mutant, joinShare)
         #endif

@@ -25,7 +25,7 @@ struct SQLiteIndexUpkeep {
     /// Makes the indexes that are missing or hold other columns, and drops those that a schema before this one declared. In a
     /// write transaction: a process that dies leaves the file as it was.
     func complete(_ writer: SQLiteWriter) throws {
-        let connection = writer.connection
+        let connection = try writer.connection
         let listed = try Self.listed(connection)
         guard listed != list else { return }
         let names = Set(indexes.map(\.name))

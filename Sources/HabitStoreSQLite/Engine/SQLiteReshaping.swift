@@ -9,7 +9,7 @@ extension SQLiteEngine {
         let newTables = try Self.tables(of: schema, path: database.path)
         return try write { writer in
             try body(writer) { rewritten in
-                let connection = writer.connection
+                let connection = try writer.connection
                 let kept = Set(newTables.map(\.description.name)).subtracting(rewritten)
                 for table in tables where !kept.contains(table.description.name) {
                     for name in table.tableNames { try connection.exec("DROP TABLE \(SQLiteFormat.quoted(name))") }

@@ -3,7 +3,8 @@ import HabitStore
 
 /// One read transaction: everything in it is of one moment.
 public class SQLiteSnapshot: EngineSnapshot {
-    let connection: SQLiteConnection
+    private let lent: SQLiteConnection
+    private let thread = TransactionThread()
     let tables: [SQLiteTable]
     private let isKnownCanonical: Bool
     private(set) var textForm: Bool?
@@ -20,11 +21,22 @@ public class SQLiteSnapshot: EngineSnapshot {
     ///   - isKnownCanonical: whether an earlier snapshot has found all text to be in NFC.
     ///   - hasDigests: whether an earlier snapshot has found the table of digests.
     init(_ connection: SQLiteConnection, _ tables: [SQLiteTable], isKnownCanonical: Bool, hasDigests: Bool) {
-        self.connection = connection
+        lent = connection
         self.tables = tables
         self.isKnownCanonical = isKnownCanonical
         self.hasDigests = hasDigests ? true : nil
     }
+
+    /// The connection, as long as the transaction goes on, and on its thread: afterwards it is lent to others.
+    final var connection: SQLiteConnection {
+        get throws {
+            try thread.require()
+            return lent
+        }
+    }
+
+    /// The transaction ends; the connection may be another's from now on.
+    final func end() { thread.end() }
 
     // MARK: Bookkeeping
 
@@ -63,7 +75,7 @@ public class SQLiteSnapshot: EngineSnapshot {
     /// Translates a query to SQL, as far as that can be done without changing its meaning.
     public func plan(_ query: BoundQuery) throws -> SQLitePlan {
         #if PLANNER_MUTANTS
-        var planner = SQLitePlanner(tables, textIsCanonical: try textIsCanonical(), connection)
+        var planner = try SQLitePlanner(tables, textIsCanonical: textIsCanonical(), connection)
         planner.joinShare = joinShare ?? planner.joinShare
         return try mutant?.plan(query, planner) ?? planner.plan(query)
         #else
@@ -118,7 +130,7 @@ public class SQLiteSnapshot: EngineSnapshot {
             try statement.bind(value, at: 1)
             try statement.bind(limit.map { Int64(max(0, $0)) } ?? -1, at: 2)
             var identifiers: [UUID] = []
-            let row = SQLiteRow(statement, table, connection)
+            let row = try SQLiteRow(statement, table, connection)
             while try statement.step() { identifiers.append(try row.identifier()) }
             return identifiers
         }
@@ -140,7 +152,7 @@ public class SQLiteSnapshot: EngineSnapshot {
             everything ? "" : " WHERE \(column) = ?1 OR length(\(column)) <> length(CAST(\(column) AS BLOB))"
         return try connection.withStatement(table.selection + condition + " ORDER BY t0.\"id\"") { statement in
             if !everything { try statement.bind(value, at: 1) }
-            let row = SQLiteRow(statement, table, connection)
+            let row = try SQLiteRow(statement, table, connection)
             var identifiers: [UUID] = []
             while identifiers.count < limit ?? Int.max, try statement.step() {
                 if try row.value(attribute) == value { identifiers.append(try row.identifier()) }

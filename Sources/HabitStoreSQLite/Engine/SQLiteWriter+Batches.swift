@@ -29,7 +29,7 @@ extension SQLiteWriter {
             for place in places {
                 try statement.bind(batch[place], table)
                 try statement.run()
-                if connection.changes == 0 { taken = min(taken ?? Int.max, place) }
+                if try connection.changes == 0 { taken = min(taken ?? Int.max, place) }
             }
             return taken
         }

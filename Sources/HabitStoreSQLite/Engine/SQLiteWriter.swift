@@ -15,7 +15,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
         try connection.withStatement(plan.sql) { statement in
             try plan.bind(to: statement)
             let counter = try SQLiteWorkCounter(plan, statement)
-            let row = SQLiteRow(statement, plan.table, connection)
+            let row = try SQLiteRow(statement, plan.table, connection)
             let walk = SQLiteWalk(row)
             walks.append(walk)
             defer { walks.removeLast() }
@@ -57,7 +57,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
         let isNew = try connection.withStatement(table.insert) { statement in
             try statement.bind(record, table)
             try statement.run()
-            return connection.changes > 0
+            return try connection.changes > 0
         }
         guard isNew else { return false }
         try insertLinks(table, id, record)
@@ -108,6 +108,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
 
     /// The layers above have just read the record; if it is not there now, the file contradicts itself.
     private func requireOneChange(_ table: SQLiteTable, _ id: UUID) throws {
+        let connection = try connection
         guard connection.changes != 1 else { return }
         throw HabitStoreError(
             .corrupt,

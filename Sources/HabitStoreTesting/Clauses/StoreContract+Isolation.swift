@@ -132,17 +132,4 @@ extension StoreContract {
         try expectError(.transactionEnded) { try written.all(Tag.self) }
         try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 1, "the number of tags")
     }
-
-    /// Runs `body` on a thread of its own and waits for it.
-    private static func onAnotherThread(_ body: @escaping @Sendable () throws -> Void) throws {
-        let result = Mutex<Result<Void, any Error>?>(nil)
-        let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            let outcome = Result { try body() }
-            result.withLock { $0 = outcome }
-            done.signal()
-        }
-        done.wait()
-        try require(result.withLock { $0 }, "the other thread's result").get()
-    }
 }

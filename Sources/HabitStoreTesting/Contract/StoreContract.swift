@@ -50,12 +50,15 @@ public enum StoreContract {
 
     /// All clauses.
     public static let clauses: [Clause] = [
-        valueClauses, writingClauses, uniquenessClauses, combinationClauses, isolationClauses, relationshipClauses,
+        valueClauses, writingClauses, uniquenessClauses, combinationClauses, isolationClauses,
+        escapingClauses,
+        relationshipClauses,
         referenceClauses,
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, shapeClauses, filterTextClauses,
         historyClauses,
-        netChangeClauses, asyncClauses, sharedCommitClauses, durabilityClauses, roleClauses, replicationClauses,
+        netChangeClauses, asyncClauses, sharedCommitClauses, durabilityClauses, roleClauses,
+        replicationClauses,
         digestClauses, checkingClauses, clusteringClauses, batchClauses,
     ].flatMap { $0 }
 }

@@ -41,7 +41,7 @@ final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
 
     /// Runs something in which the models' relationship properties lead through the arrays.
     func run<R>(_ body: () throws -> R) rethrows -> R {
-        try RelationshipScope.$current.withValue(self, operation: body)
+        try RelationshipScope.withResolver(self, body)
     }
 
     /// The positions of the records that a query comes to, in order, or the identifier of the first record on which

@@ -1,0 +1,121 @@
+import Dispatch
+import Foundation
+import HabitStore
+
+/// A transaction was used by a task that its closure had started. On SQLite it then read through a connection that another
+/// caller had by that time: that caller's sound read failed with "file is not a database", or the process died; and no later
+/// write came to an end. Now whatever a transaction hands out ends with it, and stays on its thread.
+extension StoreContract {
+    static let escapingClauses: [Clause] = [
+        Clause("what is carried out of a transaction is refused behind its end") { bench in
+            let store = try filled(bench)
+            for carried in try carriedOut(of: store) {
+                try carried.requireRefusal()
+                try onAnotherThread { try carried.requireRefusal() }
+            }
+            try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 20, "the number of tags")
+        },
+        Clause("what is carried out of a transaction that throws is refused behind its end") { bench in
+            let store = try filled(bench)
+            var carried: [CarriedAway] = []
+            do {
+                try store.read {
+                    carried.append(try CarriedAway($0))
+                    throw Abandoned()
+                }
+            } catch is Abandoned {}
+            do {
+                try store.write {
+                    carried.append(try CarriedAway($0))
+                    throw Abandoned()
+                }
+            } catch is Abandoned {}
+            try expectEqual(carried.count, 2, "the number of transactions")
+            for carried in carried { try carried.requireRefusal() }
+        },
+        Clause("what a transaction hands out is refused on another thread while it runs") { bench in
+            let store = try filled(bench)
+            try store.read { transaction in
+                let carried = try CarriedAway(transaction)
+                try onAnotherThread { try carried.requireRefusal() }
+                try expectEqual(try transaction.fetchCount(FetchDescriptor<Tag>()), 20, "the number of tags")
+            }
+            try store.write { transaction in
+                let carried = try CarriedAway(transaction)
+                try onAnotherThread { try carried.requireRefusal() }
+                try transaction.insert(Tag(name: "own"))
+            }
+            try store.replicaRead { replica in
+                let carried = CarriedAway(replica)
+                try onAnotherThread { try carried.requireRefusal() }
+            }
+            try store.replicate { replica in
+                let carried = CarriedAway(replica)
+                try onAnotherThread { try carried.requireRefusal() }
+            }
+            try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 21, "the number of tags")
+        },
+        Clause("a fetch that a transaction made ready does not reach back into it") { bench in
+            let store = try filled(bench)
+            let descriptor = FetchDescriptor(predicate: #Predicate<Tag> { !$0.habits.isEmpty })
+            let fetch = try store.read { try $0.prepare(descriptor) }
+            guard fetch.condition != nil else { return }
+            try expectError(.transactionEnded) { try store.read { try $0.count(fetch) } }
+        },
+        Clause("what is carried out of transactions disturbs no other reads and writes", async: escapesDisturbNobody),
+    ]
+
+    private static func filled(_ bench: ContractBench) throws -> any EngineBackedStore {
+        let store = try bench.habits()
+        try store.insert((0..<20).map { Tag(name: "\($0)") })
+        return store
+    }
+
+    private static func carriedOut(of store: any EngineBackedStore) throws -> [CarriedAway] {
+        [
+            try store.read { try CarriedAway($0) },
+            try store.write { try CarriedAway($0) },
+            try store.replicaRead { CarriedAway($0) },
+            try store.replicate { CarriedAway($0) },
+        ]
+    }
+
+    /// Readers and a writer go on while others carry away what they can lay hands on, and use it from tasks.
+    private static func escapesDisturbNobody(_ bench: ContractBench) async throws {
+        let store = try filled(bench)
+        let rounds = 1_000
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    for _ in 0..<rounds {
+                        let count = try await store.read { try $0.all(Tag.self).count { !$0.name.hasPrefix("new") } }
+                        try expectEqual(count, 20, "the number of tags that nobody touches")
+                    }
+                }
+            }
+            group.addTask {
+                for number in 0..<rounds / 10 { try await store.save(Tag(name: "new \(number)")) }
+            }
+            group.addTask {
+                for round in 0..<rounds {
+                    let carried = try await store.read { transaction in
+                        let carried = try CarriedAway(transaction)
+                        return (carried, Task { try carried.requireRefusal() })
+                    }
+                    try carried.0.requireRefusal()
+                    try await carried.1.value
+                    guard round.isMultiple(of: 20) else { continue }
+                    let written = try await store.write { transaction in
+                        let carried = try CarriedAway(transaction)
+                        return (carried, Task { try carried.requireRefusal() })
+                    }
+                    try written.0.requireRefusal()
+                    try await written.1.value
+                }
+            }
+            try await group.waitForAll()
+        }
+        try expectEqual(try await store.fetchCount(FetchDescriptor<Tag>()), 20 + rounds / 10, "the number of tags")
+        try expectEqual(try store.check { _ in }, [], "what a check finds")
+    }
+}

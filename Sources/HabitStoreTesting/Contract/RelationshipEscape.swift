@@ -1,0 +1,80 @@
+import Dispatch
+import Foundation
+import HabitStore
+
+/// Ways in which a record comes to be asked for its relationships outside of the transaction that it was read in. Each of them
+/// is a mistake of the program, and has to end it with a sentence that says so.
+package enum RelationshipEscape: String, CaseIterable, Codable, Sendable {
+    /// The record is returned from the closure.
+    case returned
+    /// A task that the closure starts goes on when it has ended.
+    case task
+    /// A task that the closure starts runs while the closure does.
+    case concurrentTask
+    /// Another thread is given the record while the closure runs.
+    case thread
+    /// Another transaction has run on the thread, inside of the one that goes on.
+    case nestedThenReturned
+
+    /// What the trap says.
+    package static let sentence = "was read outside of a transaction"
+
+    /// Makes the mistake.
+    ///
+    /// - Throws: what the store throws before the mistake is reached.
+    package func make(in store: some HabitStore) async throws {
+        let habit = Habit(name: "Run")
+        try await store.write { transaction in
+            try transaction.insert(habit)
+            try transaction.insert(Entry(habitID: habit.id))
+        }
+        switch self {
+        case .returned: _ = try store.firstEntry()?.habit
+        case .task: _ = try await store.read { Self.habitLater(of: try $0.firstEntry()) }.value
+        case .concurrentTask:
+            try await store.read { transaction in
+                let entry = try transaction.firstEntry()
+                let done = DispatchSemaphore(value: 0)
+                Task {
+                    _ = entry?.habit
+                    done.signal()
+                }
+                done.wait()
+            }
+        case .thread:
+            try await store.read { transaction in
+                let entry = try transaction.firstEntry()
+                try onAnotherThread { _ = entry?.habit }
+            }
+        case .nestedThenReturned:
+            let entry = try await store.read { transaction in
+                _ = try store.firstEntry()
+                // This one's own relationships can be read again.
+                let entry = try transaction.firstEntry()
+                guard entry?.habit == habit else { return Entry?.none }
+                return entry
+            }
+            _ = entry?.habit
+        }
+    }
+
+    private static func habitLater(of entry: Entry?) -> Task<Habit?, Never> {
+        Task {
+            do {
+                try await Task.sleep(for: .milliseconds(20))
+            } catch {
+                return nil
+            }
+            return entry?.habit
+        }
+    }
+}
+
+extension HabitStore {
+    /// In a transaction that ends with the call.
+    fileprivate func firstEntry() throws -> Entry? { try read { try $0.firstEntry() } }
+}
+
+extension ReadTransaction {
+    fileprivate func firstEntry() throws -> Entry? { try all(Entry.self).first }
+}
