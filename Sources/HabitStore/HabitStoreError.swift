@@ -56,8 +56,11 @@ public struct HabitStoreError: Error, Sendable {
     public let detail: String?
     /// The error that caused this one.
     public let underlying: (any Error)?
+    /// Whether a store's engine saw damage in its own file. No error that an app makes says so, whatever its code: what a
+    /// user's store is judged by is what the engine saw.
+    public let isDamage: Bool
 
-    /// Makes an error.
+    /// Makes an error; it is no damage.
     public init(
         _ code: Code,
         _ message: String,
@@ -65,11 +68,24 @@ public struct HabitStoreError: Error, Sendable {
         detail: String? = nil,
         underlying: (any Error)? = nil
     ) {
+        self.init(code, message, at: location, detail: detail, underlying: underlying, isDamage: false)
+    }
+
+    /// Makes an error of an engine, which says whether it saw damage in its file.
+    package init(
+        _ code: Code,
+        _ message: String,
+        at location: Location = Location(),
+        detail: String? = nil,
+        underlying: (any Error)? = nil,
+        isDamage: Bool
+    ) {
         self.code = code
         self.message = message
         self.location = location
         self.detail = detail
         self.underlying = underlying
+        self.isDamage = isDamage
     }
 }
 

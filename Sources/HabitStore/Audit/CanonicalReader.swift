@@ -54,8 +54,7 @@ public struct CanonicalReader {
         offset += count
     }
 
-    private static let malformed = HabitStoreError(
-        .corrupt,
+    private static let malformed = HabitStoreError.damage(
         "the bytes are no record's canonical form: they were cut off or changed"
     )
 }

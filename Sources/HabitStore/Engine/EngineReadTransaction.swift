@@ -69,7 +69,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
             return { [self] row in
                 // The fetch may be with another transaction by now.
                 try thread.require()
-                let model = try M(row: &row)
+                let model = try M.read(from: &row)
                 let result = Result { try condition.holds(model, row, evaluator) }
                 // A relationship that could not be read is why whatever came after it went wrong.
                 try scope.rethrow()
@@ -159,7 +159,7 @@ final class SnapshotResolver<Snapshot: EngineSnapshot>: RelationshipResolver {
 
     func record<D: PersistentModel>(_ type: D.Type, _ id: UUID) -> D? {
         attempt {
-            try snapshot.withRow(entity: schema.position(of: type), id: id) { try D(row: &$0) }
+            try snapshot.withRow(entity: schema.position(of: type), id: id) { try D.read(from: &$0) }
         } ?? nil
     }
 

@@ -105,16 +105,18 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
 
     /// Runs `body` over one moment of the store.
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
-        try engine.read { snapshot in
-            guard try role(snapshot) != .backfilling else {
-                throw HabitStoreError(
-                    .notAuthoritative,
-                    "a copy into this store is not finished; finish it with `habitstore copy` before reading",
-                    at: .init(path: engine.path)
-                )
+        try locating {
+            try engine.read { snapshot in
+                guard try role(snapshot) != .backfilling else {
+                    throw HabitStoreError(
+                        .notAuthoritative,
+                        "a copy into this store is not finished; finish it with `habitstore copy` before reading",
+                        at: .init(path: engine.path)
+                    )
+                }
+                let transaction = EngineReadTransaction(snapshot, self)
+                return try transaction.run { try body($0) }
             }
-            let transaction = EngineReadTransaction(snapshot, self)
-            return try transaction.run { try body($0) }
         }
     }
 
@@ -122,11 +124,13 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     ///
     /// - Throws: also ``ReadRefused``, before `body` runs.
     public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
-        try engine.read { snapshot in
-            // Asking for the role chooses the moment: a move behind it no longer concerns this read.
-            guard try role(snapshot) != .backfilling, condition.holds else { throw ReadRefused() }
-            let transaction = EngineReadTransaction(snapshot, self)
-            return try transaction.run { try body($0) }
+        try locating {
+            try engine.read { snapshot in
+                // Asking for the role chooses the moment: a move behind it no longer concerns this read.
+                guard try role(snapshot) != .backfilling, condition.holds else { throw ReadRefused() }
+                let transaction = EngineReadTransaction(snapshot, self)
+                return try transaction.run { try body($0) }
+            }
         }
     }
 
@@ -148,7 +152,17 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
             try terms.willCommit?(replica, appended)
             return result
         }
-        return try terms.mayShareCommit ? engine.writeTogether(work) : engine.write(work)
+        return try locating { try terms.mayShareCommit ? engine.writeTogether(work) : engine.write(work) }
+    }
+
+    /// Damage that is seen in here says in which file, by the name that the store was opened under.
+    @inline(__always)
+    func locating<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as HabitStoreError where error.isDamage {
+            throw error.located(inStore: engine.path)
+        }
     }
 
     /// The role is checked inside the engine's own write transaction, so that a switch by another process is seen.

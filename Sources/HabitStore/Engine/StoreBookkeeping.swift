@@ -95,8 +95,7 @@ enum StoreBookkeeping {
     static func version(_ snapshot: some EngineSnapshot, path: String?) throws -> Schema.Version {
         guard let version = try snapshot.metadata(MetadataKey.schemaVersion).flatMap(Schema.Version.init(parsing:))
         else {
-            throw HabitStoreError(
-                .corrupt,
+            throw HabitStoreError.damage(
                 "the store does not say of which schema version it is; restore a backup",
                 at: .init(path: path)
             )
@@ -188,14 +187,14 @@ enum StoreBookkeeping {
     private static func number(_ snapshot: some EngineSnapshot, _ key: String) throws -> Int {
         guard let text = try snapshot.metadata(key) else { return 0 }
         guard let number = Int(text), number >= 0 else {
-            throw HabitStoreError(.corrupt, "the store's bookkeeping holds no number under \(key)")
+            throw HabitStoreError.damage("the store's bookkeeping holds no number under \(key)")
         }
         return number
     }
 
     private static func identifier(_ snapshot: some EngineSnapshot, _ key: String) throws -> UUID {
         guard let text = try snapshot.metadata(key), let id = UUID(uuidString: text) else {
-            throw HabitStoreError(.corrupt, "the store's bookkeeping holds no identifier under \(key)")
+            throw HabitStoreError.damage("the store's bookkeeping holds no identifier under \(key)")
         }
         return id
     }

@@ -42,10 +42,16 @@ extension AttributeReader {
     public mutating func nextOptionalStrings() throws -> [String]? { try skipNull(.strings) ? nil : nextStrings() }
 
     /// The next attribute of any convertible type: enums, JSON values, and generic code.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unreadableValue`` when the type has no such value: most likely a newer version of the
+    ///   app has written it. The store is sound, and every other record can be read.
     public mutating func next<T: AttributeConvertible>(_ type: T.Type = T.self) throws -> T {
         let value = try nextValue(of: T.attributeKind)
         guard let result = T(attributeValue: value) else {
-            throw HabitStoreError(.corrupt, "a stored value does not fit the attribute's type \(T.self)")
+            throw HabitStoreError(
+                .unreadableValue,
+                "a stored value is none that this version's \(T.self) has; use the version of the app that wrote it"
+            )
         }
         return result
     }

@@ -32,16 +32,17 @@ public struct RecordView: RecordAccess {
     @inline(never)
     static func invalid(_ bytes: UnsafeRawBufferPointer, _ layout: RecordLayout) -> HabitStoreError {
         guard bytes.count >= layout.fixedSize else {
-            return HabitStoreError(.corrupt, "a record is shorter than its attributes; run `habitstore check`")
+            return HabitStoreError.damage("a record is shorter than its attributes; run `habitstore check`")
         }
         guard bytes[0] == RecordLayout.formatVersion else {
+            let isNewer = bytes[0] > RecordLayout.formatVersion
             return HabitStoreError(
-                bytes[0] > RecordLayout.formatVersion ? .newerVersion : .corrupt,
-                "a record has format version \(bytes[0]); this version reads \(RecordLayout.formatVersion)"
+                isNewer ? .newerVersion : .corrupt,
+                "a record has format version \(bytes[0]); this version reads \(RecordLayout.formatVersion)",
+                isDamage: !isNewer
             )
         }
-        return HabitStoreError(
-            .corrupt,
+        return HabitStoreError.damage(
             "a record's checksum is wrong: its bytes have changed since it was written"
         )
     }
@@ -156,12 +157,10 @@ public struct RecordView: RecordAccess {
         }
     }
 
-    @usableFromInline static let outOfBounds = HabitStoreError(
-        .corrupt,
+    @usableFromInline static let outOfBounds = HabitStoreError.damage(
         "a record's parts point outside of it or hold impossible values; run `habitstore check`"
     )
-    @usableFromInline static let unexpectedNull = HabitStoreError(
-        .corrupt,
+    @usableFromInline static let unexpectedNull = HabitStoreError.damage(
         "a record has no value for an attribute that must have one; run `habitstore check`"
     )
 }

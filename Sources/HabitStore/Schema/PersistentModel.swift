@@ -57,7 +57,7 @@ extension PersistentModel {
         if let expected = transaction.expectedCount(fetch) { models.reserveCapacity(expected) }
         try transaction.enumerateRows(fetch) { row in
             if models.count == models.capacity { models.reserveCapacity(FetchedModels.capacity(after: models.count)) }
-            models.append(try Self(row: &row))
+            models.append(try read(from: &row))
             return true
         }
         return models
@@ -71,14 +71,14 @@ extension PersistentModel {
         in transaction: any ReadTransaction,
         _ body: (Self) throws -> Bool
     ) throws -> FetchStatistics {
-        try transaction.enumerateRows(fetch) { try body(try Self(row: &$0)) }
+        try transaction.enumerateRows(fetch) { try body(try read(from: &$0)) }
     }
 
     /// The model of an identifier, or nil.
     @inlinable
     public static func model(entity: Int, id: UUID, in transaction: any ReadTransaction) throws -> Self? {
         var model: Self?
-        _ = try transaction.withRow(entity: entity, id: id) { model = try Self(row: &$0) }
+        _ = try transaction.withRow(entity: entity, id: id) { model = try read(from: &$0) }
         return model
     }
 }

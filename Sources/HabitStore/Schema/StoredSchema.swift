@@ -40,8 +40,7 @@ public struct StoredSchema: Sendable, Hashable, Codable {
     }
 
     private static func unreadable(_ path: String?, _ cause: any Error) -> HabitStoreError {
-        HabitStoreError(
-            .corrupt,
+        HabitStoreError.damage(
             "the schema that the store has written down cannot be read; restore a backup",
             at: .init(path: path),
             underlying: cause

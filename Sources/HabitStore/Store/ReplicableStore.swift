@@ -90,11 +90,13 @@ public protocol ReplicaTransaction: ReplicaSnapshot {
 extension EngineBackedStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
-        try core.engine.read { snapshot in
-            try core.requireShape(snapshot)
-            let transaction = EngineReplicaSnapshot(snapshot, schema)
-            defer { transaction.end() }
-            return try body(transaction)
+        try core.locating {
+            try core.engine.read { snapshot in
+                try core.requireShape(snapshot)
+                let transaction = EngineReplicaSnapshot(snapshot, schema)
+                defer { transaction.end() }
+                return try body(transaction)
+            }
         }
     }
 
@@ -105,13 +107,15 @@ extension EngineBackedStore {
 
     /// Runs `body` in a write transaction of the replication.
     public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
-        try core.engine.write { writer in
-            try core.requireShape(writer)
-            let transaction = EngineReplicaTransaction(writer, schema)
-            defer { transaction.end() }
-            let result = try body(transaction)
-            try transaction.finish()
-            return result
+        try core.locating {
+            try core.engine.write { writer in
+                try core.requireShape(writer)
+                let transaction = EngineReplicaTransaction(writer, schema)
+                defer { transaction.end() }
+                let result = try body(transaction)
+                try transaction.finish()
+                return result
+            }
         }
     }
 

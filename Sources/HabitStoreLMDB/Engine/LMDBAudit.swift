@@ -78,8 +78,7 @@ private final class LMDBAudit: AuditCursor {
         isBegun = true
         guard let record else { return false }
         guard record.key.count == 16 else {
-            throw HabitStoreError(
-                .corrupt,
+            throw HabitStoreError.damage(
                 "a \(name) has an identifier that is not 16 bytes long; run `habitstore check`",
                 at: .init(path: path, entity: name)
             )

@@ -121,8 +121,7 @@ enum LMDBHistoryCoder {
     }
 
     private static func damaged(_ path: String, _ cause: (any Error)? = nil) -> HabitStoreError {
-        HabitStoreError(
-            .corrupt,
+        HabitStoreError.damage(
             "the history holds a record that cannot be read; run `habitstore check`",
             at: .init(path: path),
             underlying: cause

@@ -139,6 +139,6 @@ extension LMDBIndexKeyLayout {
     }
 
     private static var malformed: HabitStoreError {
-        HabitStoreError(.corrupt, "an index holds a key that is none; run `habitstore check`")
+        HabitStoreError.damage("an index holds a key that is none; run `habitstore check`")
     }
 }

@@ -83,7 +83,7 @@ final class LMDBKeyRow: AttributeColumns {
     }
 
     private func malformed() -> HabitStoreError {
-        HabitStoreError(.corrupt, "an index holds a key that is none; run `habitstore check`")
+        HabitStoreError.damage("an index holds a key that is none; run `habitstore check`")
     }
 
     private func missing(_ position: Int) -> HabitStoreError {

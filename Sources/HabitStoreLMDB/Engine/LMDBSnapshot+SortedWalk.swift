@@ -82,8 +82,7 @@ extension LMDBSnapshot {
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index
     ) -> HabitStoreError {
-        HabitStoreError(
-            .corrupt,
+        HabitStoreError.damage(
             "the index \(index.title) leads to a record that does not exist; run `habitstore check`",
             at: .init(path: catalog.path, entity: table.name, id: UUID(key: id))
         )

@@ -116,7 +116,7 @@ public class LMDBSnapshot: EngineSnapshot {
         do {
             view = try RecordView(validating: value, layout: layout)
         } catch let error as HabitStoreError {
-            throw damaged(error.code, error.message, entity(), key, path())
+            throw at(error, error.message, entity(), key, path())
         }
         // The identifier is the first attribute, so its slot lies within what was just checked.
         let offset = layout.firstSlot
@@ -125,8 +125,10 @@ public class LMDBSnapshot: EngineSnapshot {
             key.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
                 == value.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
         else {
-            let message = "a record is stored under another identifier than its own"
-            throw damaged(.corrupt, message, entity(), key, path())
+            throw HabitStoreError.damage(
+                "a record is stored under another identifier than its own",
+                at: .init(path: path(), entity: entity(), id: UUID(key: key))
+            )
         }
         return view
     }
@@ -142,19 +144,24 @@ public class LMDBSnapshot: EngineSnapshot {
         do {
             return try view(table, id, copy)
         } catch let error as HabitStoreError {
-            let message = "the copy in the index \(index.title): \(error.message)"
-            throw Self.damaged(error.code, message, table.name, id, catalog.path)
+            throw Self.at(error, "the copy in the index \(index.title): \(error.message)", table.name, id, catalog.path)
         }
     }
 
-    private static func damaged(
-        _ code: HabitStoreError.Code,
+    /// The error of a record, at its place.
+    private static func at(
+        _ error: HabitStoreError,
         _ message: String,
         _ entity: String,
         _ key: UnsafeRawBufferPointer,
         _ path: String
     ) -> HabitStoreError {
-        HabitStoreError(code, message, at: .init(path: path, entity: entity, id: UUID(key: key)))
+        HabitStoreError(
+            error.code,
+            message,
+            at: .init(path: path, entity: entity, id: UUID(key: key)),
+            isDamage: error.isDamage
+        )
     }
 
     // MARK: Queries

@@ -159,7 +159,7 @@ struct LMDBLinks {
         guard let position = index.layout.linksPosition else { return nil }
         bytes = try record.rawBytes(at: position)
         guard bytes.count % LMDBFormat.identifierLength == 0 else {
-            throw HabitStoreError(.corrupt, "a record holds links that are no identifiers; run `habitstore check`")
+            throw HabitStoreError.damage("a record holds links that are no identifiers; run `habitstore check`")
         }
     }
 

@@ -32,13 +32,14 @@ enum LMDBError {
             code,
             "\(action): \(advice) (\(failure.description))",
             at: .init(path: path),
-            underlying: failure
+            underlying: failure,
+            isDamage: code == .corrupt || returnCode == MDB_INVALID
         )
     }
 
     /// An error that has no return code behind it.
     static func error(_ code: HabitStoreError.Code, _ message: String, path: String) -> HabitStoreError {
-        HabitStoreError(code, message, at: .init(path: path))
+        HabitStoreError(code, message, at: .init(path: path), isDamage: code == .corrupt)
     }
 
     private static func meaning(of returnCode: Int32) -> (HabitStoreError.Code, String) {

@@ -159,7 +159,9 @@ public final class UserStore: HabitStore {
                 return try route.authority.read(while: route.condition, body)
             }
             return try route.authority.read(while: route.condition) { try recorded($0, route.shadow, body) }
-        } catch let error as HabitStoreError where error.code == .corrupt && route.first != nil {
+        } catch let error as HabitStoreError
+            where error.isDamage && route.first != nil && error.location.path == route.authority.path
+        {
             // This read has begun and is not begun again; the next one is answered by the store that is sound.
             leave(route, error)
             throw error

@@ -39,8 +39,7 @@ extension SQLiteSnapshot {
         let depth = statement.int64(at: 1)
         let sum = try statement.blob(at: 3)
         guard (0...Int64(DigestLeaf.maximumDepth)).contains(depth), sum.count == 16 else {
-            throw try HabitStoreError(
-                .corrupt,
+            throw try HabitStoreError.damage(
                 "a kept digest is none; run `habitstore check`",
                 at: .init(path: connection.path)
             )

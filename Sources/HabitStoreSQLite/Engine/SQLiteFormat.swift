@@ -99,8 +99,7 @@ enum SQLiteFormat {
             )
         }
         guard version == self.version else {
-            throw HabitStoreError(
-                .corrupt,
+            throw HabitStoreError.damage(
                 "the store says that its format version is \(version), which never was; restore a backup",
                 at: location
             )

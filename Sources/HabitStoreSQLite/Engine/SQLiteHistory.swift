@@ -98,8 +98,7 @@ struct SQLiteHistory {
     }
 
     private func corrupt(_ token: Int64, _ what: String, _ cause: (any Error)? = nil) -> HabitStoreError {
-        HabitStoreError(
-            .corrupt,
+        HabitStoreError.damage(
             "the history's transaction \(token) \(what); run `habitstore check`",
             at: .init(path: connection.path),
             underlying: cause

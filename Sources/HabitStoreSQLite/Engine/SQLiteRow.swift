@@ -168,8 +168,7 @@ final class SQLiteRow: AttributeColumns {
         let attribute = table.description.attributes[field]
         // Without a readable identifier the record has no name to be called by.
         let isIdentified = field > 0 && statement.type(at: 0) == .blob && statement.bytes(at: 0).count == 16
-        return HabitStoreError(
-            .corrupt,
+        return HabitStoreError.damage(
             "\(table.description.name).\(attribute.name) holds \(found), where a \(attribute.kind.rawValue) belongs; "
                 + "run `habitstore check`",
             at: .init(

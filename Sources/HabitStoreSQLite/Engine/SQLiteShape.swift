@@ -49,8 +49,7 @@ enum SQLiteShape {
         _ connection: SQLiteConnection,
         _ cause: HabitStoreError
     ) -> HabitStoreError {
-        HabitStoreError(
-            .corrupt,
+        HabitStoreError.damage(
             "the table \(table), or a column of it, is missing from the store; restore a backup",
             at: .init(path: connection.path, entity: entity),
             underlying: cause.underlying

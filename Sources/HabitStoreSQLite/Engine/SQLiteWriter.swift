@@ -110,8 +110,7 @@ public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
     private func requireOneChange(_ table: SQLiteTable, _ id: UUID) throws {
         let connection = try connection
         guard connection.changes != 1 else { return }
-        throw HabitStoreError(
-            .corrupt,
+        throw HabitStoreError.damage(
             "a \(table.description.name) that was read a moment ago cannot be found again; run `habitstore check`",
             at: .init(path: connection.path, entity: table.description.name, id: id)
         )

@@ -68,8 +68,7 @@ extension SQLiteConnection {
         let expected = max(header.pageCount, cause == nil ? 0 : 1) * header.pageSizeBytes
         let actual = try SQLiteFiles.sizeBytes(of: path)
         guard actual < expected else { return nil }
-        return HabitStoreError(
-            .corrupt,
+        return HabitStoreError.damage(
             "the file is truncated: it has \(actual) bytes and its header speaks of \(expected); restore a backup",
             at: HabitStoreError.Location(path: path),
             underlying: cause?.underlying

@@ -49,7 +49,8 @@ enum SQLiteError {
             "\(action) failed (\(result)); \(advice(for: code))",
             at: HabitStoreError.Location(path: path),
             detail: detail,
-            underlying: result
+            underlying: result,
+            isDamage: code == .corrupt || result.primary == SQLITE_NOTADB
         )
     }
 

@@ -75,8 +75,7 @@ extension SQLiteFiles {
     }
 
     private static func orphanError(_ log: String) -> HabitStoreError {
-        HabitStoreError(
-            .corrupt,
+        HabitStoreError.damage(
             "this log holds records whose database file is empty or missing; restore that file, or move the log away",
             at: HabitStoreError.Location(path: log)
         )

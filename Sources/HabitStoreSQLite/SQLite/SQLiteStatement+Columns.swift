@@ -89,8 +89,7 @@ extension SQLiteStatement {
         case .blob: found = "a blob of \(sqlite3_column_bytes(pointer, index)) bytes"
         case .null: found = "NULL"
         }
-        return HabitStoreError(
-            .corrupt,
+        return HabitStoreError.damage(
             "column \(columnName(at: index)) holds \(found) where \(expected) belongs; check the store",
             at: HabitStoreError.Location(path: handle.path, attribute: columnName(at: index))
         )

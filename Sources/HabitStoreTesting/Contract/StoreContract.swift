@@ -50,7 +50,7 @@ public enum StoreContract {
 
     /// All clauses.
     public static let clauses: [Clause] = [
-        valueClauses, writingClauses, uniquenessClauses, combinationClauses, isolationClauses,
+        valueClauses, unreadableClauses, writingClauses, uniquenessClauses, combinationClauses, isolationClauses,
         escapingClauses,
         relationshipClauses,
         referenceClauses,

@@ -72,7 +72,8 @@ public final class FaultPlan: Sendable {
             throw HabitStoreError(
                 code,
                 "injected: \(operation.rawValue) failed at \(moment.rawValue)",
-                at: .init(path: path)
+                at: .init(path: path),
+                isDamage: code == .corrupt
             )
         case .hang:
             let generation = state.generation

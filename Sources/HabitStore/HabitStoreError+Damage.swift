@@ -1,0 +1,34 @@
+import Foundation
+
+extension HabitStoreError {
+    /// The error for damage that an engine sees in its file: ``Code/corrupt``, and ``isDamage`` is true.
+    package static func damage(
+        _ message: String,
+        at location: Location = Location(),
+        detail: String? = nil,
+        underlying: (any Error)? = nil
+    ) -> HabitStoreError {
+        HabitStoreError(.corrupt, message, at: location, detail: detail, underlying: underlying, isDamage: true)
+    }
+
+    /// The same error, at another place.
+    func moved(to location: Location) -> HabitStoreError {
+        HabitStoreError(code, message, at: location, detail: detail, underlying: underlying, isDamage: isDamage)
+    }
+
+    /// The same error; damage that was seen in the store at `path` names the store by that path.
+    ///
+    /// What was seen deep below knows no path, or another name of the same file. Damage of another store, which a closure may
+    /// have read too, keeps its own.
+    func located(inStore path: String?) -> HabitStoreError {
+        guard isDamage, let path, location.path != path else { return self }
+        if let own = location.path, Self.resolved(own) != Self.resolved(path) { return self }
+        var place = location
+        place.path = path
+        return moved(to: place)
+    }
+
+    private static func resolved(_ path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+extension PersistentModel {
+    /// A record as this model.
+    ///
+    /// - Throws: what ``init(row:)`` throws; ``HabitStoreError/Code/unreadableValue`` with the entity, the attribute and the
+    ///   record.
+    @inlinable
+    static func read(from row: inout AttributeReader) throws -> Self {
+        do {
+            return try Self(row: &row)
+        } catch {
+            throw named(error, row)
+        }
+    }
+
+    /// The error of reading a record, which by itself does not know what it read.
+    @usableFromInline
+    @inline(never)
+    static func named(_ error: any Error, _ row: AttributeReader) -> any Error {
+        guard let error = error as? HabitStoreError, error.code == .unreadableValue, error.location.entity == nil else {
+            return error
+        }
+        var place = error.location
+        place.entity = entity.name
+        // The reader stands behind the attribute that it read last.
+        let position = row.field - 1
+        if place.attribute == nil, entity.attributes.indices.contains(position) {
+            place.attribute = entity.attributes[position].name
+        }
+        place.id = place.id ?? (try? row.identifier())
+        return error.moved(to: place)
+    }
+}

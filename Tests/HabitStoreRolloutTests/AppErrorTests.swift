@@ -1,0 +1,71 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// What an app throws, or a newer version of it has stored, says nothing about the file.
+///
+/// The rollout went by an error's code alone: a closure that threw `.corrupt` because of a file of its own, or one record with
+/// an enum case of a newer version, took the user from `live` to `off`.
+struct AppErrorTests {
+    @Test(arguments: EngineName.allCases, [HabitStoreError.Code.corrupt, .notAStore, .unreadableValue])
+    func anErrorThatAClosureThrowsMovesNobody(old: EngineName, code: HabitStoreError.Code) throws {
+        let user = try StagedUser(old: old)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .live)
+        let path = try #require(store.route.load()?.authority.path)
+        for error in [HabitStoreError(code, "the app's"), HabitStoreError(code, "the app's", at: .init(path: path))] {
+            let read = #expect(throws: HabitStoreError.self) { try store.read { _ in throw error } }
+            #expect(read?.code == code)
+            #expect(throws: HabitStoreError.self) { try store.write { _ in throw error } }
+            #expect(try store.stage() == .live)
+        }
+        #expect(try store.all(Habit.self).count == 2)
+        #expect(try store.stage() == .live)
+    }
+
+    /// A closure may read a store of its own beside the user's; damage in that one is not the user's.
+    @Test(arguments: EngineName.allCases)
+    func damageOfAnotherStoreMovesNobody(old: EngineName) throws {
+        let user = try StagedUser(old: old)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .live)
+        let damage = HabitStoreError.damage("the other one's", at: .init(path: user.folder.path("another.sqlite")))
+        #expect(throws: HabitStoreError.self) { try store.read { _ in throw damage } }
+        #expect(try store.stage() == .live)
+    }
+
+    @Test(arguments: EngineName.allCases)
+    func whatANewerVersionOfTheAppHasStoredMovesNobody(old: EngineName) throws {
+        let user = try StagedUser(old: old)
+        let newer = Schema([NewerApp.Note.self])
+        let notes = [
+            NewerApp.Note(mood: .elated), NewerApp.Note(details: .init(lines: ["a", "b"])), NewerApp.Note(),
+        ]
+        do {
+            let store = try user.stores(schema: newer).store(for: "alice")
+            defer { store.close() }
+            try store.insert(notes)
+            try user.bring(store, to: .live) { _ = try $0.all(NewerApp.Note.self) }
+        }
+        let store = try user.stores(schema: Schema([OlderApp.Note.self])).store(for: "alice")
+        defer { store.close() }
+        for (note, attribute) in zip(notes, ["mood", "details"]) {
+            let error = #expect(throws: HabitStoreError.self) { try store.model(OlderApp.Note.self, id: note.id) }
+            #expect(error?.code == .unreadableValue)
+            #expect(error?.location.attribute == attribute)
+            #expect(error?.location.id == note.id)
+            #expect(try store.stage() == .live)
+        }
+        #expect(try store.model(OlderApp.Note.self, id: notes[2].id) != nil)
+        #expect(throws: HabitStoreError.self) { try store.all(OlderApp.Note.self) }
+        try store.save(OlderApp.Note())
+        #expect(try store.fetchCount(FetchDescriptor<OlderApp.Note>()) == 4)
+        #expect(try store.stage() == .live)
+    }
+}
