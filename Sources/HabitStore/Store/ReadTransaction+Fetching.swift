@@ -46,7 +46,14 @@ extension ReadTransaction {
         _ descriptor: FetchDescriptor<M>,
         _ properties: [PartialKeyPath<M>]
     ) throws -> [Projection<M>] {
-        let attributes = try ProjectedAttributes(properties, schema: schema)
+        try project(descriptor, try ProjectedAttributes(properties, schema: schema))
+    }
+
+    @inlinable
+    func project<M: PersistentModel>(
+        _ descriptor: FetchDescriptor<M>,
+        _ attributes: ProjectedAttributes
+    ) throws -> [Projection<M>] {
         var projections: [Projection<M>] = []
         try enumerateRows(try prepare(descriptor, for: attributes)) { row in
             projections.append(try Projection(attributes, of: &row))

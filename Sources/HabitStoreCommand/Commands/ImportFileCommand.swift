@@ -111,7 +111,7 @@ struct ImportFileCommand: ReportingCommand {
         }
         defer { store.close() }
         guard !dryRun else { return try work.rehearse(into: store) }
-        guard try store.currentToken() == .zero else {
+        guard try await store.currentToken() == .zero else {
             return try work.run(into: store, attachmentsIn: address.path + ".imports") { bar.show("importing", $0, $1) }
         }
         return try work.fill(store) { bar.show("importing", $0, $1) }

@@ -57,7 +57,7 @@ public enum StoreContract {
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, shapeClauses, filterTextClauses,
         historyClauses,
-        netChangeClauses, asyncClauses, sharedCommitClauses, durabilityClauses, roleClauses,
+        netChangeClauses, asyncClauses, asyncFormClauses, sharedCommitClauses, durabilityClauses, roleClauses,
         replicationClauses,
         digestClauses, checkingClauses, clusteringClauses, batchClauses,
     ].flatMap { $0 }

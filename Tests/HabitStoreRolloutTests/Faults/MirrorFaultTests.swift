@@ -28,7 +28,7 @@ struct MirrorFaultTests {
         let ledger = Ledger()
         ledger.write(store)
         _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
-        let token = try store.currentToken()
+        let token = try await store.currentToken()
         let plan = try user.plan(.new)
         plan.inject(Fault(.fail(code), on: [.replicate], at: .beforeCommit))
         for _ in 0..<5 { #expect(ledger.write(store) == .acknowledged) }

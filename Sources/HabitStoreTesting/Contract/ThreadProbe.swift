@@ -1,0 +1,62 @@
+import HabitStore
+import Synchronization
+
+/// A store that notes on which thread, and in which task, its transactions run.
+final class ThreadProbe: HabitStore {
+    /// Where a transaction ran.
+    struct Visit: Sendable {
+        /// Whether that was a thread of the store's own.
+        let isOwnThread: Bool
+        /// What the task-local ``ThreadProbe/mark`` was.
+        let mark: Int?
+    }
+
+    /// Bound by the caller.
+    @TaskLocal static var mark: Int?
+
+    private let base: any HabitStore
+    private let noted = Mutex<[Visit]>([])
+
+    init(_ base: any HabitStore) { self.base = base }
+
+    var schema: Schema { base.schema }
+    var dispatcher: StoreDispatcher { base.dispatcher }
+
+    /// The visits since this was asked last.
+    func takeVisits() -> [Visit] {
+        noted.withLock { noted in
+            defer { noted = [] }
+            return noted
+        }
+    }
+
+    /// Where the caller is.
+    static var here: Visit { Visit(isOwnThread: StoreDispatcher.isOwnThread, mark: mark) }
+
+    func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        try base.read {
+            noted.withLock { $0.append(Self.here) }
+            return try body($0)
+        }
+    }
+
+    @discardableResult
+    func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        try base.write(author: author) {
+            noted.withLock { $0.append(Self.here) }
+            return try body($0)
+        }
+    }
+
+    func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
+        try await dispatcher.read { try self.read(body) }
+    }
+
+    @discardableResult
+    func write<R: Sendable>(
+        author: String?,
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> R
+    ) async throws -> R {
+        try await dispatcher.write { attempt in try self.write(author: author, attempt.guarding(body)) }
+    }
+}
