@@ -1,0 +1,114 @@
+import Foundation
+import HabitStore
+import Synchronization
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A process that is frozen inside of a write keeps the store's write lock. At `off`, `shadow` and `complete` no kill could land
+/// then. It lands by passing the epoch: who wakes later finds that out before anything is acknowledged.
+struct FrozenWriterTests {
+    /// A write that sleeps inside of its transaction until it is woken.
+    private final class Sleeper: Sendable {
+        private let asleep = DispatchSemaphore(value: 0)
+        private let woken = DispatchSemaphore(value: 0)
+        private let ended = DispatchSemaphore(value: 0)
+        private let outcome = Mutex<Result<Void, any Error>?>(nil)
+
+        init(_ store: UserStore, _ content: String) {
+            let work: @Sendable () -> Void = { [self] in
+                let result = Result {
+                    try store.write(author: nil) { transaction in
+                        try transaction.insert(Draft(content: content))
+                        asleep.signal()
+                        woken.wait()
+                    }
+                }
+                outcome.withLock { $0 = result }
+                ended.signal()
+            }
+            Thread.detachNewThread(work)
+            asleep.wait()
+        }
+
+        /// What became of the write.
+        func wake() throws {
+            woken.signal()
+            ended.wait()
+            try outcome.withLock { $0 }?.get()
+        }
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let stage: Stage
+        let old: EngineName
+
+        var testDescription: String { "\(stage), from \(old)" }
+    }
+
+    static let cases = EngineName.allCases.flatMap { old in Stage.allCases.map { Case(stage: $0, old: old) } }
+
+    /// The writer and who kills are two handles, with stores and a switch lock of their own each, as two processes have.
+    @Test(arguments: cases)
+    func aKillLandsWhileAWriterSleepsAndNothingAcknowledgedIsLost(each: Case) throws {
+        let user = try StagedUser(old: each.old)
+        func stores() throws -> UserStores {
+            try user.stores { options in
+                options.stepLimitSeconds = 0.5
+                options.lockWaitSeconds = 2
+            }
+        }
+        let writer = try stores().store(for: "alice")
+        defer { writer.close() }
+        try writer.save(Draft(content: "before"))
+        try user.bring(writer, to: each.stage) { _ = try $0.all(Draft.self) }
+        let sleeper = Sleeper(writer, "asleep")
+        try user.want(each.stage.rawValue, kill: true)
+        let killer = try stores().store(for: "alice")
+        defer { killer.close() }
+        #expect(try killer.land())
+        #expect(try killer.stage() == .off)
+        #expect(try killer.engine() == each.old)
+        #expect(try killer.all(Draft.self).map(\.content) == ["before"])
+        if each.stage.authority == .new { try killer.save(Draft(content: "after the kill")) }
+        writer.flags.provider.reload()
+        var acknowledged = ["before"] + (each.stage.authority == .new ? ["after the kill"] : [])
+        do {
+            try sleeper.wake()
+            acknowledged.append("asleep")
+        } catch let error as HabitStoreError {
+            #expect([.notAuthoritative, .outcomeUnknown].contains(error.code), "\(error)")
+            #expect(each.stage.authority == .new, "the store that the user was on all the time refused a write: \(error)")
+        }
+        try writer.save(Draft(content: "awake"))
+        acknowledged.append("awake")
+        for store in [writer, killer] {
+            #expect(try store.stage() == .off)
+            #expect(try store.all(Draft.self).map(\.content).sorted() == acknowledged.sorted())
+        }
+        // What was remembered beside the store is in it by now, and a re-arm lets the user go on.
+        try user.want(each.stage.rawValue)
+        killer.flags.provider.reload()
+        #expect(try killer.stage() == .off)
+        #expect(try killer.rearm(by: "a test"))
+        #expect(try killer.stage() == .off)
+    }
+
+    /// The lock of the switches is held by a process that is frozen in the middle of a move: a kill waited for it in vain.
+    @Test(arguments: EngineName.allCases)
+    func aKillPassesByALockThatNobodyLetsGoOf(old: EngineName) throws {
+        let user = try StagedUser(old: old)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try store.save(Draft(content: "one"))
+        try user.bring(store, to: .live) { _ = try $0.all(Draft.self) }
+        let lock = try FileLock(path: user.directory.path + "/switch.lock", timeoutSeconds: 1)
+        defer { withExtendedLifetime(lock) {} }
+        try user.want("live", kill: true)
+        let killer = try user.stores { $0.stepLimitSeconds = 0.3 }.store(for: "alice")
+        defer { killer.close() }
+        #expect(try killer.land())
+        #expect(try killer.engine() == old)
+        #expect(try killer.all(Draft.self).map(\.content) == ["one"])
+    }
+}

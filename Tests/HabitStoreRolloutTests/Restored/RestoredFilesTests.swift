@@ -1,0 +1,102 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Only `store.sqlite` was put back from an older backup: it still called itself authoritative, was believed, and the user was
+/// served old data in silence while new writes went into a branch. Each part of a user's folder may be as it is, older,
+/// missing, or another user's, in any combination: what is served then is everything that was acknowledged, or it is said
+/// that it is not, or nothing is served and the error says what to do.
+struct RestoredFilesTests {
+    /// What came of opening a user.
+    private enum Outcome: Equatable {
+        case current
+        case said(String)
+        case refused(HabitStoreError.Code)
+    }
+
+    /// What a user may be refused with: never an error that speaks of something else.
+    private static let refusals: Set<HabitStoreError.Code> = [.staleStore, .notAuthoritative]
+
+    private func outcome(_ folder: RestoredFolder, _ states: [RestoredFolder.State]) throws -> Outcome {
+        try folder.put(states)
+        let store: UserStore
+        do {
+            store = try folder.user.stores().store(for: "alice")
+        } catch let error as HabitStoreError {
+            return .refused(error.code)
+        }
+        defer { store.close() }
+        let contents = try store.all(Draft.self).map(\.content).sorted()
+        #expect(contents.allSatisfy { RestoredFolder.all.contains($0) }, "\(states): another user's records were served")
+        let notes = store.notes.joined(separator: "; ")
+        return contents == RestoredFolder.all ? .current : .said(notes)
+    }
+
+    @Test(arguments: [Stage.off, .shadow, .live, .rampdown, .complete])
+    func aFolderPutTogetherFromParts(stage: Stage) throws {
+        let folder = try RestoredFolder(at: stage)
+        var figures: [String: Int] = [:]
+        for states in RestoredFolder.combinations {
+            let name = "at \(stage): " + states.map(\.rawValue).joined(separator: " ")
+            switch try outcome(folder, states) {
+            case .current: figures["current", default: 0] += 1
+            case .said(let notes):
+                figures["said", default: 0] += 1
+                // Served without something, which only the whole of what is there being older can bring about.
+                #expect(!notes.isEmpty, "\(name): older data was served in silence")
+                #expect(states[2] != .asItIs, "\(name): the control file knew, and older data was served (\(notes))")
+            case .refused(let code):
+                figures["refused", default: 0] += 1
+                #expect(Self.refusals.contains(code), "\(name): refused with \(code)")
+                // The stores as they are serve, whatever became of the files beside them.
+                #expect(states[0] != .asItIs || states[1] != .asItIs, "\(name): refused with \(code)")
+            }
+        }
+        print("restored at \(stage): \(figures.sorted { $0.key < $1.key })")
+    }
+
+    /// What nobody is served from can be accepted by a person, who says why; the user goes on from there.
+    @Test func aStoreThatWasPutBackIsServedOnceAPersonHasAcceptedIt() throws {
+        let folder = try RestoredFolder(at: .complete)
+        try folder.put([.asItIs, .older, .asItIs, .asItIs])
+        let stores = try folder.user.stores()
+        let error = #expect(throws: HabitStoreError.self) { try stores.store(for: "alice") }
+        #expect(error?.code == .staleStore)
+        #expect(try stores.examine("alice").contains { $0.kind == .stale && !$0.canBeMended })
+        let lines = try stores.adopt(.lmdb, for: "alice", by: "a test", because: "the new one is lost")
+        #expect(lines.count == 2)
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.stage() == .complete)
+        #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b"])
+        try store.save(Draft(content: "e"))
+        #expect(try store.evidence.read().records.contains { record in
+            if case .adopted(.lmdb, _, "a test", "the new one is lost") = record.event { return true }
+            return false
+        })
+        let aside = try FileManager.default.contentsOfDirectory(atPath: folder.user.directory.path)
+        #expect(aside.contains { $0.hasPrefix("store.sqlite-adopted-") })
+    }
+
+    /// A folder that was put back as a whole is consistent, and nothing in it can tell that it is older: it is served, and said
+    /// so in the notes and in the evidence, and what was proven before does not count.
+    @Test func aFolderPutBackAsAWholeSaysSo() throws {
+        let folder = try RestoredFolder(at: .live)
+        try folder.put([.older, .older, .older, .older])
+        let stores = try folder.user.stores()
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(store.notes.contains { $0.contains("put back from a copy") })
+        #expect(try store.evidence.read().records.contains { record in
+            if case .putBack = record.event { return true }
+            return false
+        })
+        // It is said once.
+        store.close()
+        let again = try stores.store(for: "alice")
+        defer { again.close() }
+        #expect(!again.notes.contains { $0.contains("put back") })
+    }
+}
