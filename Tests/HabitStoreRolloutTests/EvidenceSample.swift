@@ -42,7 +42,7 @@ enum EvidenceSample {
     /// What a user has who was verified, rehearsed, compared and read.
     private static let evidence: StageEvidence = {
         do {
-            return StageEvidence(try GateCase(.shadow).facts().chain, in: .shadow)
+            return try GateCase(.shadow).facts().evidence.evidence
         } catch {
             preconditionFailure("the sample cannot be made: \(error)")
         }
@@ -57,6 +57,7 @@ enum EvidenceSample {
         .tooFewShadowReads(have: 3, need: 1_000),
         .shadowDifferences(count: 1), .rollbackNotRehearsed, .rehearsalFailed, .evidenceExpired,
         .evidenceDamaged(line: 7, why: "it is not a record"), .ignoredRules(count: 2), .anchorMissing,
+        .anotherUsersEvidence,
     ]
 
     static func token(_ number: Int64) -> HistoryToken { HistoryToken(rawValue: number) }

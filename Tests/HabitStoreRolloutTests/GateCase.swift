@@ -63,11 +63,10 @@ struct GateCase {
 
     func facts() throws -> GateFacts {
         GateFacts(
-            chain: try EvidenceSample.chain(events),
+            evidence: EvidenceSummary(try EvidenceSample.chain(events), anchor: .start),
             lag: 0,
             isBackfilled: true,
-            isKilled: false,
-            anchor: nil
+            isKilled: false
         )
     }
 

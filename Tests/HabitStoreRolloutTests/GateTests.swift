@@ -38,11 +38,14 @@ struct GateTests {
     @Test(arguments: bare)
     func withoutEvidenceEverythingThatIsMissingIsNamed(from: Stage, reasons: [GateReason]) throws {
         let next = try #require(from.next)
-        var facts = GateFacts(chain: EvidenceChain(), lag: 1, isBackfilled: false, isKilled: false, anchor: nil)
+        let nothing = EvidenceSummary(anchor: .start)
+        var facts = GateFacts(evidence: nothing, lag: 1, isBackfilled: false, isKilled: false)
         #expect(gate.decide(from: from, to: next, facts: facts, now: GateCase.now).reasons == reasons)
         facts.isKilled = true
-        facts.anchor = EvidenceHead(sequence: 9, hash: EvidenceHead.start.hash)
-        facts.chain = EvidenceChain(Array("no record\n".utf8))
+        facts.evidence = EvidenceSummary(
+            EvidenceChain(Array("no record\n".utf8)),
+            anchor: EvidenceHead(sequence: 9, hash: EvidenceHead.start.hash)
+        )
         let all = gate.decide(from: from, to: next, facts: facts, now: GateCase.now).reasons
         #expect(
             all == [.killed, .evidenceDamaged(line: 1, why: "it is not a record"), .anchorMissing] + reasons
@@ -56,10 +59,16 @@ struct GateTests {
     func aPulledKillSwitchAndADamagedLogCloseEveryWayForward(from: Stage) throws {
         let whole = GateCase(from)
         #expect(try whole.reasons { $0.isKilled = true } == [.killed])
-        #expect(try whole.reasons { $0.anchor = EvidenceHead(sequence: 99, hash: "") } == [.anchorMissing])
-        #expect(try whole.reasons { $0.anchor = $0.chain.head } == [])
         let bytes = try EvidenceSample.bytes(whole.events)
-        let damage = try whole.reasons { $0.chain = EvidenceChain(bytes + Array("{}\n".utf8)) }
+        let chain = EvidenceChain(bytes)
+        let elsewhere = EvidenceHead(sequence: 99, hash: "")
+        #expect(
+            try whole.reasons { $0.evidence = EvidenceSummary(chain, anchor: elsewhere) } == [.anchorMissing]
+        )
+        #expect(try whole.reasons { $0.evidence = EvidenceSummary(chain, anchor: chain.head) } == [])
+        #expect(try whole.reasons { $0.evidence = EvidenceSummary(chain) } == [.anotherUsersEvidence])
+        let damaged = EvidenceChain(bytes + Array("{}\n".utf8))
+        let damage = try whole.reasons { $0.evidence = EvidenceSummary(damaged, anchor: .start) }
         #expect(damage == [.evidenceDamaged(line: whole.events.count + 1, why: "it is not a record")])
     }
 
@@ -235,8 +244,9 @@ struct GateTests {
     @Test func whatThisVersionDoesNotKnowCountsAsADifference() throws {
         var facts = try GateCase(.shadow).facts()
         let content = #""time":"2026-05-28T20:26:40.250Z","event":{"kind":"later"}}"# + "\n"
-        let line = try EvidenceLine.make(content, after: facts.chain.head)
-        facts.chain = EvidenceChain(try EvidenceSample.bytes(GateCase(.shadow).events) + line.bytes)
+        let line = try EvidenceLine.make(content, after: facts.evidence.head)
+        let bytes = try EvidenceSample.bytes(GateCase(.shadow).events) + line.bytes
+        facts.evidence = EvidenceSummary(EvidenceChain(bytes), anchor: .start)
         #expect(
             gate.decide(from: .shadow, to: .live, facts: facts, now: GateCase.now).reasons
                 == [.verificationMissing, .tooFewShadowReads(have: 0, need: 1_000)]

@@ -20,6 +20,7 @@ extension UserStore {
         try begin()
         defer { route.end() }
         var last: GateDecision?
+        checkpointEvidence()
         // The stage is asked for first: that is what finds out whether the flags have changed.
         while let next = try self.stage().next, let target = stage ?? wantedStage, next <= target {
             catchUp(waitSeconds: waitSeconds ?? options.stepLimitSeconds, progress)
@@ -29,7 +30,7 @@ extension UserStore {
             last = decision
             guard decision.isOpen else {
                 metrics.refused()
-                record([.refused(to: next, reasons: decision.reasons)])
+                recordRefusal(decision, to: next, anchor: try currentRoute().actual.state.evidence)
                 break
             }
             last = try promote(to: next)

@@ -21,7 +21,7 @@ extension UserStore {
                 let decision = try decide(actual, target, routing.wanted?.stage)
                 guard decision.isOpen else {
                     metrics.refused()
-                    record([.refused(to: target, reasons: decision.reasons)])
+                    recordRefusal(decision, to: target, anchor: actual.state.evidence)
                     return decision
                 }
                 let moved = try change.move(actual, to: target, evidence: anchor(actual))
@@ -151,11 +151,10 @@ extension UserStore {
     private func decide(_ actual: Actual, _ target: Stage, _ wanted: Stage?) throws -> GateDecision {
         route.load()?.shadow?.flush()
         let facts = GateFacts(
-            chain: try evidence.read(),
+            evidence: try evidence.summary(anchor: actual.state.evidence),
             lag: lag(actual),
             isBackfilled: isBackfilled(actual),
-            isKilled: actual.state.isKilled || isKillPulled,
-            anchor: actual.state.evidence
+            isKilled: actual.state.isKilled || isKillPulled
         )
         return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
             .proposed(wanted, from: actual.stage, to: target)

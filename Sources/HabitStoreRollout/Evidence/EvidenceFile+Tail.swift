@@ -36,7 +36,8 @@ extension EvidenceFile {
         return Tail(length: length, lacksNewline: lacksNewline, head: head)
     }
 
-    private func countLines(_ length: Int) throws -> Int {
+    /// How many lines end in the first `length` bytes.
+    func countLines(_ length: Int) throws -> Int {
         var count = 0
         for start in stride(from: 0, to: length, by: 1_048_576) {
             count += try read(start..<min(start + 1_048_576, length)).count { $0 == EvidenceLine.newline }

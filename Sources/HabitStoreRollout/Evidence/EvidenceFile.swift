@@ -1,7 +1,8 @@
 import Foundation
 import HabitStore
 
-/// An evidence file that is open and locked (`flock` on the file itself, which is never replaced).
+/// An evidence file that is open and locked (`flock` on the file itself; who waited for one that was replaced meanwhile takes
+/// the one that has its name now).
 struct EvidenceFile: ~Copyable {
     enum Access {
         /// Beside other readers.
@@ -10,35 +11,61 @@ struct EvidenceFile: ~Copyable {
         case append
     }
 
-    private static let lockTimeoutSeconds = 30.0
-    private let descriptor: Int32
-    private let path: String
+    /// Which file it is, whatever its name.
+    struct Identity: Sendable, Hashable {
+        let device: UInt64
+        let inode: UInt64
 
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file to read, or no folder.
-    init(_ path: String, _ access: Access) throws {
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            inode = UInt64(truncatingIfNeeded: status.st_ino)
+        }
+    }
+
+    /// How often a file may be replaced while it is waited for.
+    private static let maximumReplacements = 100
+    private let descriptor: Int32
+    let path: String
+
+    /// - Parameter waitSeconds: how long another process may have the file locked.
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file to read, or no folder;
+    ///   ``HabitStoreError/Code/busy`` when it stays locked.
+    init(_ path: String, _ access: Access, waitSeconds: Double = EvidenceLog.lockWaitSeconds) throws {
+        for _ in 0..<Self.maximumReplacements {
+            if let opened = try Self.open(path, access, waitSeconds) {
+                self.path = path
+                descriptor = opened
+                return
+            }
+        }
+        throw HabitStoreError(.busy, "the evidence is replaced again and again; try again later", at: .init(path: path))
+    }
+
+    /// - Returns: nil when the file was replaced while it was waited for.
+    private static func open(_ path: String, _ access: Access, _ waitSeconds: Double) throws -> Int32? {
         let flags = access == .append ? O_RDWR | O_APPEND | O_CREAT : O_RDONLY
         // Without O_NONBLOCK, opening a pipe of this name would wait for ever.
-        let opened = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard opened >= 0 else { throw Self.error("opened", errno, path) }
+        let opened = Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        guard opened >= 0 else { throw error("opened", errno, path) }
         do {
-            try Self.lock(opened, access == .append ? LOCK_EX : LOCK_SH, path)
-            let status = try Self.status(opened, path)
-            guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 0 else {
-                throw HabitStoreError(
-                    .inputOutput,
-                    "the evidence is not a file, or was removed while it was waited for",
-                    at: .init(path: path)
-                )
+            try lock(opened, access == .append ? LOCK_EX : LOCK_SH, path, waitSeconds)
+            let status = try status(opened, path)
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw HabitStoreError(.inputOutput, "the evidence is not a file", at: .init(path: path))
             }
+            var present = stat()
+            if lstat(path, &present) == 0, Identity(present) == Identity(status) { return opened }
         } catch {
             close(opened)
             throw error
         }
-        self.path = path
-        descriptor = opened
+        close(opened)
+        return nil
     }
 
     deinit { close(descriptor) }
+
+    func identity() throws -> Identity { Identity(try Self.status(descriptor, path)) }
 
     func size() throws -> Int { Int(try Self.status(descriptor, path).st_size) }
 
@@ -58,19 +85,11 @@ struct EvidenceFile: ~Copyable {
     /// Puts bytes behind the first `length` ones, and waits until they are on the disk.
     func write(_ bytes: [UInt8], at length: Int) throws {
         // The name has to last before anything is told to be there.
-        if length == 0 { try synchronizeFolder() }
+        if length == 0 { try Self.synchronizeFolder(path) }
         do {
             guard ftruncate(descriptor, off_t(length)) == 0 else { throw Self.error("cut", errno, path) }
-            var position = 0
-            while position < bytes.count {
-                let count = bytes.withUnsafeBytes { bytes in
-                    Foundation.write(descriptor, bytes.baseAddress?.advanced(by: position), bytes.count - position)
-                }
-                if count < 0, errno == EINTR { continue }
-                guard count >= 0 else { throw Self.error("written", errno, path) }
-                position += count
-            }
-            try synchronize()
+            try Self.write(bytes, to: descriptor, path)
+            try Self.synchronize(descriptor, path)
         } catch {
             // Should this fail too, the record of something that did happen stays.
             _ = ftruncate(descriptor, off_t(length))
@@ -78,31 +97,49 @@ struct EvidenceFile: ~Copyable {
         }
     }
 
-    private func synchronize() throws {
+    static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws {
+        var position = 0
+        while position < bytes.count {
+            let count = bytes.withUnsafeBytes { bytes in
+                Foundation.write(descriptor, bytes.baseAddress?.advanced(by: position), bytes.count - position)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw error("written", errno, path) }
+            position += count
+        }
+    }
+
+    static func synchronize(_ descriptor: Int32, _ path: String) throws {
         #if canImport(Darwin)
         // fsync on Apple platforms does not reach past the drive's own cache.
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
-        guard fsync(descriptor) == 0 else { throw Self.error("synced", errno, path) }
+        guard fsync(descriptor) == 0 else { throw error("synced", errno, path) }
     }
 
-    private func synchronizeFolder() throws {
-        let folder = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
-        guard folder >= 0 else { throw Self.error("synced with its folder", errno, path) }
+    /// Makes sure that a file's name lasts.
+    static func synchronizeFolder(_ path: String) throws {
+        let folder = Foundation.open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { throw error("synced with its folder", errno, path) }
         defer { close(folder) }
         // Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do then.
-        guard fsync(folder) == 0 || errno == EINVAL else { throw Self.error("synced with its folder", errno, path) }
+        guard fsync(folder) == 0 || errno == EINVAL else { throw error("synced with its folder", errno, path) }
     }
 
-    private static func lock(_ descriptor: Int32, _ operation: Int32, _ path: String) throws {
-        let deadline = ContinuousClock.now + .seconds(lockTimeoutSeconds)
+    private static func lock(
+        _ descriptor: Int32,
+        _ operation: Int32,
+        _ path: String,
+        _ waitSeconds: Double
+    ) throws {
+        let deadline = ContinuousClock.now + .seconds(waitSeconds)
         var pause = 0.001
         while flock(descriptor, operation | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw error("locked", errno, path) }
             guard ContinuousClock.now < deadline else {
                 throw HabitStoreError(
                     .busy,
-                    "another process has held this user's evidence for \(lockTimeoutSeconds) s",
+                    "another process has held this user's evidence for \(waitSeconds) s",
                     at: .init(path: path)
                 )
             }
@@ -117,7 +154,7 @@ struct EvidenceFile: ~Copyable {
         return status
     }
 
-    private static func error(_ action: String, _ number: Int32, _ path: String) -> HabitStoreError {
+    static func error(_ action: String, _ number: Int32, _ path: String) -> HabitStoreError {
         let code: HabitStoreError.Code =
             switch number {
             case ENOENT, ENOTDIR: .notFound

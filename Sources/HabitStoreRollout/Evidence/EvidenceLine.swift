@@ -17,11 +17,13 @@ enum EvidenceLine {
     }
 
     static let newline = UInt8(ascii: "\n")
-    private static let opening = Array("{\"hash\":\"".utf8)
-    private static let middle = Array("\",".utf8)
-    private static let hashRange = 9..<73
+    static let opening = Array("{\"hash\":\"".utf8)
+    static let middle = Array("\",".utf8)
+    static let hashRange = 9..<73
     /// What the hash covers begins here: at the 76th byte.
-    private static let payloadStart = 75
+    static let payloadStart = 75
+    /// How many bytes come before a line's event at most: the longest number of a record has 19 digits.
+    static let lengthBeforeEvent = 256
     private static let timeFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     /// The years 1970 to 9999, which the form of the time can hold.
     private static let times = 0.0..<253_402_300_800
@@ -61,6 +63,12 @@ enum EvidenceLine {
     }
 
     // MARK: Reading
+
+    /// How long the first line is with its newline; nil when there is none.
+    static func length(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let base = bytes.baseAddress, let found = memchr(base, Int32(newline), bytes.count) else { return nil }
+        return UnsafeRawPointer(found) - base + 1
+    }
 
     /// - Parameter line: a line with its newline.
     static func parse(_ line: UnsafeRawBufferPointer) throws -> EvidenceRecord {

@@ -15,13 +15,19 @@ import HabitStore
 /// A last line without its newline is no damage: a crash stopped its writer, whom nobody told that it is there. The next
 /// append removes it.
 ///
-/// Limits: a line has ``maximumLineBytes`` at most; appending is possible to a file of any size, in a time that does not
-/// depend on it; reading is refused above ``maximumFileBytes``.
+/// Now and then a line is a checkpoint (``EvidenceCheckpoint``): it says what the lines before it come to, so that whoever
+/// judges reads from there on.
+///
+/// Limits: a line has ``maximumLineBytes`` at most; appending to a file of any size, and ``summary(anchor:)`` of it, take a
+/// time that does not depend on the size, once it has a checkpoint; ``read()`` is refused above ``maximumFileBytes``.
 public struct EvidenceLog: Sendable {
     /// How long a line may be, its newline included.
     public static let maximumLineBytes = 65_536
     /// How large a file may be that is read: some 800,000 records.
     public static let maximumFileBytes = 268_435_456
+
+    /// How long another process may have the file locked, unless a caller says so.
+    public static let lockWaitSeconds = 30.0
 
     /// The file's name in the user's folder.
     public static let fileName = "evidence.jsonl"
@@ -42,6 +48,8 @@ public struct EvidenceLog: Sendable {
     /// - Parameters:
     ///   - time: when they happened, from 1970 to 9999.
     ///   - anchor: the head that the log is known to have come to at least.
+    ///   - waitSeconds: how long another process may have the file locked. With 0 nothing is waited for, and nothing but
+    ///     the events is written: no checkpoint.
     /// - Returns: the last of the records.
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for no events, unknown ones, and numbers that are none;
     ///   ``HabitStoreError/Code/limitExceeded`` for a line that is too long; ``HabitStoreError/Code/busy``, and what the
@@ -50,11 +58,12 @@ public struct EvidenceLog: Sendable {
     public func append(
         _ events: [EvidenceEvent],
         at time: Date,
-        anchor: EvidenceHead? = nil
+        anchor: EvidenceHead? = nil,
+        waitSeconds: Double = lockWaitSeconds
     ) throws -> EvidenceRecord {
         let contents = try events.map { try EvidenceLine.content($0, at: time) }
         guard !contents.isEmpty else { throw HabitStoreError(.invalidValue, "there is no event to record") }
-        let file = try EvidenceFile(path, .append)
+        let file = try EvidenceFile(path, .append, waitSeconds: waitSeconds)
         let tail = try file.tail()
         var head = tail.head
         if let anchor, anchor.sequence > head.sequence || (anchor.sequence == head.sequence && anchor != head) {
@@ -62,6 +71,11 @@ public struct EvidenceLog: Sendable {
         }
         var bytes: [UInt8] = tail.lacksNewline ? [EvidenceLine.newline] : []
         var line: [UInt8] = []
+        let size = contents.reduce(0) { $0 + $1.utf8.count }
+        if waitSeconds > 0, let checkpoint = try dueCheckpoint(file, tail, adding: size, time, anchor) {
+            bytes += checkpoint.bytes
+            head = checkpoint.head
+        }
         for content in contents {
             (line, head) = try EvidenceLine.make(content, after: head)
             bytes += line
@@ -101,7 +115,7 @@ public struct EvidenceLog: Sendable {
         return lstat(path, &status) == 0 ? UInt64(clamping: status.st_size) : 0
     }
 
-    private func open() throws -> EvidenceFile? {
+    func open() throws -> EvidenceFile? {
         do {
             return try EvidenceFile(path, .read)
         } catch let error as HabitStoreError where error.code == .notFound {

@@ -37,7 +37,7 @@ public struct Gate: Sendable, Hashable {
     ///   - facts: what is known of the user.
     ///   - now: when the stage would change.
     public func decide(from: Stage, to: Stage, facts: GateFacts, now: Date) -> GateDecision {
-        let evidence = StageEvidence(facts.chain, in: from)
+        let evidence = facts.evidence.evidence.at(from)
         let cleanReads = evidence.cleanReads.count { isFresh($0, now, policy.evidenceLifetimeSeconds) }
         var reasons: [GateReason] = []
         if from == to {
@@ -59,10 +59,11 @@ public struct Gate: Sendable, Hashable {
 
     private func general(_ facts: GateFacts) -> [GateReason] {
         var reasons: [GateReason] = facts.isKilled ? [.killed] : []
-        if let damage = facts.chain.damage {
+        if let damage = facts.evidence.damage {
             reasons.append(.evidenceDamaged(line: damage.line, why: damage.reason))
         }
-        if let anchor = facts.anchor, !facts.chain.contains(anchor) { reasons.append(.anchorMissing) }
+        if !facts.evidence.containsAnchor { reasons.append(.anchorMissing) }
+        if facts.evidence.isAnothers { reasons.append(.anotherUsersEvidence) }
         return reasons
     }
 

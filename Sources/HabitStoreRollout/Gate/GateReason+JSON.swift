@@ -26,6 +26,7 @@ extension GateReason: Codable {
         case "evidenceDamaged": self = .evidenceDamaged(line: try fields("line"), why: try fields("why"))
         case "ignoredRules": self = .ignoredRules(count: try fields("count"))
         case "anchorMissing": self = .anchorMissing
+        case "anotherUsersEvidence": self = .anotherUsersEvidence
         default:
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "\(reason) is no reason of the gate")
@@ -37,6 +38,9 @@ extension GateReason: Codable {
     public func encode(to encoder: any Encoder) throws {
         try FlatFields.encode(fields, to: encoder)
     }
+
+    /// The case's name, whatever its values.
+    var kind: String { fields.first?.value as? String ?? "" }
 
     private var fields: KeyValuePairs<String, (any Encodable)?> {
         switch self {
@@ -62,6 +66,7 @@ extension GateReason: Codable {
         case .evidenceDamaged(let line, let why): ["reason": "evidenceDamaged", "line": line, "why": why]
         case .ignoredRules(let count): ["reason": "ignoredRules", "count": count]
         case .anchorMissing: ["reason": "anchorMissing"]
+        case .anotherUsersEvidence: ["reason": "anotherUsersEvidence"]
         }
     }
 }

@@ -41,17 +41,20 @@ extension GateReason: CustomStringConvertible {
         case .evidenceExpired:
             "too many of the clean shadow reads are too old, or dated in the future: wait for new reads of the user's"
         case .evidenceDamaged(let line, let why):
-            "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: "
-                + "`habitstore rollout evidence --user U` shows it"
+            "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: \(Self.reset)"
         case .ignoredRules(let count):
             "the verification ignored something by \(Self.count(count, "rule")): remove the rules, then \(Self.verify)"
         case .anchorMissing:
-            "the evidence does not hold what the stores remember of it, so that lines are missing at its end: "
-                + "`habitstore rollout evidence --user U` shows it"
+            "the evidence does not hold what the stores remember of it, so that lines are missing at its end: \(Self.reset)"
+        case .anotherUsersEvidence:
+            "the stores have never been moved, and the evidence says otherwise: it is another user's, or the stores are older "
+                + "than it: \(Self.reset)"
         }
     }
 
     private static let verify = "run `habitstore rollout verify --user U`"
+    private static let reset =
+        "`habitstore rollout evidence --user U` shows it, and `habitstore rollout evidence reset` begins it anew"
     private static let rehearse = "run `habitstore rollout rehearse --user U`"
 
     private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }

@@ -42,4 +42,7 @@ public enum GateReason: Sendable, Hashable {
     case ignoredRules(count: Int)
     /// The evidence ends before, or is another one than, what the stores remember of it.
     case anchorMissing
+    /// The stores remember no evidence, and there is some of a user whom the gate let in: it is another user's, or the stores
+    /// are older.
+    case anotherUsersEvidence
 }

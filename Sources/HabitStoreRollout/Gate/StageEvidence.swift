@@ -5,6 +5,8 @@ import ShadowVerifier
 /// for rehearsals.
 struct StageEvidence: Sendable, Hashable, Codable {
     struct Verification: Sendable, Hashable, Codable {
+        /// A checkpoint has to hold it, and the verifier's words are short.
+        static let maximumLength = 100
         let time: EvidenceInstant
         let verdict: String
         let coverage: Double
@@ -27,6 +29,26 @@ struct StageEvidence: Sendable, Hashable, Codable {
         let isClean: Bool
     }
 
+    /// What the gate refused, but for the figures in its reasons.
+    struct Refusal: Sendable, Hashable, Codable {
+        let to: Stage
+        let kinds: [String]
+
+        init(to: Stage, _ reasons: [GateReason]) {
+            self.to = to
+            kinds = Set(reasons.map(\.kind)).sorted()
+        }
+    }
+
+    /// A difference, for people.
+    struct Difference: Sendable, Hashable, Codable {
+        /// A checkpoint has to hold it.
+        static let maximumLength = 1_000
+        let time: EvidenceInstant
+        let stage: Stage
+        let message: String
+    }
+
     /// The user's stage.
     private(set) var stage = Stage.off
     /// The epoch that began with it.
@@ -47,20 +69,30 @@ struct StageEvidence: Sendable, Hashable, Codable {
     private(set) var selfComparisons: [StoreSide: Outcome] = [:]
     /// The last rehearsal.
     private(set) var rehearsal: Outcome?
+    /// What the gate refused last in this stay.
+    private(set) var refusal: Refusal?
+    /// The last difference of all.
+    private(set) var lastDifference: Difference?
+    /// Whether the gate ever let the user in anywhere.
+    private(set) var wasPromoted = false
 
     /// Evidence without records.
     init() {}
 
-    /// - Parameter stage: the one that the user is in. Evidence that ends in another stage says nothing about it.
-    init(_ chain: EvidenceChain, in stage: Stage) {
-        for record in chain.records { take(record) }
-        if self.stage != stage { enter(stage, epoch, version) }
+    /// What it says about a user who is at `stage`: nothing, where it ends in another one.
+    func at(_ stage: Stage) -> Self {
+        var copy = self
+        if self.stage != stage { copy.enter(stage, epoch, version) }
+        return copy
     }
 
-    private mutating func take(_ record: EvidenceRecord) {
+    /// Takes the next record.
+    mutating func take(_ record: EvidenceRecord) {
         let time = EvidenceInstant(record.time)
         switch record.event {
-        case .stageChanged(_, let to, let epoch, _, _, let version): enter(to, epoch, version)
+        case .stageChanged(_, let to, let epoch, _, let reason, let version):
+            enter(to, epoch, version)
+            if reason == .promoted { wasPromoted = true }
         // Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
         case .admitted(let to, let epoch): if to == stage { enter(to, epoch, EvidenceEvent.currentVersion) }
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
@@ -68,7 +100,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
             guard epoch >= countsFrom else { return }
             verification = Verification(
                 time: time,
-                verdict: verdict,
+                verdict: String(String.UnicodeScalarView(verdict.unicodeScalars.prefix(Verification.maximumLength))),
                 coverage: coverage,
                 differences: differences,
                 ignoredRules: ignoredRules
@@ -83,7 +115,10 @@ struct StageEvidence: Sendable, Hashable, Codable {
             } else if stage == self.stage, clean > 0, isOfThisStay(epoch) {
                 cleanReads.add(clean, at: record.time)
             }
-        case .difference: differ(1)
+        case .difference(let stage, _, let message, _):
+            differ(1)
+            let text = String(String.UnicodeScalarView(message.unicodeScalars.prefix(Difference.maximumLength)))
+            lastDifference = Difference(time: time, stage: stage, message: text)
         case .repaired:
             isRepaired = true
             cleanReads.removeAll()
@@ -93,18 +128,23 @@ struct StageEvidence: Sendable, Hashable, Codable {
             forget()
             // What was begun before, and is recorded after, does not count either.
             countsFrom = max(countsFrom, epoch)
+        case .refused(let to, let reasons): refusal = Refusal(to: to, reasons)
+        // Whoever reads from there on begins with it.
         case .checkpoint: break
         // It may be a difference of a kind that this version has no word for.
         case .unknown:
             verification = nil
             cleanReads.removeAll()
-        case .backfilled, .killed, .rearmed, .refused: break
+        case .backfilled, .killed, .rearmed: break
         }
     }
 
     /// Whether reads were made since the user came here. A process may write down late what it read in an earlier stay at
     /// the same stage. An epoch that is later than the stay's first one is one of the same stay.
     private func isOfThisStay(_ epoch: Int?) -> Bool { epoch.map { $0 >= countsFrom } ?? (version == nil) }
+
+    /// What is another one in another stay.
+    var stay: [Int] { [stage.position, epoch] }
 
     private mutating func enter(_ stage: Stage, _ epoch: Int, _ version: Int?) {
         let rehearsal = rehearsal
@@ -114,6 +154,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
         self.epoch = epoch
         countsFrom = epoch
         self.version = version
+        refusal = nil
     }
 
     /// What was proven was proven of other records.

@@ -106,9 +106,9 @@ struct UserInspection {
 
     /// What the evidence is, and what the gate makes of it.
     private func judge(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
-        let chain: EvidenceChain
+        let summary: EvidenceSummary
         do {
-            chain = try EvidenceLog(directory).read()
+            summary = try EvidenceLog(directory).summary(anchor: status.anchor)
         } catch {
             let failure =
                 error as? HabitStoreError
@@ -116,21 +116,18 @@ struct UserInspection {
             status.problems.append(.init(place: "evidence", error: failure))
             return
         }
-        status.evidence.records = chain.records.count
-        status.evidence.damage = chain.damage
-        status.evidence.isCutOff = status.anchor.map { !chain.contains($0) } ?? false
-        status.evidence.lastDifference =
-            chain.records.reversed().lazy.compactMap { record in
-                guard case .difference(let stage, _, let message, _) = record.event else { return nil }
-                return .init(time: record.time, stage: stage, message: message)
-            }.first
+        status.evidence.records = summary.records
+        status.evidence.damage = summary.damage
+        status.evidence.isCutOff = !summary.containsAnchor
+        status.evidence.lastDifference = summary.evidence.lastDifference.map { difference in
+            .init(time: difference.time.date, stage: difference.stage, message: difference.message)
+        }
         guard let stage = status.stage, let next = stage.next else { return }
         let facts = GateFacts(
-            chain: chain,
+            evidence: summary,
             lag: status.mirror.transactionsBehind ?? Int(status.token?.rawValue ?? 0),
             isBackfilled: status.mirror.transactionsBehind != nil,
-            isKilled: status.isKilled || status.killTrigger != nil,
-            anchor: status.anchor
+            isKilled: status.isKilled || status.killTrigger != nil
         )
         status.next = Gate(policy: options.gate).decide(from: stage, to: next, facts: facts, now: Date())
             .proposed(wanted.stage, from: stage, to: next)

@@ -47,11 +47,37 @@ extension UserStore {
     func anchor(_ actual: Actual) -> EvidenceHead? {
         do {
             guard let known = actual.state.evidence else { return try evidence.head() }
-            let chain = try evidence.read()
-            return chain.contains(known) ? chain.head : known
+            let summary = try evidence.summary(anchor: known)
+            return summary.containsAnchor ? summary.head : known
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
             return actual.state.evidence
+        }
+    }
+
+    /// Writes down that the gate refused, unless that is what it refused last in this stay, but for the figures: whoever
+    /// tries every few seconds would fill the disk.
+    ///
+    /// - Parameter anchor: what the stores remember of the evidence.
+    func recordRefusal(_ decision: GateDecision, to stage: Stage, anchor: EvidenceHead?) {
+        var last: StageEvidence.Refusal?
+        do {
+            last = try evidence.summary(anchor: anchor).evidence.refusal
+        } catch {
+            options.logger.error("evidence cannot be read: \(error)")
+        }
+        let isNew = last != StageEvidence.Refusal(to: stage, decision.reasons)
+        record(isNew ? [.refused(to: stage, reasons: decision.reasons)] : [])
+    }
+
+    /// Writes a checkpoint where none was written for long: what an earlier version left is read once, and not by each
+    /// decision.
+    func checkpointEvidence() {
+        do {
+            let summary = try evidence.summary(anchor: try currentRoute().actual.state.evidence)
+            try evidence.checkpoint(after: summary, at: Date())
+        } catch {
+            options.logger.error("no checkpoint of the evidence can be written: \(error)")
         }
     }
 
@@ -93,11 +119,8 @@ extension UserStore {
             return
         }
         do {
-            let logged = try evidence.read().records.reversed().lazy.compactMap { record -> (Stage, Int)? in
-                guard case .stageChanged(_, let to, let epoch, _, _, _) = record.event else { return nil }
-                return (to, epoch)
-            }.first
-            let (stage, epoch) = logged ?? (.off, 0)
+            let logged = try evidence.summary(anchor: actual.state.evidence).evidence
+            let (stage, epoch) = (logged.stage, logged.epoch)
             routing.loggedEpoch = actual.epoch
             var isWritten = true
             if stage != actual.stage, epoch < actual.epoch {

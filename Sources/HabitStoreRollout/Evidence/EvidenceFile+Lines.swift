@@ -1,0 +1,83 @@
+import Foundation
+
+extension EvidenceFile {
+    /// A stretch of a file.
+    enum Part {
+        /// A line with its newline.
+        case line(UnsafeRawBufferPointer)
+        /// A line, newline included, that is longer than one may be.
+        case overlong
+        /// What stands at the end without a newline, and is not longer than a line.
+        case rest(UnsafeRawBufferPointer)
+    }
+
+    private static let blockBytes = 1_048_576
+
+    /// Hands over the lines of a range, in blocks: what is kept in memory does not depend on the file's size.
+    func forEachPart(_ range: Range<Int>, _ body: (Part) throws -> Void) throws {
+        var kept: [UInt8] = []
+        var isOverlong = false
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.blockBytes) {
+            kept += try read(start..<min(start + Self.blockBytes, range.upperBound))
+            var done = 0
+            try kept.withUnsafeBytes { bytes in
+                while let length = EvidenceLine.length(UnsafeRawBufferPointer(rebasing: bytes[done...])) {
+                    if isOverlong || length > EvidenceLog.maximumLineBytes {
+                        try body(.overlong)
+                    } else {
+                        try body(.line(UnsafeRawBufferPointer(rebasing: bytes[done..<done + length])))
+                    }
+                    isOverlong = false
+                    done += length
+                }
+            }
+            kept.removeSubrange(..<done)
+            if kept.count > EvidenceLog.maximumLineBytes {
+                isOverlong = true
+                kept = []
+            }
+        }
+        if isOverlong {
+            try body(.overlong)
+        } else if !kept.isEmpty {
+            try kept.withUnsafeBytes { try body(.rest($0)) }
+        }
+    }
+
+    /// Where the last checkpoint begins that is as it was written; nil where there is none.
+    ///
+    /// - Parameter lowest: where to stop: the beginning of a line, or else the next line is the first that is looked at.
+    func lastCheckpoint(below size: Int, from lowest: Int = 0) throws -> Int? {
+        var end = size
+        while end > lowest {
+            let start = max(lowest, end - EvidenceLog.checkpointEveryBytes)
+            // A line that lies across the border of two blocks is found in the one before, and one that begins at the border
+            // by the newline before it.
+            let first = max(lowest, start - 1)
+            let bytes = try read(first..<min(size, end + EvidenceLine.lengthBeforeEvent))
+            for line in EvidenceLine.checkpoints(in: bytes, beginsLine: first == lowest)
+            where try isCheckpoint(at: first + line, size) { return first + line }
+            end = start
+        }
+        return nil
+    }
+
+    /// The record whose line begins at `start`.
+    ///
+    /// - Throws: `EvidenceLine.Fault` where there is none.
+    func record(at start: Int, _ size: Int) throws -> EvidenceRecord {
+        let bytes = try read(start..<min(size, start + EvidenceLog.maximumLineBytes))
+        return try bytes.withUnsafeBytes { bytes in
+            try EvidenceLine.parse(UnsafeRawBufferPointer(rebasing: bytes[..<(EvidenceLine.length(bytes) ?? 0)]))
+        }
+    }
+
+    private func isCheckpoint(at start: Int, _ size: Int) throws -> Bool {
+        do {
+            guard case .checkpoint = try record(at: start, size).event else { return false }
+            return true
+        } catch is EvidenceLine.Fault {
+            return false
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import HabitStore
+
+extension EvidenceLog {
+    /// What was archived.
+    public struct Archived: Sendable, Hashable, Codable {
+        /// The archive's name in the user's folder.
+        public let file: String
+        /// The first record in it.
+        public let first: Int
+        /// The last record in it.
+        public let last: Int
+        /// How many bytes the log has lost to it.
+        public let sizeBytes: Int
+    }
+
+    /// Puts what lies before the last checkpoint into a file of its own, and has the log begin with the checkpoint. A
+    /// checkpoint is written first where one is due. Killed at any moment, no record is lost: it is in one of the files, or in
+    /// both.
+    ///
+    /// - Parameter anchor: what the stores remember of the evidence.
+    /// - Returns: nil where nothing lies before a checkpoint.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for evidence that is not whole, and what the system refuses.
+    public func archive(anchor: EvidenceHead?, at time: Date) throws -> Archived? {
+        let summary = try summary(anchor: anchor)
+        guard summary.damage == nil, summary.containsAnchor else { throw notWhole(summary.damage) }
+        try checkpoint(after: summary, at: time)
+        let file = try EvidenceFile(path, .append)
+        guard let length = try file.lastCheckpoint(below: try file.size()), length > 0 else { return nil }
+        // What lies before the checkpoint is read for the last time by whoever does not ask for it.
+        var whole = EvidenceSummary(anchor: anchor, start: 0, identity: nil)
+        try whole.read(file)
+        guard whole.damage == nil else { throw notWhole(whole.damage) }
+        let first = (whole.before?.sequence ?? whole.firstSequence - 1) + 1
+        let last = try file.record(at: length, try file.size()).sequence - 1
+        let name = EvidenceArchives.name(first, last)
+        try file.archive(length, as: name)
+        return Archived(file: name, first: first, last: last, sizeBytes: length)
+    }
+
+    func archives(_ before: EvidenceHead) -> EvidenceArchives { EvidenceArchives(log: self, before: before) }
+
+    private func notWhole(_ damage: EvidenceChain.Damage?) -> HabitStoreError {
+        HabitStoreError(
+            .corrupt,
+            (damage.map { "the evidence is damaged in line \($0.line) (\($0.reason))" }
+                ?? "the evidence lacks what the stores remember of it")
+                + " and is not archived: `habitstore rollout evidence --user U` shows it",
+            at: .init(path: path)
+        )
+    }
+}
