@@ -17,7 +17,11 @@ struct CopyFenceTests {
         return store
     }
 
-    private func overtaken(_ source: InMemoryHabitStore, _ copy: InMemoryHabitStore, by other: @escaping () throws -> Void) {
+    private func overtaken(
+        _ source: InMemoryHabitStore,
+        _ copy: InMemoryHabitStore,
+        by other: @escaping () throws -> Void
+    ) {
         var hasSlept = false
         let error = #expect(throws: HabitStoreError.self) {
             _ = try Backfill(from: source, to: copy, chunk: 5, epoch: 3).run { _ in

@@ -11,11 +11,15 @@ struct DisagreeingFlagsTests {
         let path = user.folder.path("other-\(old.rawValue).json")
         let text = try String(contentsOfFile: user.flags, encoding: .utf8)
         let exchanged = text.replacingOccurrences(
-            of: #""habit-store-old": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(user.old.rawValue)""#,
-            with: #""habit-store-old": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(old.rawValue)""#
+            of:
+                #""habit-store-old": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(user.old.rawValue)""#,
+            with:
+                #""habit-store-old": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(old.rawValue)""#
         ).replacingOccurrences(
-            of: #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(user.old.other.rawValue)""#,
-            with: #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(old.other.rawValue)""#
+            of:
+                #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(user.old.other.rawValue)""#,
+            with:
+                #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(old.other.rawValue)""#
         )
         #expect(exchanged != text)
         try Data(exchanged.utf8).write(to: URL(fileURLWithPath: path))

@@ -57,6 +57,7 @@ enum EvidenceSample {
         .tooFewShadowReads(have: 3, need: 1_000),
         .shadowDifferences(count: 1), .rollbackNotRehearsed, .rehearsalFailed, .evidenceExpired,
         .evidenceDamaged(line: 7, why: "it is not a record"), .ignoredRules(count: 2), .anchorMissing,
+        .evidenceUnwritable,
         .anotherUsersEvidence,
     ]
 

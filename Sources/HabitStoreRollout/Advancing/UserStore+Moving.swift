@@ -24,6 +24,9 @@ extension UserStore {
                     recordRefusal(decision, to: target, anchor: actual.state.evidence)
                     return decision
                 }
+                guard record([.admitted(to: target, epoch: actual.epoch)]) else {
+                    return GateDecision(reasons: [.evidenceUnwritable], cleanShadowReads: decision.cleanShadowReads)
+                }
                 let moved = try change.move(actual, to: target, evidence: anchor(actual))
                 note(actual, moved, .promoted, &routing)
                 _ = try install(moved, change, nil, revision, &routing)
@@ -137,7 +140,10 @@ extension UserStore {
                 "folder": "\(directory.path)",
             ]
         )
-        record([.difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch)])
+        recordDifference(
+            .difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch),
+            epoch: epoch
+        )
         guard stage == .live else { return }
         do {
             try moveBack(to: .shadow, reason: .differenceFound, onlyFrom: .live)
@@ -150,11 +156,13 @@ extension UserStore {
 
     private func decide(_ actual: Actual, _ target: Stage, _ wanted: Stage?) throws -> GateDecision {
         route.load()?.shadow?.flush()
+        if owesEvidence { record([]) }
         let facts = GateFacts(
             evidence: try evidence.summary(anchor: actual.state.evidence),
             lag: lag(actual),
             isBackfilled: isBackfilled(actual),
-            isKilled: actual.state.isKilled || isKillPulled
+            isKilled: actual.state.isKilled || isKillPulled,
+            owesEvidence: owesEvidence
         )
         return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
             .proposed(wanted, from: actual.stage, to: target)

@@ -36,17 +36,20 @@ extension UserStore {
             record([unverified(actual)])
             throw error
         }
-        record([
-            .verified(
-                token: report.a.information.token,
-                epoch: actual.epoch,
-                verdict: report.verdict.rawValue,
-                coverage: coverage(report),
-                differences: report.openDifferenceCount,
-                anomalies: report.anomalies.count,
-                ignoredRules: report.appliedRuleCount
-            )
-        ])
+        let verified = EvidenceEvent.verified(
+            token: report.a.information.token,
+            epoch: actual.epoch,
+            verdict: report.verdict.rawValue,
+            coverage: coverage(report),
+            differences: report.openDifferenceCount,
+            anomalies: report.anomalies.count,
+            ignoredRules: report.appliedRuleCount
+        )
+        if report.openDifferenceCount > 0 {
+            recordDifference(verified, epoch: actual.epoch)
+        } else {
+            record([verified])
+        }
         return report
     }
 

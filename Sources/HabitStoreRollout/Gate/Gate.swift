@@ -62,6 +62,7 @@ public struct Gate: Sendable, Hashable {
         if let damage = facts.evidence.damage {
             reasons.append(.evidenceDamaged(line: damage.line, why: damage.reason))
         }
+        if facts.owesEvidence { reasons.append(.evidenceUnwritable) }
         if !facts.evidence.containsAnchor { reasons.append(.anchorMissing) }
         if facts.evidence.isAnothers { reasons.append(.anotherUsersEvidence) }
         return reasons

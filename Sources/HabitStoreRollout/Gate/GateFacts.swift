@@ -9,12 +9,21 @@ public struct GateFacts: Sendable, Hashable {
     public var isBackfilled: Bool
     /// Whether the kill switch is pulled for this user.
     public var isKilled: Bool
+    /// Whether something was seen that the evidence could not take yet.
+    public var owesEvidence: Bool
 
     /// States the facts.
-    public init(evidence: EvidenceSummary, lag: Int, isBackfilled: Bool, isKilled: Bool) {
+    public init(
+        evidence: EvidenceSummary,
+        lag: Int,
+        isBackfilled: Bool,
+        isKilled: Bool,
+        owesEvidence: Bool = false
+    ) {
         self.evidence = evidence
         self.lag = lag
         self.isBackfilled = isBackfilled
         self.isKilled = isKilled
+        self.owesEvidence = owesEvidence
     }
 }

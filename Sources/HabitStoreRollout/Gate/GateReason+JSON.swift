@@ -24,6 +24,7 @@ extension GateReason: Codable {
         case "rehearsalFailed": self = .rehearsalFailed
         case "evidenceExpired": self = .evidenceExpired
         case "evidenceDamaged": self = .evidenceDamaged(line: try fields("line"), why: try fields("why"))
+        case "evidenceUnwritable": self = .evidenceUnwritable
         case "ignoredRules": self = .ignoredRules(count: try fields("count"))
         case "anchorMissing": self = .anchorMissing
         case "anotherUsersEvidence": self = .anotherUsersEvidence
@@ -64,6 +65,7 @@ extension GateReason: Codable {
         case .rehearsalFailed: ["reason": "rehearsalFailed"]
         case .evidenceExpired: ["reason": "evidenceExpired"]
         case .evidenceDamaged(let line, let why): ["reason": "evidenceDamaged", "line": line, "why": why]
+        case .evidenceUnwritable: ["reason": "evidenceUnwritable"]
         case .ignoredRules(let count): ["reason": "ignoredRules", "count": count]
         case .anchorMissing: ["reason": "anchorMissing"]
         case .anotherUsersEvidence: ["reason": "anotherUsersEvidence"]

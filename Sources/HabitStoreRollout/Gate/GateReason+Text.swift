@@ -42,6 +42,9 @@ extension GateReason: CustomStringConvertible {
             "too many of the clean shadow reads are too old, or dated in the future: wait for new reads of the user's"
         case .evidenceDamaged(let line, let why):
             "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: \(Self.reset)"
+        case .evidenceUnwritable:
+            "the evidence cannot be written, and what cannot be recorded has not been proven: see to the permissions and the "
+                + "space of the user's evidence.jsonl, then run `habitstore rollout advance --user U` again"
         case .ignoredRules(let count):
             "the verification ignored something by \(Self.count(count, "rule")): remove the rules, then \(Self.verify)"
         case .anchorMissing:

@@ -38,6 +38,8 @@ public enum GateReason: Sendable, Hashable {
     case evidenceExpired
     /// The evidence is not as it was written.
     case evidenceDamaged(line: Int, why: String)
+    /// The evidence cannot be written, so that nothing can be proven: a promotion's own line, or what was seen before.
+    case evidenceUnwritable
     /// The verification ignored something by this many rules.
     case ignoredRules(count: Int)
     /// The evidence ends before, or is another one than, what the stores remember of it.

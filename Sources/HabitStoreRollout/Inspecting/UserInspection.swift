@@ -25,7 +25,11 @@ struct UserInspection {
         if status.killTrigger == nil, flags.latch.isSet { status.killTrigger = flags.latch.path }
         let found = look()
         take(found, old: wanted.old, into: &status)
-        judge(found, wanted, into: &status)
+        let control = try? ControlFile(copying: directory.path + "/control")
+        // A kill that no store could be told of yet.
+        if control?.isKilled == true { status.isKilled = true }
+        noteDisagreement(found, wanted, into: &status)
+        judge(found, wanted, owesEvidence: control?.owedDifference != nil, into: &status)
         return status
     }
 
@@ -104,8 +108,23 @@ struct UserInspection {
         }
     }
 
+    /// Flag files that disagree about the engines do not move a user to and fro, and nobody would know.
+    private func noteDisagreement(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
+        guard let leading = leading(found), let state = leading.state, state.old != wanted.old,
+            state.stage == .off || state.stage == .complete,
+            state.isKilled || status.isKilled || state.hasTurned(by: flags.identity)
+        else { return }
+        let actual = Actual(state: state, epoch: leading.epoch, token: leading.token)
+        status.notes.append(UserStore.disagreement(actual, wanted))
+    }
+
     /// What the evidence is, and what the gate makes of it.
-    private func judge(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
+    private func judge(
+        _ found: Found,
+        _ wanted: WantedStage,
+        owesEvidence: Bool,
+        into status: inout UserStatus
+    ) {
         let summary: EvidenceSummary
         do {
             summary = try EvidenceLog(directory).summary(anchor: status.anchor)
@@ -127,7 +146,8 @@ struct UserInspection {
             evidence: summary,
             lag: status.mirror.transactionsBehind ?? Int(status.token?.rawValue ?? 0),
             isBackfilled: status.mirror.transactionsBehind != nil,
-            isKilled: status.isKilled || status.killTrigger != nil
+            isKilled: status.isKilled || status.killTrigger != nil,
+            owesEvidence: owesEvidence
         )
         status.next = Gate(policy: options.gate).decide(from: stage, to: next, facts: facts, now: Date())
             .proposed(wanted.stage, from: stage, to: next)

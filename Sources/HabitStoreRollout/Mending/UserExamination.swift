@@ -209,13 +209,13 @@ struct UserExamination {
         }
         do {
             let anchor = serving(found)?.state?.evidence
-            let chain = try log.read()
-            if let damage = chain.damage {
+            let summary = try log.summary(anchor: anchor)
+            if let damage = summary.damage {
                 return [
                     UserFinding(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
                 ]
             }
-            if let anchor, !chain.contains(anchor) {
+            if !summary.containsAnchor {
                 return [UserFinding(.evidence, "the evidence lacks lines that the stores remember", reset)]
             }
             return []

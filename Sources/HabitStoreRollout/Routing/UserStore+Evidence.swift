@@ -7,34 +7,67 @@ extension UserStore {
     /// A move does not fail because of it: it has happened. What cannot be written is kept, and the gate, which reads what
     /// is written, lets nobody forward meanwhile.
     ///
+    /// - Parameter isUrgent: whether nobody is waited for: what cannot be written at once is written later.
     /// - Returns: whether everything is written.
     @discardableResult
     func record(_ events: [EvidenceEvent], isUrgent: Bool = false) -> Bool {
-        unwritten.withLock { unwritten in
-            unwritten += events
-            do {
-                guard !unwritten.isEmpty else { return true }
-                try write(unwritten)
-                unwritten = []
-                control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.noteSeen(evidence) }
-                CrashPoint.reach("evidence.appended")
-                return true
-            } catch {
-                options.logger.error("evidence cannot be written: \(error)")
-                return false
-            }
+        unwritten.withLock { $0 += events }
+        guard isUrgent else { return recording.withLock { _ in writeDown(waitSeconds: EvidenceLog.lockWaitSeconds) } }
+        return recording.withLockIfAvailable { _ in writeDown(waitSeconds: 0) } ?? false
+    }
+
+    /// Writes a difference down, which is remembered where there is room for it before it is tried: if the process dies, the
+    /// disk is full or the file read-only, the gate stays closed all the same.
+    func recordDifference(_ event: EvidenceEvent, epoch: Int) {
+        withControl { $0.oweDifference(epoch) }
+        record([event])
+    }
+
+    /// Whether something is to be written that could not be written yet.
+    public var owesEvidence: Bool {
+        unwritten.withLock { !$0.isEmpty } || withControl { $0.owedDifference } != nil
+    }
+
+    /// Only while ``recording`` is locked.
+    private func writeDown(waitSeconds: Double) -> Bool {
+        var events = unwritten.withLock { $0 }
+        let count = events.count
+        let owed = withControl { $0.owedDifference }
+        if let owed, let actual = route.present?.actual, !events.contains(where: \.tellsOfADifference) {
+            // It was another process's, or one's that died, and what it was is not known any more.
+            let message = "a difference was found that could not be written down then"
+            events.append(.difference(stage: actual.stage, token: actual.token, message: message, epoch: owed))
         }
+        guard !events.isEmpty else { return true }
+        do {
+            try write(events, waitSeconds: waitSeconds)
+        } catch {
+            options.logger.error("evidence cannot be written: \(error)")
+            return false
+        }
+        unwritten.withLock { $0.removeFirst(min(count, $0.count)) }
+        withControl { control in
+            if owed != nil, control.owedDifference == owed { control.payDifference() }
+            control.noteSeen(evidence)
+        }
+        CrashPoint.reach("evidence.appended")
+        return true
+    }
+
+    @discardableResult
+    private func withControl<R>(_ body: (ControlFile) -> R?) -> R? {
+        control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { body($0) }
     }
 
     /// Writes events down. One that no line can hold is told to the log instead, and keeps no other back.
-    private func write(_ events: [EvidenceEvent]) throws {
+    private func write(_ events: [EvidenceEvent], waitSeconds: Double) throws {
         let anchor = route.present?.actual.state.evidence
         do {
-            try evidence.append(events, at: Date(), anchor: anchor)
+            try evidence.append(events, at: Date(), anchor: anchor, waitSeconds: waitSeconds)
         } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
             for event in events {
                 do {
-                    try evidence.append([event], at: Date(), anchor: anchor)
+                    try evidence.append([event], at: Date(), anchor: anchor, waitSeconds: waitSeconds)
                 } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
                     options.logger.error("an event cannot be written as evidence: \(error)")
                 }
@@ -98,15 +131,14 @@ extension UserStore {
                 "token": "\(after.token)", "epoch": "\(after.epoch)", "folder": "\(directory.path)",
             ]
         )
-        let isWritten = record([
-            .stageChanged(
-                from: before.stage,
-                to: after.stage,
-                epoch: after.epoch,
-                token: after.token,
-                reason: reason
-            )
-        ])
+        let moved = EvidenceEvent.stageChanged(
+            from: before.stage,
+            to: after.stage,
+            epoch: after.epoch,
+            token: after.token,
+            reason: reason
+        )
+        let isWritten = record([moved], isUrgent: isUrgent)
         if isWritten { routing.control?.noteLogged(after.epoch, in: evidence) }
     }
 
@@ -137,6 +169,17 @@ extension UserStore {
             if isWritten { routing.control?.noteLogged(actual.epoch, in: evidence) }
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
+        }
+    }
+}
+
+extension EvidenceEvent {
+    /// Whether it closes the gate because the stores differ.
+    fileprivate var tellsOfADifference: Bool {
+        switch self {
+        case .difference: true
+        case .verified(_, _, _, _, let differences, _, _): differences > 0
+        default: false
         }
     }
 }

@@ -51,7 +51,15 @@ extension UserStore {
                     let revision = flags.revision
                     guard route.condition.holds else { return }
                     let left = try change.kill(route.actual, isKilled: false)
-                    record([.difference(stage: route.actual.stage, token: route.actual.token, message: damage.message)])
+                    recordDifference(
+                        .difference(
+                            stage: route.actual.stage,
+                            token: route.actual.token,
+                            message: damage.message,
+                            epoch: route.actual.epoch
+                        ),
+                        epoch: route.actual.epoch
+                    )
                     note(route.actual, left, .differenceFound, &routing)
                     _ = try install(left, change, nil, revision, &routing)
                 }

@@ -54,6 +54,8 @@ public final class UserStore: HabitStore {
     let routing = Mutex(Routing())
     /// Evidence that could not be written yet.
     let unwritten = Mutex<[EvidenceEvent]>([])
+    /// Held by who writes evidence down.
+    let recording = Mutex<Void>(())
     let route = RouteReference()
     /// The control file, as soon as it is mapped; kept by ``routing``.
     let control = Atomic<Unmanaged<ControlFile>?>(nil)

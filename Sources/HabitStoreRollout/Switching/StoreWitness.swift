@@ -92,13 +92,10 @@ struct StoreWitness: Sendable {
     /// The epoch of the last move that the evidence tells of, where it is surely the evidence of this store.
     private func loggedEpoch(_ standing: Standing) -> Int? {
         guard control.confirmed == 0 || !control.hasSeen(log) else { return nil }
-        guard let anchor = standing.state?.evidence, let chain = try? log.read(), chain.contains(anchor) else {
-            return nil
-        }
-        for record in chain.records.reversed() {
-            if case .stageChanged(_, _, let epoch, _, _, _) = record.event { return epoch }
-        }
-        return nil
+        guard let anchor = standing.state?.evidence, let summary = try? log.summary(anchor: anchor),
+            summary.containsAnchor
+        else { return nil }
+        return summary.evidence.epoch
     }
 
     private func stale(_ standing: Standing, _ what: String) -> HabitStoreError {

@@ -78,7 +78,10 @@ struct FrozenWriterTests {
             acknowledged.append("asleep")
         } catch let error as HabitStoreError {
             #expect([.notAuthoritative, .outcomeUnknown].contains(error.code), "\(error)")
-            #expect(each.stage.authority == .new, "the store that the user was on all the time refused a write: \(error)")
+            #expect(
+                each.stage.authority == .new,
+                "the store that the user was on all the time refused a write: \(error)"
+            )
         }
         try writer.save(Draft(content: "awake"))
         acknowledged.append("awake")

@@ -29,7 +29,10 @@ struct RestoredFilesTests {
         }
         defer { store.close() }
         let contents = try store.all(Draft.self).map(\.content).sorted()
-        #expect(contents.allSatisfy { RestoredFolder.all.contains($0) }, "\(states): another user's records were served")
+        #expect(
+            contents.allSatisfy { RestoredFolder.all.contains($0) },
+            "\(states): another user's records were served"
+        )
         let notes = store.notes.joined(separator: "; ")
         return contents == RestoredFolder.all ? .current : .said(notes)
     }
@@ -72,10 +75,12 @@ struct RestoredFilesTests {
         #expect(try store.stage() == .complete)
         #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b"])
         try store.save(Draft(content: "e"))
-        #expect(try store.evidence.read().records.contains { record in
-            if case .adopted(.lmdb, _, "a test", "the new one is lost") = record.event { return true }
-            return false
-        })
+        #expect(
+            try store.evidence.read().records.contains { record in
+                if case .adopted(.lmdb, _, "a test", "the new one is lost") = record.event { return true }
+                return false
+            }
+        )
         let aside = try FileManager.default.contentsOfDirectory(atPath: folder.user.directory.path)
         #expect(aside.contains { $0.hasPrefix("store.sqlite-adopted-") })
     }
@@ -89,10 +94,12 @@ struct RestoredFilesTests {
         let store = try stores.store(for: "alice")
         defer { store.close() }
         #expect(store.notes.contains { $0.contains("put back from a copy") })
-        #expect(try store.evidence.read().records.contains { record in
-            if case .putBack = record.event { return true }
-            return false
-        })
+        #expect(
+            try store.evidence.read().records.contains { record in
+                if case .putBack = record.event { return true }
+                return false
+            }
+        )
         // It is said once.
         store.close()
         let again = try stores.store(for: "alice")

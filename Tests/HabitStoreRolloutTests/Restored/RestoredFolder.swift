@@ -73,7 +73,8 @@ struct RestoredFolder {
         try manager.copyItem(atPath: file, toPath: path + "/user")
         for (part, state) in zip(Part.allCases, states) {
             guard let place = places[state] else { continue }
-            for name in try manager.contentsOfDirectory(atPath: folder.path(place)) where part.isOf(name, old: user.old) {
+            for name in try manager.contentsOfDirectory(atPath: folder.path(place)) where part.isOf(name, old: user.old)
+            {
                 try manager.copyItem(atPath: folder.path(place) + "/" + name, toPath: path + "/" + name)
             }
         }
