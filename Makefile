@@ -12,6 +12,8 @@ JOBS ?= 1
 KILLS ?= 2000
 PULLS ?= 200
 CUTS ?= 200
+# `make model SIZE=large`
+SIZE ?= small
 # `make soak-shadow READS=20000 SEED=7`
 READS ?= 1000000
 DATA ?= both
@@ -25,7 +27,7 @@ ENTRIES ?= 1000000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults crash-sweep power-cut \
-	several-processes killed-followers soak-shadow bench bench-scale bench-growth bench-check docs clean
+	several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +93,9 @@ several-processes: setup ## Six processes use a user who is moved and killed: PU
 killed-followers: setup ## Kill processes that follow a Core Data file while its app writes, and check what is left
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_KILLED_FOLLOWERS=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter KilledFollowingTests
+
+model: ## Check the protocol of the rollout with Spin; rules that once were wrong must fail: SIZE (small, large)
+	@sh scripts/model.sh $(SIZE)
 
 soak-shadow: setup ## Compare reads of two engines while eight writers are at work; none may differ: READS, SEED
 	$(SWIFT) build -c release --product habitstore-soak $(BUILD_FLAGS)

@@ -1,0 +1,116 @@
+#!/bin/sh
+# Checks the model of the rollout (Models/) with Spin: each rule as it once was has to give a counterexample, and the rules
+# as they are none. SIZE=large takes larger bounds for restores, frozen writers and
+# kills that pass the lock: some two minutes more, and 1 GB of memory.
+set -eu
+
+size=${1:-small}
+case "$size" in small | large) ;; *) echo "error: SIZE is small or large" >&2; exit 1 ;; esac
+
+if ! command -v spin >/dev/null 2>&1; then
+    line="apt-get update && apt-get install -y spin"
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "error: Spin is missing; see https://spinroot.com" >&2
+        exit 1
+    elif [ "$(id -u)" = 0 ]; then
+        sh -c "DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; $line" >/dev/null
+    elif sudo -n true 2>/dev/null; then
+        sudo sh -c "DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; $line" >/dev/null
+    else
+        echo "error: Spin is missing. Run: sudo sh -c '$line'" >&2
+        exit 1
+    fi
+fi
+command -v cc >/dev/null 2>&1 || { echo "error: a C compiler is missing" >&2; exit 1; }
+
+models=$(cd "$(dirname "$0")/../Models" && pwd)
+scratch=$(cd "$(dirname "$0")/.." && pwd)/.build/model
+mkdir -p "$scratch"
+failed=0
+
+# check NAME FILE EXPECTED DEFINES...: EXPECTED is "none" or "found".
+check() {
+    name=$1 file=$2 expected=$3
+    shift 3
+    folder="$scratch/$name"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cd "$folder"
+    # A search for a counterexample is short: compiling it would take longer than running it.
+    optimisation=-O1
+    [ "$expected" = none ] || optimisation=-O0
+    if ! spin -a "$@" "$models/$file.pml" >spin.log 2>&1 || ! cc -w $optimisation -DSAFETY -DCOLLAPSE -DMEMLIM=12000 -o pan pan.c 2>cc.log; then
+        echo "error: $name cannot be generated or compiled; see $folder" >&2
+        failed=1
+        return
+    fi
+    # -E: whoever waits is no error; -n: no list of what was not reached; -b: a search cut off by its depth is an error.
+    ./pan -E -n -b -m200000 -w23 >pan.log 2>&1 || true
+    errors=$(sed -n 's/.*errors: \([0-9]*\)$/\1/p' pan.log)
+    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.log)
+    depth=$(sed -n 's/.*depth reached \([0-9]*\),.*/\1/p' pan.log)
+    seconds=$(sed -n 's/.*elapsed time \([0-9.e+]*\) seconds.*/\1/p' pan.log)
+    megabytes=$(sed -n 's/^ *\([0-9.]*\).total actual memory usage.*/\1/p' pan.log)
+    law=$(sed -n 's/^pan:1: \(.*\)$/\1/p' pan.log | head -1 | cut -c1-60)
+    result=unfinished
+    if grep -q "assertion violated" pan.log; then
+        result=found
+    elif [ "$errors" = 0 ] && ! grep -q "Search not completed" pan.log; then
+        result=none
+    fi
+    verdict=ok
+    [ "$result" = "$expected" ] || { verdict=FAILED; failed=1; }
+    printf '%-6s %-34s %-10s %10s states %6s deep %6s MB %6s s\n' \
+        "$verdict" "$name" "$result" "${states:-?}" "${depth:-?}" "${megabytes:-?}" "${seconds:-?}"
+    [ "$verdict" = ok ] || echo "       see $folder/pan.log ${law:+($law)}; spin -t -p -g prints the way there" >&2
+    rm -f pan.[bchmpt] pan
+}
+
+moves="-DFROM_LIVE -DGOALS=7 -DMOVES=2 -DWRITES=2 -DCOPIES=1 -DCRASHES=1"
+back="-DFROM_COMPLETE_PRUNED -DGOALS=6 -DMOVES=1 -DWRITES=2 -DCOPIES=2 -DCRASHES=0"
+forward="-DFROM_DUAL_UNFILLED -DNO_MIRROR -DGOALS=8 -DMOVES=1 -DWRITES=2 -DCOPIES=2 -DCRASHES=0"
+restores="-DFROM_DUAL -DGOALS=7 -DMOVES=1 -DWRITES=2 -DRESTORES=1 -DVERIFICATIONS=1 -DCRASHES=0"
+frozen="-DFROM_COMPLETE -DFENCED -DGOALS=6 -DMOVES=2 -DWRITES=2 -DCRASHES=0"
+passing="-DFROM_COMPLETE -DFENCED -DPASSING -DGOALS=4 -DMOVES=2 -DWRITES=1 -DCRASHES=0"
+
+echo "Rules as they were: a counterexample has to be found."
+# The definitions are words of their own.
+# shellcheck disable=SC2086
+{
+    check copies-back-unfenced rollout found $back -DOLD_COPY_UNFENCED
+    check copies-forward-unfenced rollout found $forward -DOLD_COPY_UNFENCED
+    check copies-begun-blindly rollout found $back -DOLD_BEGIN_BLIND -DOLD_ROLE_TO_UNFINISHED
+    check complete-undrained rollout found $moves -DOLD_COMPLETE_UNDRAINED
+    check old-store-trusted rollout found $restores -DOLD_TRUST_OLD_STORE
+    check claim-unchecked rollout found $restores -DOLD_CLAIM_UNCHECKED
+    check no-fence-after-commit rollout found $frozen -DOLD_NO_FENCE_AFTER_COMMIT
+    check mark-before-fence rollout found $frozen -DMARK_BEFORE_FENCE
+    check word-kept-by-kill rollout found $frozen -DFENCE_KEEPS_WORD
+    check set-unchecked rollout found $passing -DOLD_SET_UNCHECKED
+    check heal-without-claim rollout found $frozen -DPASSING -DHEAL_WITHOUT_CLAIM
+    check sealed-last rollout found $frozen -DPASSING -DOLD_SEALED_LAST
+    check reads-without-epoch evidence found -DOLD_READS_WITHOUT_EPOCH
+    check evidence-lost evidence found -DOLD_EVIDENCE_LOST
+    check mark-cleared-blindly evidence found -DMARK_CLEARED_BLINDLY
+    check engines-turned flags found -DOLD_FLIP
+}
+
+if [ "$size" = large ]; then
+    restores="-DFROM_DUAL -DGOALS=7 -DMOVES=2 -DWRITES=2 -DRESTORES=1 -DVERIFICATIONS=1 -DCRASHES=0"
+    frozen="-DFROM_COMPLETE -DFENCED -DGOALS=6 -DMOVES=2 -DWRITES=2 -DCRASHES=1"
+    passing="-DFROM_COMPLETE -DFENCED -DPASSING -DGOALS=6 -DMOVES=2 -DWRITES=1 -DCRASHES=0"
+fi
+echo "Rules as they are ($size): none may be found."
+# shellcheck disable=SC2086
+{
+    check rules-moves rollout none $moves
+    check rules-copies-back rollout none $back
+    check rules-copies-forward rollout none $forward
+    check rules-restores rollout none $restores
+    check rules-frozen rollout none $frozen
+    check rules-passing rollout none $passing
+    check rules-evidence evidence none
+    check rules-flags flags none
+}
+
+[ "$failed" = 0 ] || { echo "error: the model and its rules do not agree" >&2; exit 1; }
