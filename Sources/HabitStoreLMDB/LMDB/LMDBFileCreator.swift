@@ -21,12 +21,12 @@ enum LMDBFileCreator {
         // What a process of the same number left when it died.
         unlink(draft)
         defer { unlink(draft) }
-        try writeEmptyFile(path: draft, mapSizeBytes: mapSizeBytes)
+        try writeEmptyFile(draft, for: path, mapSizeBytes: mapSizeBytes)
         _ = try LMDBDraft.give(draft, itsName: path, during: "making the file")
         try LMDBPlatform.synchronizeFolder(of: path)
     }
 
-    private static func writeEmptyFile(path: String, mapSizeBytes: Int) throws {
+    private static func writeEmptyFile(_ draft: String, for path: String, mapSizeBytes: Int) throws {
         var created: OpaquePointer?
         var returnCode = mdb_env_create(&created)
         guard returnCode == 0, let created else {
@@ -36,9 +36,9 @@ enum LMDBFileCreator {
         // Nobody else knows the name yet, so there is nothing to lock.
         let flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK)
         returnCode = mdb_env_set_mapsize(created, mapSizeBytes)
-        if returnCode == 0 { returnCode = LMDBLibrary.open(created, path: path, flags: flags) }
+        if returnCode == 0 { returnCode = LMDBLibrary.open(created, path: draft, flags: flags) }
         if returnCode != 0, !LMDBLibrary.isOfTheMoment(returnCode) {
-            throw LMDBLibrary.refusal(returnCode, of: "a new file", path: path)
+            throw LMDBLibrary.refusal(returnCode, of: "a new file", advice: "", path: path)
         }
         if returnCode == 0 { returnCode = mdb_env_sync(created, 1) }
         guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "making the file", path: path) }

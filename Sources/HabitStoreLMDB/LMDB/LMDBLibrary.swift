@@ -51,10 +51,13 @@ package enum LMDBLibrary {
 
     /// The error for a file that the library refuses with a code though nothing is wrong with it.
     ///
-    /// - Parameter file: the file in the sentence.
+    /// - Parameters:
+    ///   - file: the file in the sentence.
+    ///   - advice: what else may help, behind the comma that it begins with.
     static func refusal(
         _ returnCode: Int32,
         of file: String = "the file, though it is sound",
+        advice: String = ", or remove the lock file if no process has the store open",
         _ found: Version = Self.found,
         path: String
     ) -> HabitStoreError {
@@ -65,7 +68,7 @@ package enum LMDBLibrary {
         return HabitStoreError(
             .engineUnavailable,
             "\(versions) refuses \(file) (code \(returnCode), \(failure)); install liblmdb "
-                + "\(built.major).\(built.minor), or remove the lock file if no process has the store open",
+                + "\(built.major).\(built.minor)\(advice)",
             at: .init(path: path),
             underlying: failure
         )
