@@ -141,8 +141,7 @@ extension UserStore {
             ]
         )
         recordDifference(
-            .difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch),
-            epoch: epoch
+            .difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch)
         )
         guard stage == .live else { return }
         do {

@@ -46,7 +46,7 @@ extension UserStore {
             ignoredRules: report.appliedRuleCount
         )
         if report.openDifferenceCount > 0 {
-            recordDifference(verified, epoch: actual.epoch)
+            recordDifference(verified)
         } else {
             record([verified])
         }

@@ -29,7 +29,7 @@ struct UserInspection {
         // A kill that no store could be told of yet.
         if control?.isKilled == true { status.isKilled = true }
         noteDisagreement(found, wanted, into: &status)
-        judge(found, wanted, owesEvidence: control?.owedDifference != nil, into: &status)
+        judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)
         return status
     }
 

@@ -134,7 +134,7 @@ struct UserExamination {
                 )
             }
         }
-        if control.owedDifference != nil {
+        if control.owedDifferences > 0 {
             findings.append(
                 UserFinding(
                     .differenceOwed,

@@ -98,13 +98,14 @@ public struct Backfill {
     ///   ``HabitStoreError/Code/notAuthoritative`` when the source is not, or no longer, what it has to be, or the destination
     ///   serves, or was taken over by another copy or a move.
     public func run(progress: (Progress) throws -> Void = { _ in }) throws -> Outcome {
-        let (from, state, there, isEmpty) = try inspect()
+        let found = try inspect()
+        let (from, there, isEmpty) = (found.from, found.there, found.isEmpty)
         guard from.role != .backfilling else {
             throw HabitStoreError(.unsupported, "the source is itself an unfinished copy; finish that first")
         }
         if let epoch, (from.role, from.epoch) != (.authoritative, epoch) { throw sourceChanged() }
         try requireDestination(there, from, isEmpty: isEmpty)
-        if let state {
+        if let state = found.state {
             guard state.lineage == from.lineage else {
                 throw HabitStoreError(
                     .unsupported,
@@ -114,9 +115,9 @@ public struct Backfill {
             // Begin again: what changed since the copy began can no longer be read from the history, or nothing is copied
             // yet, and what the destination held before may not be gone.
             let isBegun = state.records > 0 && state.startToken >= from.historyFloor
-            return try copy(isBegun ? try takeOver(state, from) : try begin(from, state), from, progress)
+            return try copy(isBegun ? try takeOver(state, found) : try begin(found), from, progress)
         }
-        if isEmpty, there.lineage != from.lineage { return try copy(try begin(from, nil), from, progress) }
+        if isEmpty, there.lineage != from.lineage { return try copy(try begin(found), from, progress) }
         guard there.lineage == from.lineage else {
             throw HabitStoreError(
                 .unsupported,
@@ -133,12 +134,12 @@ public struct Backfill {
         guard try haveOneHistory(at: there.token) else {
             // Beside a store that is authoritative, one that was left holds what nobody was ever told of.
             guard epoch != nil else { throw parted() }
-            return try copy(try begin(from, nil), from, progress)
+            return try copy(try begin(found), from, progress)
         }
         if there.token == from.token, there.role != .authoritative || there.epoch == from.epoch {
             return Outcome(kind: .alreadyCurrent, records: 0, transactions: 0, token: from.token)
         }
-        guard there.token >= from.historyFloor else { return try copy(try begin(from, nil), from, progress) }
+        guard there.token >= from.historyFloor else { return try copy(try begin(found), from, progress) }
         return try catchUp(since: there.token, from)
     }
 
@@ -178,18 +179,19 @@ public struct Backfill {
         }
     }
 
-    /// Makes this run the only one that may go on, inside of a transaction of the destination.
-    private func claim(
-        _ replica: any ReplicaTransaction,
-        _ state: State,
-        in place: State?,
-        _ from: StoreInformation
-    ) throws {
-        guard try replica.backfillState().map(decode) == place else {
-            throw HabitStoreError(.busy, "another copy into the destination goes on; try again when it has ended")
-        }
+    /// Makes this run the only one that may go on, inside of a transaction of the destination, if that is as it was found.
+    private func claim(_ replica: any ReplicaTransaction, _ state: State, _ found: Found) throws {
         let there = try replica.information()
-        try requireDestination(there, from, isEmpty: there.token == .zero)
+        guard try replica.backfillState().map(decode) == found.state,
+            (there.role, there.epoch, there.token) == (found.there.role, found.there.epoch, found.there.token)
+        else {
+            throw HabitStoreError(
+                .busy,
+                "another copy, or a move, is at work in the destination; try again when it has ended"
+            )
+        }
+        let from = found.from
+        try requireDestination(there, from, isEmpty: found.isEmpty)
         try replica.setRole(.backfilling, epoch: from.epoch)
         try replica.setBackfillState(try encode(state))
     }
@@ -212,32 +214,45 @@ public struct Backfill {
         try source.replicaRead { a in try destination.replicaRead { try Replication.agree(a, $0, at: token) } }
     }
 
-    private func inspect() throws -> (StoreInformation, State?, StoreInformation, isEmpty: Bool) {
+    /// What both stores are before a run.
+    private struct Found {
+        let from: StoreInformation
+        let there: StoreInformation
+        /// The copy that was begun in the destination.
+        let state: State?
+        let isEmpty: Bool
+    }
+
+    private func inspect() throws -> Found {
         let from = try source.replicaRead { try $0.information() }
         return try destination.replicaRead { replica in
             let state = try replica.backfillState().map { try decode($0) }
             let information = try replica.information()
             let records = try destination.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
-            return (from, state, information, records == 0 && information.token == .zero)
+            return Found(
+                from: from,
+                there: information,
+                state: state,
+                isEmpty: records == 0 && information.token == .zero
+            )
         }
     }
 
     // MARK: Copying
 
     /// Goes on where another run has stopped.
-    private func takeOver(_ state: State, _ from: StoreInformation) throws -> State {
+    private func takeOver(_ state: State, _ found: Found) throws -> State {
         var own = state
         own.run = id
-        try destination.replicate { try claim($0, own, in: state, from) }
+        try destination.replicate { try claim($0, own, found) }
         return own
     }
 
     /// Empties the destination, should it hold anything, and marks it as unfinished.
-    ///
-    /// - Parameter place: the copy that was there before.
-    private func begin(_ from: StoreInformation, _ place: State?) throws -> State {
+    private func begin(_ found: Found) throws -> State {
+        let from = found.from
         let state = State(lineage: from.lineage, run: id, startToken: from.token, entity: 0, lastID: nil, records: 0)
-        try destination.replicate { try claim($0, state, in: place, from) }
+        try destination.replicate { try claim($0, state, found) }
         CrashPoint.reach("backfill.begun")
         for entity in destination.schema.entities.indices {
             var isEmpty = false

@@ -18,25 +18,25 @@ extension UserStore {
 
     /// Writes a difference down, which is remembered where there is room for it before it is tried: if the process dies, the
     /// disk is full or the file read-only, the gate stays closed all the same.
-    func recordDifference(_ event: EvidenceEvent, epoch: Int) {
-        withControl { $0.oweDifference(epoch) }
+    func recordDifference(_ event: EvidenceEvent) {
+        withControl { $0.oweDifference() }
         record([event])
     }
 
     /// Whether something is to be written that could not be written yet.
     public var owesEvidence: Bool {
-        unwritten.withLock { !$0.isEmpty } || withControl { $0.owedDifference } != nil
+        unwritten.withLock { !$0.isEmpty } || (withControl { $0.owedDifferences } ?? 0) > 0
     }
 
     /// Only while ``recording`` is locked.
     private func writeDown(waitSeconds: Double) -> Bool {
         var events = unwritten.withLock { $0 }
         let count = events.count
-        let owed = withControl { $0.owedDifference }
-        if let owed, let actual = route.present?.actual, !events.contains(where: \.tellsOfADifference) {
+        let owed = withControl { $0.owedDifferences } ?? 0
+        if owed > 0, let actual = route.present?.actual, !events.contains(where: \.tellsOfADifference) {
             // It was another process's, or one's that died, and what it was is not known any more.
             let message = "a difference was found that could not be written down then"
-            events.append(.difference(stage: actual.stage, token: actual.token, message: message, epoch: owed))
+            events.append(.difference(stage: actual.stage, token: actual.token, message: message, epoch: actual.epoch))
         }
         guard !events.isEmpty else { return true }
         do {
@@ -47,7 +47,7 @@ extension UserStore {
         }
         unwritten.withLock { $0.removeFirst(min(count, $0.count)) }
         withControl { control in
-            if owed != nil, control.owedDifference == owed { control.payDifference() }
+            control.payDifferences(owed)
             control.noteSeen(evidence)
         }
         CrashPoint.reach("evidence.appended")
@@ -155,7 +155,8 @@ extension UserStore {
             let (stage, epoch) = (logged.stage, logged.epoch)
             routing.loggedEpoch = actual.epoch
             var isWritten = true
-            if stage != actual.stage, epoch < actual.epoch {
+            // Also where the stage is the same: what was proven before was proven in another stay.
+            if epoch < actual.epoch {
                 isWritten = record([
                     .stageChanged(
                         from: stage,

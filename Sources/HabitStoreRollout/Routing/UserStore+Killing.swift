@@ -57,8 +57,7 @@ extension UserStore {
                             token: route.actual.token,
                             message: damage.message,
                             epoch: route.actual.epoch
-                        ),
-                        epoch: route.actual.epoch
+                        )
                     )
                     note(route.actual, left, .differenceFound, &routing)
                     _ = try install(left, change, nil, revision, &routing)

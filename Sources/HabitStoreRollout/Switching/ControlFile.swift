@@ -16,8 +16,8 @@ import Synchronization
 ///  store was ever meant to have   5, 6 the epoch of the last move that is in the evidence   7 the length of the log then
 ///  8, 9 the epoch at which both stores were found as they should be   10 the mark: the last token that was acknowledged,
 ///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
-///  finished   17, 18 the epoch in which the user was killed   19, 20 the epoch of a difference that is not in the evidence
-///  yet   21, 22 the file's own inode   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
+///  finished   17, 18 the epoch in which the user was killed   19 how many differences are not in the evidence yet, as in 10
+///  21, 22 the file's own inode   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
 /// ```
 ///
 /// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
@@ -185,24 +185,15 @@ final class ControlFile: Sendable {
     // MARK: The stores
 
     /// The last token that was acknowledged, as far as the file can tell.
-    var mark: HistoryToken {
-        let cell = load(Place.mark)
-        let token = cell >> 16
-        return HistoryToken(rawValue: cell & 0xFFFF == Self.check(token) ? Int64(token) : 0)
-    }
+    var mark: HistoryToken { HistoryToken(rawValue: Int64(numbered(Place.mark))) }
 
     /// Remembers a token that is about to be acknowledged. Costs one atomic operation and no call of the system: what a
     /// power cut takes from it only makes it see less.
     func noteAcknowledged(_ token: HistoryToken) {
         let number = UInt64(token.rawValue)
-        let wanted = number << 16 | Self.check(number)
         var cell = load(Place.mark)
-        while cell >> 16 < number || cell & 0xFFFF != Self.check(cell >> 16) {
-            let (exchanged, original) = cells[Place.mark].compareExchange(
-                expected: cell,
-                desired: wanted,
-                ordering: .acquiringAndReleasing
-            )
+        while numbered(cell: cell) < number {
+            let (exchanged, original) = exchange(Place.mark, cell, Self.numbered(number))
             if exchanged { return }
             cell = original
         }
@@ -230,8 +221,7 @@ final class ControlFile: Sendable {
 
     /// Begins anew with what a person has accepted.
     func adopt(lineage: UUID, mark: HistoryToken) {
-        let token = UInt64(mark.rawValue)
-        store(Place.mark, token << 16 | Self.check(token))
+        store(Place.mark, Self.numbered(UInt64(mark.rawValue)))
         note(lineage: lineage)
         synchronize()
     }
@@ -255,19 +245,24 @@ final class ControlFile: Sendable {
         synchronize()
     }
 
-    /// The epoch of a difference that is not in the evidence yet; nil when there is none.
-    var owedDifference: Int? { epoch(Place.difference).flatMap { $0 > 0 ? $0 : nil } }
+    /// How many differences were found that are not known to be in the evidence.
+    var owedDifferences: UInt64 { numbered(Place.difference) }
 
     /// Remembers a difference until it is in the evidence.
-    func oweDifference(_ epoch: Int) {
-        store(max(1, epoch), at: Place.difference)
+    func oweDifference() {
+        var cell = load(Place.difference)
+        while true {
+            let next = Self.numbered(numbered(cell: cell) + 1)
+            let (exchanged, original) = exchange(Place.difference, cell, next)
+            if exchanged { break }
+            cell = original
+        }
         synchronize()
     }
 
-    /// The differences are in the evidence.
-    func payDifference() {
-        guard owedDifference != nil else { return }
-        store(0, at: Place.difference)
+    /// So many differences are in the evidence; where another one has come since, none is forgotten.
+    func payDifferences(_ count: UInt64) {
+        guard count > 0, exchange(Place.difference, Self.numbered(count), 0).exchanged else { return }
         synchronize()
     }
 
@@ -315,8 +310,18 @@ final class ControlFile: Sendable {
 
     private func store(_ epoch: Int, at cell: Int) { store(UInt64(epoch), at: cell) }
 
-    /// Fibonacci hashing of a token into 16 bits, so that a torn or foreign cell is taken for none.
-    private static func check(_ token: UInt64) -> UInt64 { (token &+ 1) &* 0x9E37_79B9_7F4A_7C15 >> 48 }
+    private func exchange(_ cell: Int, _ expected: UInt64, _ value: UInt64) -> (exchanged: Bool, original: UInt64) {
+        cells[cell].compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent)
+    }
+
+    /// A number of 48 bits in one cell, with 16 bits of Fibonacci hashing as its check: a torn or foreign cell counts as 0.
+    private static func numbered(_ number: UInt64) -> UInt64 {
+        number << 16 | (number &+ 1) &* 0x9E37_79B9_7F4A_7C15 >> 48
+    }
+
+    private func numbered(cell: UInt64) -> UInt64 { Self.numbered(cell >> 16) == cell ? cell >> 16 : 0 }
+
+    private func numbered(_ place: Int) -> UInt64 { numbered(cell: load(place)) }
 
     private func synchronize() { msync(cells, Self.sizeBytes, MS_SYNC) }
 

@@ -221,6 +221,8 @@ extension StageSwitch {
             )
         }
         if state.stage.awaitsMirror {
+            // An unfinished copy is given no role, whatever token it has.
+            guard other.role != .backfilling else { throw Self.parted(pair.directory.address(other.engine)) }
             try equalize(current, other, &actual)
             guard other.role != .standby || other.epoch != actual.epoch || other.state != state else { return }
         } else {
