@@ -75,4 +75,44 @@ struct RolloutEvidenceTests {
         try sandbox.run("habit", "list").expectSuccess()
         #expect(try sandbox.run("rollout", "evidence").output == "there is no evidence yet\n")
     }
+
+    @Test func allOfItIsCheckedInOneLine() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        let before = try sandbox.state()
+        let whole = try sandbox.run("rollout", "evidence", "verify")
+        whole.expectSuccess()
+        #expect(whole.output.hasPrefix("alice: whole: "))
+        #expect(whole.output.hasSuffix(" records in 1 file\n"))
+        #expect(try sandbox.run("rollout", "evidence", "verify", "--format", "json").json()["isWhole"] as? Bool == true)
+        let short = try sandbox.run("rollout", "evidence", "archive")
+        #expect(short.output == "alice: there is too little evidence to archive any\n")
+        #expect(try sandbox.state() == before)
+        let text = try String(contentsOfFile: file(sandbox), encoding: .utf8)
+        try text.replacing("promoted", with: "demoted").write(toFile: file(sandbox), atomically: true, encoding: .utf8)
+        let damaged = try sandbox.run("rollout", "evidence", "verify")
+        #expect(damaged.status == 1)
+        #expect(damaged.output.hasPrefix("alice: DAMAGED: line 1 of evidence.jsonl: "))
+    }
+
+    /// A log that was deleted kept its user where the user was for ever.
+    @Test func evidenceThatWasLostIsBegunAnew() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        let refused = try sandbox.run("rollout", "evidence", "reset", "--because", "a whim")
+        #expect(refused.status != 0)
+        #expect(refused.errors.contains("--force"))
+        try FileManager.default.removeItem(atPath: file(sandbox))
+        #expect(try sandbox.run("rollout", "evidence", "reset", "--because", " ").status != 0)
+        let reset = try sandbox.run("rollout", "evidence", "reset", "--because", "a disk died")
+        reset.expectSuccess()
+        #expect(reset.output.hasPrefix("alice: shadow → off; the evidence begins anew"))
+        let list = try sandbox.run("rollout", "evidence")
+        list.expectSuccess()
+        #expect(list.output.contains("a disk died"))
+        try sandbox.run("rollout", "evidence", "verify").expectSuccess()
+        let again = try sandbox.run("rollout", "advance")
+        again.expectSuccess()
+        try sandbox.run("rollout", "status").expectSuccess()
+    }
 }

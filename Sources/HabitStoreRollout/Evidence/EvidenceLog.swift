@@ -2,7 +2,8 @@ import Foundation
 import HabitStore
 
 /// The evidence of one user: what happened on the way from the old store to the new one, in the file `evidence.jsonl` of
-/// the user's folder, for its owner only. It is only ever added to, by any number of processes.
+/// the user's folder, for its owner only. It is only ever added to, by any number of processes, but for what is archived
+/// (``archive(anchor:at:)``) or begun anew (``UserStore/resetEvidence(because:by:isForced:)``).
 ///
 /// Every line holds the hash of the one before it (``EvidenceRecord`` has the rule), so a line that was changed, removed,
 /// repeated or moved shows for as long as the file exists:

@@ -10,7 +10,9 @@ import Foundation
 ///
 /// The rule of the hash: it is the SHA-256 of the line's bytes from the 76th on, which is where `"previous"` begins, its
 /// newline included. So `sed -n 2p evidence.jsonl | cut -b 76- | sha256sum` prints what line 2 has as its `hash`, and
-/// line 3 as its `previous`. The first line's `previous` is 64 zeros; sequences count from 1, as lines do.
+/// line 3 as its `previous`. The first line's `previous` is 64 zeros; sequences count from 1, as lines do. A file may also begin
+/// with a checkpoint, whose `previous` is the hash of an archive's last line, or with a reset, whose `previous` is zeros; their
+/// sequences go on from what was archived or put aside.
 public struct EvidenceRecord: Sendable, Hashable, Codable {
     /// The record's number, from 1.
     public let sequence: Int

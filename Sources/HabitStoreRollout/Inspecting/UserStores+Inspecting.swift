@@ -20,6 +20,13 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func evidence(of user: String) throws -> EvidenceLog { EvidenceLog(try known(user)) }
 
+    /// Checks all of a user's evidence, archives included. Nothing is written.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and what the system refuses.
+    public func verifyEvidence(of user: String) throws -> EvidenceVerification {
+        try evidence(of: user).verify(anchor: try status(of: user).anchor)
+    }
+
     /// Makes sure that there is such a user: a store is made for whoever is asked for otherwise.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.

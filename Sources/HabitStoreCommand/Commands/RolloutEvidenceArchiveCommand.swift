@@ -1,0 +1,32 @@
+import ArgumentParser
+import HabitStoreRollout
+import HabitTracking
+
+/// `habitstore rollout evidence archive`.
+struct RolloutEvidenceArchiveCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "archive",
+        abstract: "Puts the older part of a user's evidence into a file of its own, in the same folder.",
+        discussion: """
+            What lies before the last checkpoint goes to evidence-FIRST-LAST.jsonl. The gate does not need it; `rollout \
+            evidence verify` reads it, and says so when it is missing.
+            """
+    )
+
+    @OptionGroup var options: PolicyOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let (settings, stores) = try await options.stores()
+        let archived = try stores.withOnly(settings.user) { try $0.archiveEvidence() }
+        switch output.format {
+        case .json:
+            try JSON.write(JSON.object(["user": .string(settings.user), "file": .optional(archived?.file)]))
+        case .text:
+            let what =
+                archived.map { "records \($0.first) to \($0.last), \($0.sizeBytes) bytes, are in \($0.file)" }
+                ?? "there is too little evidence to archive any"
+            try Output.write(TerminalText.escaped("\(settings.user): \(what)") + "\n")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import HabitStoreRollout
+
+/// Whether a user's evidence is whole, as JSON.
+struct EvidenceVerificationReport: Encodable {
+    let user: String
+    let verification: EvidenceVerification
+
+    private enum CodingKeys: CodingKey {
+        case user, isWhole, files, records, damage, missingUpTo, isCutOff
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(user, forKey: .user)
+        try fields.encode(verification.isWhole, forKey: .isWhole)
+        try fields.encode(verification.files, forKey: .files)
+        try fields.encode(verification.records, forKey: .records)
+        try fields.encode(verification.damage, forKey: .damage)
+        try fields.encode(verification.missingUpTo, forKey: .missingUpTo)
+        try fields.encode(verification.isCutOff, forKey: .isCutOff)
+    }
+}
+
+extension EvidenceVerification {
+    /// What came of it, in one line.
+    var sentence: String {
+        if let damage { return "DAMAGED: line \(damage.line) of \(damage.file): \(damage.reason)" }
+        if isCutOff { return "DAMAGED: it ends before what the stores remember of it, or is another user's" }
+        let all = "\(records) records in \(files) \(files == 1 ? "file" : "files")"
+        guard let missingUpTo else { return "whole: \(all)" }
+        return "INCOMPLETE: the archive that ends with record \(missingUpTo) is missing; \(all) are whole, and the "
+            + "checkpoint behind it says what the missing ones came to, which cannot be checked any more: put the file back"
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import HabitStore
+
+extension EvidenceLog {
+    /// Puts the file aside, whatever it is, and begins a new chain with a line that says so.
+    ///
+    /// The numbers go on: what a process still knows of the old chain can never be taken for a place of the new one, and the
+    /// archives of both have different names.
+    ///
+    /// - Parameter anchor: what the stores remember of the evidence, which they are to be told anew.
+    /// - Returns: the new chain's head, and the name under which the old file is kept.
+    /// - Throws: what the system refuses. The old file stays where it is then.
+    func reset(
+        because reason: String,
+        by person: String,
+        anchor: EvidenceHead?,
+        at time: Date
+    ) throws -> (head: EvidenceHead, file: String?) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return try begin(reason, person, .nothing, anchor, time) }
+        let name = freeName()
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            guard rename(path, EvidenceFile.beside(path, name)) == 0 else {
+                throw EvidenceFile.error("put aside", errno, path)
+            }
+            return try begin(reason, person, Before(head: .start, sizeBytes: 0, file: name), anchor, time)
+        }
+        let file = try EvidenceFile(path, .append)
+        // Whoever waits for it takes the new one.
+        defer { withExtendedLifetime(file) {} }
+        let before = Before(head: try file.tail().head, sizeBytes: try file.size(), file: name)
+        try file.keep(as: name)
+        return try begin(reason, person, before, anchor, time)
+    }
+
+    /// What there was.
+    private struct Before {
+        let head: EvidenceHead
+        let sizeBytes: Int
+        let file: String?
+
+        static let nothing = Before(head: .start, sizeBytes: 0, file: nil)
+    }
+
+    private func begin(
+        _ reason: String,
+        _ person: String,
+        _ before: Before,
+        _ anchor: EvidenceHead?,
+        _ time: Date
+    ) throws -> (head: EvidenceHead, file: String?) {
+        let event = EvidenceEvent.reset(
+            because: reason,
+            by: person,
+            sequence: before.head.sequence,
+            hash: before.head.hash,
+            sizeBytes: before.sizeBytes,
+            file: before.file
+        )
+        // A damaged line may claim any number.
+        let known = [before.head.sequence, anchor?.sequence ?? 0].filter { $0 < .max / 2 }.max() ?? 0
+        let place = EvidenceHead(sequence: known, hash: EvidenceHead.start.hash)
+        let line = try EvidenceLine.make(EvidenceLine.content(event, at: time), after: place)
+        try EvidenceFile.replace(path, with: line.bytes)
+        CrashPoint.reach("evidence.reset")
+        return (line.head, before.file)
+    }
+
+    private func freeName() -> String {
+        var number = 1
+        var status = stat()
+        while lstat(EvidenceFile.beside(path, "evidence-reset-\(number).jsonl"), &status) == 0 { number += 1 }
+        return "evidence-reset-\(number).jsonl"
+    }
+}
