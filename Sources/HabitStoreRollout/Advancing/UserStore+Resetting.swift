@@ -96,13 +96,13 @@ extension StageSwitch {
     func anchor(_ actual: Actual, to head: EvidenceHead) throws -> Actual {
         var target = actual
         target.state.evidence = head
-        target.epoch = max(actual.epoch, control.floor) + 1
+        target.epoch = claimEpoch(above: actual.epoch)
         try set(
             actual.engine,
             .authoritative,
             epoch: target.epoch,
             target.state,
-            expecting: (.authoritative, actual.epoch)
+            expecting: StorePlace(role: .authoritative, epoch: actual.epoch)
         )
         return target
     }

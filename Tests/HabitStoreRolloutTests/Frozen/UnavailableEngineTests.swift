@@ -47,11 +47,11 @@ struct UnavailableEngineTests {
         let error = #expect(throws: HabitStoreError.self) { try fixture.with { _ in } }
         #expect(error?.code == .engineUnavailable)
         try Data().write(to: URL(fileURLWithPath: RolloutFlags.sentinelPath(root: fixture.root)))
-        try fixture.with { store in
-            #expect(try store.land())
-            #expect(try store.engine() == .sqlite)
-            #expect(Set(try store.all(Draft.self).map(\.content)) == ["on SQLite", "on LMDB"])
-        }
+        let store = try fixture.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.land())
+        #expect(try store.engine() == .sqlite)
+        #expect(Set(try store.all(Draft.self).map(\.content)) == ["on SQLite", "on LMDB"])
     }
 
     /// Memory, descriptors and room say nothing about the data: a `live` user went to `off` for good because of `ulimit -v`.
