@@ -10,31 +10,28 @@ import Darwin
 
 /// Copies the bytes of one snapshot of a file.
 ///
-/// liblmdb's own copy takes the writer's lock for its first bytes, and so would wait for a process that is frozen. Reading both
-/// meta pages until they stand still needs no lock.
+/// liblmdb's own copy takes the writer's lock for its first bytes, and so would wait for a process that is frozen. The meta page
+/// of a snapshot stands until the second commit behind it, and that is all that is needed of the beginning.
 enum LMDBSnapshotCopy {
     private static let chunkBytes = 1 << 20
+    private static let pageNumberOffset = 0
+    private static let transactionOffset = 144
 
-    /// Copies the file as its newest snapshot has it.
+    /// Copies the file as a snapshot has it.
     ///
     /// - Parameters:
     ///   - descriptor: of a file that is overwritten.
     ///   - transaction: the snapshot, whose pages somebody sees to it that nobody uses again meanwhile.
-    /// - Returns: false, and nothing was written, when another snapshot is the newest one by now.
+    /// - Returns: false, and nothing was written, when the snapshot's meta page is gone by now.
     static func write(_ source: LMDBPageSource, transaction: UInt64, to descriptor: Int32) throws -> Bool {
-        let header = try LMDBFileInspector.soundHeader(source)
-        let metas = try source.bytes(at: 0, length: header.pageSize * Int(LMDBFileFormat.metaPageCount))
-        guard header.current.transaction == transaction, try LMDBFileInspector.soundHeader(source).metas == header.metas
-        else {
-            return false
-        }
+        guard let (metas, meta) = try metas(source, transaction) else { return false }
         // What an attempt before this one may have left.
         guard ftruncate(descriptor, 0) == 0 else {
             throw LMDBError.error(errno, during: "copying the file", path: source.path)
         }
         try metas.withUnsafeBytes { try write($0, to: descriptor, at: 0, path: source.path) }
         // What is beyond the last page, or free, is nobody's; the end may be missing where it is free.
-        let end = (header.current.lastPage + 1) * UInt64(header.pageSize)
+        let end = (meta.lastPage + 1) * UInt64(meta.pageSize)
         var offset = UInt64(metas.count)
         try withUnsafeTemporaryAllocation(byteCount: chunkBytes, alignment: 16) { buffer in
             while offset < end {
@@ -50,6 +47,37 @@ enum LMDBSnapshotCopy {
             }
         }
         return true
+    }
+
+    /// Both meta pages as they are right behind a snapshot's commit. Where the other one belongs to a later commit already, it is
+    /// that of the snapshot with the number before: nothing reads it as long as the newer one is sound.
+    private static func metas(_ source: LMDBPageSource, _ transaction: UInt64) throws -> ([UInt8], LMDBMeta)? {
+        let first = meta(try source.bytes(at: 0, length: LMDBFileFormat.metaLength), index: 0)
+        guard first.hasMagic, first.hasPossiblePageSize else { return nil }
+        let slot = transaction & 1
+        func page(_ index: UInt64) throws -> [UInt8] {
+            try source.bytes(at: index * UInt64(first.pageSize), length: first.pageSize)
+        }
+        let own = try page(slot)
+        let found = meta(own, index: slot)
+        guard found.transaction == transaction, found.contradiction == nil, found.treeContradiction == nil,
+            try page(slot) == own
+        else { return nil }
+        var other = try page(1 - slot)
+        let before = meta(other, index: 1 - slot)
+        let isBefore = before.contradiction == nil && before.transaction == (transaction == 0 ? 0 : transaction - 1)
+        if try !isBefore || page(1 - slot) != other {
+            other = own
+            other.withUnsafeMutableBytes { bytes in
+                bytes.storeBytes(of: (1 - slot).littleEndian, toByteOffset: pageNumberOffset, as: UInt64.self)
+                bytes.storeBytes(of: (transaction - 1).littleEndian, toByteOffset: transactionOffset, as: UInt64.self)
+            }
+        }
+        return (slot == 0 ? own + other : other + own, found)
+    }
+
+    private static func meta(_ bytes: [UInt8], index: UInt64) -> LMDBMeta {
+        bytes.withUnsafeBytes { LMDBMeta(LMDBBytes(buffer: $0), index: index) }
     }
 
     private static func write(

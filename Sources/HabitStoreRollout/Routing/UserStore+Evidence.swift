@@ -155,8 +155,8 @@ extension UserStore {
             let (stage, epoch) = (logged.stage, logged.epoch)
             routing.loggedEpoch = actual.epoch
             var isWritten = true
-            // Also where the stage is the same: what was proven before was proven in another stay.
-            if epoch < actual.epoch {
+            // Also where the stage is the same: what was proven before was proven in another stay. But for a user who never moved.
+            if epoch < actual.epoch, epoch > 0 || stage != actual.stage {
                 isWritten = record([
                     .stageChanged(
                         from: stage,

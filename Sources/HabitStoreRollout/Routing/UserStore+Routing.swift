@@ -33,7 +33,9 @@ extension UserStore {
     /// Whether what the flags want now asks for nothing to be done at once.
     private func isUnmoved(_ route: Route, _ routing: inout Routing) -> Bool {
         let wanted = WantedStage(flags.provider.snapshot, context)
-        guard killTrigger(route.actual, route.control) == nil, !goesBack(wanted, route.actual) else { return false }
+        guard killTrigger(route.actual, route.control) == nil, !goesBack(wanted, route.actual),
+            !isToTurn(route.actual, wanted)
+        else { return false }
         routing.wanted = wanted
         routing.notes = flags.notes + wanted.notes + route.actual.notes
         return true
@@ -84,9 +86,9 @@ extension UserStore {
             do {
                 actual = try kill(actual, by: trigger, change, &routing)
             } catch let error as HabitStoreError {
-                refusal = error
-                // The attempt may have raised the epoch.
+                // The attempt may have raised the epoch, or another process have taken the user back meanwhile.
                 actual = try settle(change, old: wanted.old) ?? actual
+                refusal = killTrigger(actual, change.control) == nil ? nil : error
                 actual.notes.append(error.description)
                 options.logger.error("the kill switch could not take a user back: \(error)")
             }
@@ -107,16 +109,20 @@ extension UserStore {
     /// of the flag files, so that two that disagree do not send the user to and fro.
     private func turn(_ actual: inout Actual, _ wanted: WantedStage, _ change: StageSwitch) {
         guard actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete else { return }
-        let identity = flags.identity
-        guard !actual.state.isKilled, !actual.state.hasTurned(by: identity) else {
+        guard isToTurn(actual, wanted) else {
             actual.notes.append(Self.disagreement(actual, wanted))
             return
         }
         do {
-            actual = try change.turn(actual, by: identity)
+            actual = try change.turn(actual, by: flags.identity)
         } catch {
             actual.notes.append("\(Self.disagreement(actual, wanted)): \(error)")
         }
+    }
+
+    private func isToTurn(_ actual: Actual, _ wanted: WantedStage) -> Bool {
+        actual.state.old != wanted.old && (actual.stage == .off || actual.stage == .complete) && !actual.state.isKilled
+            && !actual.state.hasTurned(by: flags.identity)
     }
 
     static func disagreement(_ actual: Actual, _ wanted: WantedStage) -> String {

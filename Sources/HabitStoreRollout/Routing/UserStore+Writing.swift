@@ -109,12 +109,25 @@ extension UserStore {
         route.control.noteAcknowledged(transaction.token)
     }
 
+    /// How often a write that was overtaken looks for where the user is.
+    private static let mostLooks = 50
+    private static let lookPauseSeconds = 0.02
+
+    /// Where the user is, once nobody is moving the user. A later epoch that is claimed and not given may be that of a kill which
+    /// has read the store before the commit.
+    private func steadyRoute() throws -> Route {
+        for look in 0..<Self.mostLooks {
+            if look > 0 { Thread.sleep(forTimeInterval: Self.lookPauseSeconds) }
+            let present = try recheck()
+            if !present.isOvertaken { return present }
+        }
+        throw StageSwitch.overtaken(directory)
+    }
+
     private func requireServed(_ transaction: HistoryTransaction) throws {
         let isServed: Bool?
         do {
-            let present = try recheck()
-            // A later epoch that is claimed and not given may be that of a kill which has read the store before the commit.
-            guard !present.isOvertaken else { throw StageSwitch.overtaken(directory) }
+            let present = try steadyRoute()
             isServed = try present.authority.replicaRead { replica in
                 let floor = try replica.information().historyFloor
                 return transaction.token <= floor

@@ -316,7 +316,7 @@ final class ControlFile: Sendable {
 
     /// A number of 48 bits in one cell, with 16 bits of Fibonacci hashing as its check: a torn or foreign cell counts as 0.
     private static func numbered(_ number: UInt64) -> UInt64 {
-        number << 16 | (number &+ 1) &* 0x9E37_79B9_7F4A_7C15 >> 48
+        number << 16 | ((number &+ 1) &* 0x9E37_79B9_7F4A_7C15) >> 48
     }
 
     private func numbered(cell: UInt64) -> UInt64 { Self.numbered(cell >> 16) == cell ? cell >> 16 : 0 }

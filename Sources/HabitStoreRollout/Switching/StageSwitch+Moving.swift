@@ -169,7 +169,7 @@ extension StageSwitch {
             failure = error
         }
         guard actual.stage.authority == .new else {
-            guard isKilled else { throw failure }
+            guard isKilled, failure.code != .notAuthoritative else { throw failure }
             return remember(actual, failure)
         }
         let old = actual.state.engine(.old)

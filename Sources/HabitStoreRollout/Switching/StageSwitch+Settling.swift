@@ -73,7 +73,7 @@ extension StageSwitch {
         }
         if let foreign = found.standings.lazy.compactMap(witness.objection(toOwnerOf:)).first { throw foreign }
         guard let standby = found.standings.first else {
-            guard control.confirmed == 0 else { throw witness.nothingIsLeft() }
+            guard control.confirmed == 0, !witness.hasEvidence else { throw witness.nothingIsLeft() }
             return nil
         }
         throw HabitStoreError(

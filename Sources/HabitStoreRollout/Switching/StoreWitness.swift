@@ -80,6 +80,9 @@ struct StoreWitness: Sendable {
         return nil
     }
 
+    /// Whether there is evidence of anything, which no user has who never had a store.
+    var hasEvidence: Bool { log.sizeBytes > 0 }
+
     /// The user had stores, and there are none.
     func nothingIsLeft() -> HabitStoreError {
         HabitStoreError(

@@ -12,6 +12,8 @@ struct RestoredFilesTests {
     /// What came of opening a user.
     private enum Outcome: Equatable {
         case current
+        /// There was nothing: whoever comes is a new user.
+        case new
         case said(String)
         case refused(HabitStoreError.Code)
     }
@@ -21,6 +23,7 @@ struct RestoredFilesTests {
 
     private func outcome(_ folder: RestoredFolder, _ states: [RestoredFolder.State]) throws -> Outcome {
         try folder.put(states)
+        let isEmpty = try FileManager.default.contentsOfDirectory(atPath: folder.user.directory.path) == ["user"]
         let store: UserStore
         do {
             store = try folder.user.stores().store(for: "alice")
@@ -33,6 +36,7 @@ struct RestoredFilesTests {
             contents.allSatisfy { RestoredFolder.all.contains($0) },
             "\(states): another user's records were served"
         )
+        if isEmpty, contents.isEmpty { return .new }
         let notes = store.notes.joined(separator: "; ")
         return contents == RestoredFolder.all ? .current : .said(notes)
     }
@@ -50,6 +54,7 @@ struct RestoredFilesTests {
                 // Served without something, which only the whole of what is there being older can bring about.
                 #expect(!notes.isEmpty, "\(name): older data was served in silence")
                 #expect(states[2] != .asItIs, "\(name): the control file knew, and older data was served (\(notes))")
+            case .new: figures["new", default: 0] += 1
             case .refused(let code):
                 figures["refused", default: 0] += 1
                 #expect(Self.refusals.contains(code), "\(name): refused with \(code)")
@@ -66,10 +71,10 @@ struct RestoredFilesTests {
         try folder.put([.asItIs, .older, .asItIs, .asItIs])
         let stores = try folder.user.stores()
         let error = #expect(throws: HabitStoreError.self) { try stores.store(for: "alice") }
-        #expect(error?.code == .staleStore)
-        #expect(try stores.examine("alice").contains { $0.kind == .stale && !$0.canBeMended })
-        let lines = try stores.adopt(.lmdb, for: "alice", by: "a test", because: "the new one is lost")
-        #expect(lines.count == 2)
+        #expect(error?.code == .notAuthoritative)
+        #expect(try stores.examine("alice").contains { $0.kind == .noneAuthoritative && !$0.canBeMended })
+        #expect(try stores.mend("alice").contains { $0.kind == .noneAuthoritative })
+        _ = try stores.adopt(.lmdb, for: "alice", by: "a test", because: "the new one is lost")
         let store = try stores.store(for: "alice")
         defer { store.close() }
         #expect(try store.stage() == .complete)
@@ -81,8 +86,21 @@ struct RestoredFilesTests {
                 return false
             }
         )
-        let aside = try FileManager.default.contentsOfDirectory(atPath: folder.user.directory.path)
-        #expect(aside.contains { $0.hasPrefix("store.sqlite-adopted-") })
+    }
+
+    /// What the accepted store has not is kept beside it.
+    @Test func theOtherStoreIsSetAsideWhereItHoldsMore() throws {
+        let folder = try RestoredFolder(at: .live)
+        try folder.put([.older, .asItIs, .asItIs, .asItIs])
+        let stores = try folder.user.stores()
+        let lines = try stores.adopt(.sqlite, for: "alice", by: "a test", because: "the new one is not trusted")
+        #expect(lines.count == 2)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.user.directory.path)
+        #expect(names.contains { $0.hasPrefix("store.lmdb-adopted-") })
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b"])
+        #expect(try store.engine() == .sqlite)
     }
 
     /// A folder that was put back as a whole is consistent, and nothing in it can tell that it is older: it is served, and said
