@@ -4,7 +4,7 @@ import HabitStore
 /// A store that leaves out of its answers what a test tells it to.
 final class ForgetfulStore: EngineBackedStore {
     /// Whether a row is left out of a fetch's answer.
-    typealias Omission = @Sendable (PreparedFetch, AttributeReader) throws -> Bool
+    typealias Omission = @Sendable (PreparedFetch, borrowing AttributeReader) throws -> Bool
 
     let core: EngineStore<InMemoryEngine>
     private let omits: Omission

@@ -74,7 +74,9 @@ struct CompiledFilterRun {
             recordsMayChange: mayChange
         )
         for id in records.order[entity] {
-            let expected = outcome { try records.withRow(entity: entity, id: id) { try evaluator.matches(bound, $0) } }
+            let expected = outcome {
+                try records.withRow(entity: entity, id: id) { try evaluator.matches(bound, $0.values) }
+            }
             let actual = outcome { try records.withRow(entity: entity, id: id) { try compiled.matches(&$0) } }
             report.evaluations += 1
             if expected == "true" { report.held += 1 }

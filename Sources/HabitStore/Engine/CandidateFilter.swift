@@ -73,7 +73,7 @@ final class CandidateFilter {
         if let compiled {
             guard try compiled.matches(&row) else { return false }
         } else if let interpreted {
-            guard try interpreted.evaluator.matches(interpreted.filter, row) else { return false }
+            guard try interpreted.evaluator.matches(interpreted.filter, row.values) else { return false }
         }
         guard let condition else { return true }
         defer { row.rewind() }

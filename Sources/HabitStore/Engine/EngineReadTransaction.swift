@@ -70,7 +70,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
                 // The fetch may be with another transaction by now.
                 try thread.require()
                 let model = try M.read(from: &row)
-                let result = Result { try condition.holds(model, row, evaluator) }
+                let result = Result { try condition.holds(model, row.values, evaluator) }
                 // A relationship that could not be read is why whatever came after it went wrong.
                 try scope.rethrow()
                 return try result.get()

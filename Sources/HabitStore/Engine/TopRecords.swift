@@ -21,7 +21,7 @@ struct TopRecords {
         self.wanted = wanted
     }
 
-    mutating func offer(_ row: AttributeReader) throws {
+    mutating func offer(_ row: borrowing AttributeReader) throws {
         if let bound, try !isBefore(row, bound) { return }
         kept.append(Kept(keys: try order.map { try row.value(at: $0.position) }, record: try row.encoded()))
         if let wanted, kept.count >= Self.leastCapacity, kept.count / 2 >= wanted { cut(to: wanted) }
@@ -51,7 +51,7 @@ struct TopRecords {
     }
 
     /// Reads no more keys than it takes to tell.
-    private func isBefore(_ row: AttributeReader, _ bound: [Value]) throws -> Bool {
+    private func isBefore(_ row: borrowing AttributeReader, _ bound: [Value]) throws -> Bool {
         for (place, key) in order.enumerated() {
             let result = try row.value(at: key.position).order(comparedWith: bound[place])
             if result != 0 { return (result < 0) == key.ascending }

@@ -36,7 +36,7 @@ indirect enum FilterCondition<Model: PersistentModel> {
     /// Whether a model, which was read from a row, fulfils it.
     ///
     /// - Throws: ``HabitStoreError/Code/evaluationFailed`` where Swift would trap or throw.
-    func holds(_ model: Model, _ row: AttributeReader, _ evaluator: FilterEvaluator) throws -> Bool {
+    func holds(_ model: Model, _ row: LentRow, _ evaluator: FilterEvaluator) throws -> Bool {
         switch self {
         case .predicate(let predicate, let isChecked): try Self.evaluate(predicate, model, isChecked: isChecked)
         case .expression(let expression): try evaluator.matches(expression, row)

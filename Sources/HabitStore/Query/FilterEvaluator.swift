@@ -101,7 +101,7 @@ public struct FilterEvaluator {
         guard case .uuid(let id)? = try record?.value(at: hop.attribute) else { return try body(nil) }
         var result: R?
         _ = try records.withRelated(entity: hop.destination, id: id) {
-            result = try follow(hops.dropFirst(), $0, body)
+            result = try follow(hops.dropFirst(), $0.values, body)
         }
         return try result ?? body(nil)
     }
@@ -119,7 +119,7 @@ public struct FilterEvaluator {
         for id in ids where goesOn {
             _ = try records.withRelated(entity: collection.destination, id: id) { member in
                 var inner = environment
-                inner[collection.variable] = member
+                inner[collection.variable] = member.values
                 goesOn = try body(inner)
             }
         }

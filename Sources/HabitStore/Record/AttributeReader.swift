@@ -4,8 +4,8 @@ import Foundation
 ///
 /// It reads an encoded record where it lies, or the columns of an engine's row. Neither is trusted: a value of another
 /// kind, or null where the schema does not allow it, is thrown as ``HabitStoreError/Code/corrupt``. It is valid as long
-/// as the row is that it was made from.
-public struct AttributeReader: RecordAccess {
+/// as the row is that it was made from, and cannot be copied: what lends it keeps it.
+public struct AttributeReader: ~Copyable {
     @usableFromInline let bytes: UnsafeRawBufferPointer
     /// Borrowed: whoever made the reader keeps them.
     @usableFromInline let columns: Unmanaged<AttributeColumns>?
@@ -57,6 +57,9 @@ public struct AttributeReader: RecordAccess {
     }
 
     // MARK: By position
+
+    /// The row's values as filters read them, as long as the reader is lent.
+    var values: LentRow { LentRow(bytes: bytes, columns: columns, layout: layout) }
 
     /// The value of the attribute at a position, without its Swift type.
     public func value(at position: Int) throws -> Value {

@@ -17,7 +17,7 @@ extension PersistentModel {
     /// The error of reading a record, which by itself does not know what it read.
     @usableFromInline
     @inline(never)
-    static func named(_ error: any Error, _ row: AttributeReader) -> any Error {
+    static func named(_ error: any Error, _ row: borrowing AttributeReader) -> any Error {
         guard let error = error as? HabitStoreError, error.code == .unreadableValue, error.location.entity == nil else {
             return error
         }

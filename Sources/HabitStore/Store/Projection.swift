@@ -56,14 +56,14 @@ final class ProjectedAttributes: Sendable {
 
     /// The value of the first attribute; nil where none was asked for.
     @usableFromInline
-    func first(of row: AttributeReader) throws -> Value? {
+    func first(of row: borrowing AttributeReader) throws -> Value? {
         guard let position = positions.first else { return nil }
         return try row.value(at: position)
     }
 
     /// The values of the other attributes.
     @usableFromInline
-    func others(of row: AttributeReader) throws -> [Value] {
+    func others(of row: borrowing AttributeReader) throws -> [Value] {
         guard positions.count > 1 else { return [] }
         return try positions[1...].map { try row.value(at: $0) }
     }

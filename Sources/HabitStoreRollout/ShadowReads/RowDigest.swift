@@ -10,7 +10,7 @@ struct RowDigest: Sendable, Equatable {
     private var sum = RowHash.start
 
     /// Takes a row in: the attributes that it was read for, or all of them.
-    mutating func add(_ row: AttributeReader, _ projection: [Int]?) throws {
+    mutating func add(_ row: borrowing AttributeReader, _ projection: [Int]?) throws {
         add(try Self.hash(row, projection))
     }
 
@@ -22,7 +22,7 @@ struct RowDigest: Sendable, Equatable {
     }
 
     /// The hash of a row: of its identifier and the attributes that it was read for, or of the whole record.
-    static func hash(_ row: AttributeReader, _ projection: [Int]?) throws -> RowHash {
+    static func hash(_ row: borrowing AttributeReader, _ projection: [Int]?) throws -> RowHash {
         guard let projection else { return try row.withEncoded { RowHash($0) } }
         let id = try row.identifier()
         let identifier = withUnsafeBytes(of: id) { RowHash($0) }

@@ -55,7 +55,7 @@ extension ShadowReader {
 
     private func rows(_ question: RecordedRead.Question, _ transaction: any ReadTransaction) throws -> [Row] {
         var rows: [Row] = []
-        func take(_ row: AttributeReader, _ projection: [Int]?) throws {
+        func take(_ row: borrowing AttributeReader, _ projection: [Int]?) throws {
             if watch.isLate { throw TimedOut() }
             let hash = try RowDigest.hash(row, projection)
             rows.append(Row(id: try row.identifier(), high: hash.high, low: hash.low))
