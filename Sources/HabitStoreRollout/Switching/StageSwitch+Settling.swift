@@ -11,6 +11,20 @@ extension StageSwitch {
     /// - Throws: what is wrong with the user's current store. Another one is served in its place only where that is sure to
     ///   hold everything that was ever acknowledged.
     func settle(old: EngineName, isKilled: @autoclosure () -> Bool = false) throws -> Actual? {
+        // A step of a move that was given up may still have happened between the look and what followed from it.
+        for _ in 1..<Self.mostLooks {
+            do {
+                return try settleOnce(old: old, isKilled())
+            } catch let error as HabitStoreError where error.underlying is Overtaken {
+                continue
+            }
+        }
+        return try settleOnce(old: old, isKilled())
+    }
+
+    private static let mostLooks = 5
+
+    private func settleOnce(old: EngineName, _ isKilled: @autoclosure () -> Bool) throws -> Actual? {
         let witness = StoreWitness(pair.directory, control)
         if let standing = soleStanding(old.other, witness), let state = standing.state {
             return Actual(state: state, epoch: standing.epoch, token: standing.token)

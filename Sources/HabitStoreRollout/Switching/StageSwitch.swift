@@ -73,9 +73,13 @@ struct StageSwitch {
         HabitStoreError(
             .notAuthoritative,
             "the user's stores have been switched meanwhile; try again",
-            at: .init(path: directory.path)
+            at: .init(path: directory.path),
+            underlying: Overtaken()
         )
     }
+
+    /// Marks the error of a mover that found the user moved by another one: who only looks may look again.
+    struct Overtaken: Error {}
 
     /// Brings a store to another one's token. Nobody may write to the source meanwhile, but who writes both.
     ///

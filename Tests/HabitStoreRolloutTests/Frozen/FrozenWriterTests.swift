@@ -80,7 +80,7 @@ struct FrozenWriterTests {
             #expect([.notAuthoritative, .outcomeUnknown].contains(error.code), "\(error)")
             #expect(
                 each.stage.authority == .new,
-                "the store that the user was on all the time refused a write: \(error)"
+                "the store that the user was on all the time refused a write: \(error) \(String(describing: error.underlying))"
             )
         }
         try writer.save(Draft(content: "awake"))
