@@ -12,7 +12,7 @@ extension UserStore {
     @discardableResult
     func record(_ events: [EvidenceEvent], isUrgent: Bool = false) -> Bool {
         unwritten.withLock { $0 += events }
-        guard isUrgent else { return recording.withLock { _ in writeDown(waitSeconds: EvidenceLog.lockWaitSeconds) } }
+        guard isUrgent else { return recording.withLock { _ in writeDown(waitSeconds: options.lockWaitSeconds) } }
         return recording.withLockIfAvailable { _ in writeDown(waitSeconds: 0) } ?? false
     }
 

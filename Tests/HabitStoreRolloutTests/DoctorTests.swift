@@ -1,0 +1,89 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// What went wrong with a user's folder is named, and mended where that takes no guessing.
+struct DoctorTests {
+    private func user(at stage: Stage) throws -> StagedUser {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try store.save(Draft(content: "one"))
+        try user.bring(store, to: stage) { _ = try $0.all(Draft.self) }
+        return user
+    }
+
+    private func change<R>(_ user: StagedUser, _ side: StoreSide, _ body: (any ReplicaTransaction) throws -> R) throws
+        -> R
+    {
+        let store = try user.address(side).open(.readWrite)
+        defer { store.close() }
+        return try store.replicate(body)
+    }
+
+    @Test(arguments: Stage.allCases)
+    func nothingIsFoundWhereNothingIsWrong(stage: Stage) throws {
+        let user = try user(at: stage)
+        #expect(try user.stores().examine("alice") == [])
+    }
+
+    @Test func theLowerOfTwoAuthoritativeStoresIsPutOnStandby() throws {
+        let user = try user(at: .live)
+        try change(user, .old) { try $0.setRole(.authoritative, epoch: 1) }
+        let stores = try user.stores()
+        #expect(try stores.examine("alice").map(\.kind) == [.twoAuthoritative])
+        #expect(try stores.mend("alice") == [])
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.stage() == .live)
+        try store.save(Draft(content: "two"))
+    }
+
+    @Test func anInterruptedMoveIsUndone() throws {
+        let user = try user(at: .shadow)
+        try change(user, .old) { replica in
+            let information = try replica.information()
+            var state = try RolloutState(parsing: try #require(try replica.rolloutState()), path: nil)
+            state.movingTo = .live
+            try replica.setRole(.sealed, epoch: information.epoch)
+            try replica.setRolloutState(try state.encoded())
+        }
+        let stores = try user.stores()
+        let found = try stores.examine("alice")
+        #expect(found.map(\.kind) == [.noneAuthoritative])
+        #expect(found.map(\.canBeMended) == [true])
+        #expect(try stores.mend("alice") == [])
+    }
+
+    @Test func whatAKilledRehearsalHasLeftIsRemovedByTheNextOpening() throws {
+        let user = try user(at: .shadow)
+        let folder = try user.directory.path + "/rehearsal-copies"
+        try FileManager.default.createDirectory(atPath: folder + "/users", withIntermediateDirectories: true)
+        let stores = try user.stores()
+        #expect(try stores.examine("alice").map(\.kind) == [.leftovers])
+        let store = try stores.store(for: "alice")
+        store.close()
+        #expect(!FileManager.default.fileExists(atPath: folder))
+        #expect(try stores.examine("alice") == [])
+    }
+
+    /// A store that went another way is never served and never deleted: it is set aside, and the mirror makes a new one.
+    @Test func aStoreThatPartedIsSetAside() throws {
+        let user = try user(at: .dualwrite)
+        try change(user, .new) { try $0.setRole(.authoritative, epoch: 0) }
+        let store = try user.address(.new).open(.readWrite)
+        try store.save(Draft(content: "nobody was told of it"))
+        store.close()
+        let stores = try user.stores()
+        #expect(try stores.examine("alice").map(\.kind) == [.parted])
+        #expect(try stores.mend("alice") == [])
+        let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
+        #expect(names.contains { $0.hasPrefix("store.lmdb-parted-") })
+        let again = try stores.store(for: "alice")
+        defer { again.close() }
+        _ = again.route.load()?.mirror?.settle(waitSeconds: 10)
+        #expect(try again.verify().verdict == .match)
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A difference was found while the log could not be written: it left no trace, and once the process had ended the gate to `live`
+/// opened. What cannot be recorded has not been proven, and what was seen against a user closes the gate all the same.
+struct OwedEvidenceTests {
+    /// Brings a user to `shadow` with everything that the gate to `live` asks for.
+    private func proven() throws -> StagedUser {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .shadow)
+        for _ in 0..<5 { _ = try store.all(Habit.self) }
+        store.drainShadowReads(seconds: 10)
+        try store.verify()
+        #expect(try store.rehearse() == nil)
+        try user.want("live")
+        store.flags.provider.reload()
+        #expect(try store.decision().isOpen)
+        return user
+    }
+
+    /// Takes the log's place with a folder, which nothing can be appended to, also not by the superuser.
+    private func obstruct(_ user: StagedUser) throws -> () throws -> Void {
+        let path = try EvidenceLog(user.directory).path
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".kept")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        return {
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: path + ".kept", toPath: path)
+        }
+    }
+
+    @Test func aDifferenceThatCouldNotBeWrittenClosesTheGateForTheNextProcess() throws {
+        let user = try proven()
+        do {
+            let store = try user.stores().store(for: "alice")
+            defer { store.close() }
+            let free = try obstruct(user)
+            store.recordDifference(.difference(stage: .shadow, token: .zero, message: "they differ", epoch: nil))
+            #expect(store.owesEvidence)
+            try free()
+            // The process ends before anything is written.
+            store.unwritten.withLock { $0 = [] }
+        }
+        let stores = try user.stores()
+        #expect(try stores.status(of: "alice").next?.reasons.contains(.evidenceUnwritable) == true)
+        #expect(try stores.examine("alice").contains { $0.kind == .differenceOwed && $0.canBeMended })
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        let decision = try store.promote()
+        #expect(!decision.isOpen)
+        #expect(decision.reasons.contains(.shadowDifferences(count: 1)))
+        #expect(try store.stage() == .shadow)
+        // Once it is in the evidence, a clean verification and new reads are the way on, as for any difference.
+        #expect(!store.owesEvidence)
+        try store.verify()
+        for _ in 0..<5 { _ = try store.all(Habit.self) }
+        store.drainShadowReads(seconds: 10)
+        #expect(try store.promote().isOpen)
+    }
+
+    @Test func aPromotionIsRefusedWhereItsLineCannotBeWritten() throws {
+        let user = try proven()
+        let store = try user.stores { $0.lockWaitSeconds = 0.3 }.store(for: "alice")
+        defer { store.close() }
+        // It can be read, and nothing can be appended.
+        let lock = try EvidenceFile(try EvidenceLog(user.directory).path, .read)
+        let decision = try store.promote()
+        #expect(decision.reasons == [.evidenceUnwritable])
+        #expect(try store.stage() == .shadow)
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func aKillDoesNotWaitForTheLogAndPaysItsLinesLater() throws {
+        let user = try proven()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.promote().isOpen)
+        let free = try obstruct(user)
+        try user.want("live", kill: true)
+        store.flags.provider.reload()
+        #expect(try store.land())
+        #expect(try store.stage() == .off)
+        #expect(store.notes.contains { $0.contains("lines of the kill are owed") })
+        try free()
+        store.record([])
+        let kinds = try store.evidence.read().records.suffix(2).map(\.event)
+        guard case .killed = kinds.first, case .stageChanged(.live, .off, _, _, .killed, _) = kinds.last else {
+            Issue.record("the last lines are \(kinds)")
+            return
+        }
+    }
+
+    /// Whoever has the log locked and does not go on must not hold up a kill.
+    @Test func aKillDoesNotWaitForAFrozenWriterOfTheLog() throws {
+        let user = try proven()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.promote().isOpen)
+        let lock = try EvidenceFile(try EvidenceLog(user.directory).path, .append)
+        try user.want("live", kill: true)
+        store.flags.provider.reload()
+        let begin = ContinuousClock.now
+        #expect(try store.land())
+        #expect(ContinuousClock.now - begin < .seconds(EvidenceLog.lockWaitSeconds / 2))
+        withExtendedLifetime(lock) {}
+        #expect(try store.stage() == .off)
+    }
+}
