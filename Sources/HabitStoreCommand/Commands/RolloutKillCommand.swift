@@ -42,7 +42,11 @@ struct RolloutKillCommand: ReportingCommand {
         let pulled = try triggers.pull()
         let stores = try settings.stores(opensAsWritten: true)
         let results = await jobOptions.run("taking back", try named ?? stores.users()) { user in
-            try stores.withExisting(user) { try $0.land() }
+            try stores.withExisting(user) { store in
+                let isKilled = try store.land()
+                if store.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
+                return isKilled
+            }
         }
         let report = KillReport(
             triggers: triggers,

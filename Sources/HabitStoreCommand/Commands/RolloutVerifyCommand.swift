@@ -25,7 +25,10 @@ struct RolloutVerifyCommand: ReportingCommand {
         let (settings, stores) = try await options.stores(queries: queries)
         let bar = ProgressBar(isQuiet: quiet)
         let report = try stores.withOnly(settings.user) { store in
-            defer { bar.clear() }
+            defer {
+                bar.clear()
+                if store.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(settings.user)) }
+            }
             return try store.verify { bar.show($0, $1, $2) }
         }
         switch output.format {

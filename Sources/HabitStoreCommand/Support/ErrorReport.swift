@@ -93,7 +93,8 @@ struct ErrorReport {
         case .invalidQuery, .unknownEntity, .unknownAttribute, .invalidValue, .uniqueViolation, .deleteDenied,
             .danglingReference, .evaluationFailed, .unsupported, .limitExceeded:
             return .usage
-        case .notFound, .permissionDenied, .full, .inputOutput, .busy, .outcomeUnknown, .closed, .transactionEnded:
+        case .notFound, .permissionDenied, .full, .inputOutput, .busy, .outcomeUnknown, .closed, .transactionEnded,
+            .fileMoved:
             return .inputOutput
         default:
             return .data

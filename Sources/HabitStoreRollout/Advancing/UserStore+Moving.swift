@@ -18,6 +18,10 @@ extension UserStore {
                 guard let target = stage ?? actual.stage.next else {
                     return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
                 }
+                // The user may have been moved past it meanwhile, and a promotion takes nobody back.
+                guard target > actual.stage else {
+                    return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
+                }
                 let decision = try decide(actual, target, routing.wanted?.stage)
                 guard decision.isOpen else {
                     metrics.refused()

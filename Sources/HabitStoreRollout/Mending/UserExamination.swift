@@ -215,7 +215,7 @@ struct UserExamination {
                     UserFinding(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
                 ]
             }
-            if !summary.containsAnchor {
+            if !summary.containsAnchor || summary.isAnothers {
                 return [UserFinding(.evidence, "the evidence lacks lines that the stores remember", reset)]
             }
             return []

@@ -9,7 +9,9 @@ extension UserStore {
         try routing.withLock { routing in
             try requireOpen()
             let revision = flags.revision
-            if let route = route.load(), route.condition.holds, route.control.isInPlace {
+            if let route = route.load(), route.condition.holds, route.control.isInPlace,
+                !pair.hasMoved(route.actual.engine)
+            {
                 if revision == checkedRevision.load(ordering: .acquiring) { return route }
                 if isUnmoved(route, &routing) {
                     checkedRevision.store(revision, ordering: .releasing)
@@ -184,11 +186,19 @@ extension UserStore {
         _ refusal: HabitStoreError?,
         _ routing: inout Routing
     ) throws -> Route {
+        var actual = actual
         let authority = try pair.store(actual.engine)
         var first: (any UserStoreBackend)?
         if actual.stage.awaitsMirror {
             // Without it reads are served all the same, and the obstacle refuses writes.
-            if actual.obstacle == nil { first = try pair.store(actual.engine.other) } else { first = authority }
+            if actual.obstacle == nil {
+                do {
+                    first = try pair.store(actual.engine.other)
+                } catch let error as HabitStoreError {
+                    actual.obstacle = error
+                }
+            }
+            first = first ?? authority
         }
         if actual.stage.awaitsMirror || actual.stage.mirror == nil {
             routing.mirror?.stop()

@@ -163,17 +163,37 @@ final class ControlFile: Sendable {
     // MARK: Epochs
 
     /// The highest epoch that any store was ever meant to have, as far as the file can tell.
-    var floor: Int { epoch(Place.floor) ?? 0 }
+    var floor: Int { Int(truncatingIfNeeded: floorCell & (.max >> 8)) }
+
+    /// Who dies between the two stores of a number leaves the halves of two epochs: the later one holds.
+    private var floorCell: UInt64 {
+        let (value, other) = (load(Place.floor), ~load(Place.floor + 1))
+        if value == other { return value }
+        guard value != 0 || other != .max else { return 0 }
+        let (low, high) = (min(value, other), max(value, other))
+        return high - low < 1 << 16 ? high : 0
+    }
 
     /// The epoch of the last move that was finished; 0 where the file cannot tell.
     var confirmed: Int { epoch(Place.confirmed) ?? 0 }
 
     /// Remembers an epoch that a store is about to be given, and brings that to the disk: whatever becomes of it, no other
     /// store gets the same one. From then on no write of an earlier epoch is acknowledged without another look.
-    func raise(_ epoch: Int) {
-        guard epoch > floor else { return }
-        store(epoch, at: Place.floor)
-        synchronize()
+    func raise(_ epoch: Int) { _ = raiseFloor { $0 < UInt64(epoch) ? UInt64(epoch) : nil } }
+
+    /// Takes the next epoch, which nobody else gets.
+    func claim(above epoch: Int) -> Int { Int(raiseFloor { max($0, UInt64(epoch)) + 1 }) }
+
+    private func raiseFloor(to next: (UInt64) -> UInt64?) -> UInt64 {
+        while true {
+            let cell = load(Place.floor)
+            let floor = floorCell
+            guard let wanted = next(floor) else { return floor }
+            guard exchange(Place.floor, cell, wanted).exchanged else { continue }
+            store(Place.floor + 1, ~wanted)
+            synchronize()
+            return wanted
+        }
     }
 
     /// Whether at this epoch the store that does not serve was found as it should be, so that there is nothing to finish in it.
@@ -219,7 +239,14 @@ final class ControlFile: Sendable {
         synchronize()
     }
 
-    /// Begins anew with what a person has accepted.
+    /// Forgets what it says of stores that are not this user's.
+    func disown() {
+        for cell in [Place.logged, Place.logged + 1, Place.logSize, Place.settled, Place.settled + 1] { store(cell, 0) }
+        for cell in [Place.confirmed, Place.killed, Place.passed] { store(0, at: cell) }
+        store(Place.difference, 0)
+    }
+
+    /// Begins anew with what was accepted.
     func adopt(lineage: UUID, mark: HistoryToken) {
         store(Place.mark, Self.numbered(UInt64(mark.rawValue)))
         note(lineage: lineage)

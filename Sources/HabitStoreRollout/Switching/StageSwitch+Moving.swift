@@ -24,7 +24,12 @@ extension StageSwitch {
         guard target.state != actual.state else { return actual }
         target.state.evidence = evidence ?? actual.state.evidence
         // What stands in the way of the move is found before anything is claimed for it.
-        if actual.stage.authority != .old || stage.authority != .old { _ = try place(actual.engine.other) }
+        if actual.stage.authority != .old || stage.authority != .old {
+            _ = try place(actual.engine.other)
+            guard try standing(actual.engine.other)?.lineage == standing(actual.engine)?.lineage else {
+                throw Self.parted(pair.directory.address(actual.engine.other))
+            }
+        }
         target.epoch = claimEpoch(above: actual.epoch)
         target.notes = []
         target.obstacle = nil
@@ -51,9 +56,8 @@ extension StageSwitch {
 
     /// Takes the next epoch for a move. Whoever claims a later one has overtaken this move.
     func claimEpoch(above epoch: Int) -> Int {
-        let next = max(epoch, control.floor) + 1
+        let next = control.claim(above: epoch)
         if isPassing { control.notePassing(next) }
-        control.raise(next)
         return next
     }
 
@@ -173,7 +177,8 @@ extension StageSwitch {
             return remember(actual, failure)
         }
         let old = actual.state.engine(.old)
-        guard let standing = try standing(old) else { throw cannotGoBack(old, failure) }
+        guard let standing = try standing(old), StoreWitness(pair.directory, control).objection(toOwnerOf: standing) == nil
+        else { throw cannotGoBack(old, failure) }
         var target = actual
         target.state.stage = .off
         target.state.isKilled = isKilled

@@ -37,6 +37,7 @@ extension StageSwitch {
         if let current = actual.flatMap({ found.standing($0.engine) }) {
             actual?.putBack = witness.whatWasPutBack(current.epoch)
             if witness.isControlForeign(current.lineage) {
+                control.disown()
                 control.adopt(lineage: current.lineage, mark: current.token)
             } else {
                 control.note(lineage: current.lineage)
@@ -61,7 +62,12 @@ extension StageSwitch {
         var objection: HabitStoreError?
         if let authoritative, found.failures.isEmpty || isCurrent(authoritative, old: old) {
             objection = witness.objection(to: authoritative, beside: found)
-            if objection == nil { return try settle(on: authoritative, found, old: old) }
+            if objection == nil {
+                let actual = try settle(on: authoritative, found, old: old)
+                // What the other store was to bring, it could not.
+                if let objection = witness.objection(to: authoritative, at: actual.token) { throw objection }
+                return actual
+            }
         } else if let sealed = own.first(where: { $0.role == .sealed }) {
             if let objection = witness.objection(to: sealed, beside: found) { throw objection }
             return try reopen(sealed, found, old: old)
@@ -233,6 +239,11 @@ extension StageSwitch {
                     + "restore the file, or go on to the stage complete",
                 at: .init(path: pair.directory.address(current.engine.other).path)
             )
+        }
+        guard other.lineage == current.lineage else {
+            // Another user's, or a new one that nothing was copied into: it is given no role.
+            guard !state.stage.awaitsMirror else { throw Self.parted(pair.directory.address(other.engine)) }
+            return
         }
         if state.stage.awaitsMirror {
             // An unfinished copy is given no role, whatever token it has.

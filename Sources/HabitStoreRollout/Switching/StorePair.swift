@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import Synchronization
 
 /// Opens one of a user's stores; tests put a store in between that fails or hangs.
 public typealias StoreOpener =
@@ -11,6 +12,8 @@ final class StorePair: Sendable {
     let schema: Schema
     private let opener: StoreOpener
     private let access: StoreAccess
+    /// The files that the open stores were opened from.
+    private let files = Mutex<[EngineName: FileIdentity]>([:])
     private let sqlite = StoreSlot()
     private let lmdb = StoreSlot()
 
@@ -36,12 +39,28 @@ final class StorePair: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file, and what is wrong with it.
     func store(_ engine: EngineName) throws -> any UserStoreBackend {
-        try slot(engine).get { try opener(directory.address(engine), access, schema) }
+        try slot(engine).get { try open(engine, access) }
     }
 
     /// The store of an engine, made if there is none.
     func create(_ engine: EngineName) throws -> any UserStoreBackend {
-        try slot(engine).get { try opener(directory.address(engine), .create, schema) }
+        try slot(engine).get { try open(engine, .create) }
+    }
+
+    private func open(_ engine: EngineName, _ access: StoreAccess) throws -> any UserStoreBackend {
+        let path = directory.address(engine).path
+        let before = FileIdentity(path: path)
+        let store = try opener(directory.address(engine), access, schema)
+        let file = FileIdentity(path: path)
+        // One that was exchanged meanwhile is found to have moved with the next look.
+        files.withLock { $0[engine] = before ?? file }
+        return store
+    }
+
+    /// Whether another file stands where an open store's was, or none. Readers cannot tell by themselves.
+    func hasMoved(_ engine: EngineName) -> Bool {
+        guard let file = files.withLock({ $0[engine] }) else { return false }
+        return FileIdentity(path: directory.address(engine).path) != file
     }
 
     /// What a store says of itself; nil when there is no file.
@@ -50,6 +69,7 @@ final class StorePair: Sendable {
             close(engine)
             return nil
         }
+        if hasMoved(engine) { close(engine) }
         do {
             return try read(engine) { store, isRescued in
                 var standing = try store.replicaRead { try self.standing(engine, $0) }
@@ -101,7 +121,10 @@ final class StorePair: Sendable {
     }
 
     /// Closes one store; it is opened again when it is asked for.
-    func close(_ engine: EngineName) { slot(engine).close() }
+    func close(_ engine: EngineName) {
+        files.withLock { $0[engine] = nil }
+        slot(engine).close()
+    }
 
     /// Closes both; each is opened again when it is asked for.
     func release() { for engine in EngineName.allCases { close(engine) } }

@@ -92,6 +92,12 @@ struct StoreWitness: Sendable {
         )
     }
 
+    /// Why a store cannot serve at the token that it was brought to.
+    func objection(to standing: Standing, at token: HistoryToken) -> HabitStoreError? {
+        guard !isControlForeign(standing.lineage), token < mark else { return nil }
+        return stale(standing, "is at token \(token), and token \(mark) was acknowledged")
+    }
+
     /// The epoch of the last move that the evidence tells of, where it is surely the evidence of this store.
     private func loggedEpoch(_ standing: Standing) -> Int? {
         guard control.confirmed == 0 || !control.hasSeen(log) else { return nil }

@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+/// `habitstore rollout doctor` and `adopt`: what is wrong is named with what helps, and a store that was put back is served only
+/// once a person has accepted it.
+struct DoctorCommandTests {
+    @Test func aStoreThatWasPutBackIsNamedAndAccepted() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "off")
+        let store = sandbox.folder(of: "alice") + "/store.sqlite"
+        try FileManager.default.copyItem(atPath: store, toPath: sandbox.path("backup"))
+        let log = store + "-wal"
+        let hadLog = FileManager.default.fileExists(atPath: log)
+        if hadLog { try FileManager.default.copyItem(atPath: log, toPath: sandbox.path("backup-wal")) }
+        try sandbox.run("habit", "add", "Read", "--user", "alice").expectSuccess()
+        try sandbox.run("rollout", "doctor").expectSuccess()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + suffix) }
+        try FileManager.default.copyItem(atPath: sandbox.path("backup"), toPath: store)
+        if hadLog { try FileManager.default.copyItem(atPath: sandbox.path("backup-wal"), toPath: log) }
+        let refused = try sandbox.run("habit", "list", "--user", "alice")
+        #expect(refused.status == 65)
+        #expect(refused.errors.contains("habitstore rollout adopt"))
+        let found = try sandbox.run("rollout", "doctor", "--fix")
+        #expect(found.status == 1)
+        #expect(found.output.contains("it was put back from a copy, or swapped"))
+        #expect(found.output.hasSuffix("1 users looked at, 0 findings mended, 1 open\n"))
+        try sandbox.run("rollout", "adopt", "--user", "alice", "--engine", "sqlite", "--because", " ").expectError(64)
+        try sandbox.run("rollout", "adopt", "--user", "alice", "--engine", "sqlite", "--because", "lost").expectSuccess()
+        let habits = try sandbox.run("habit", "list", "--user", "alice", "--format", "json").list("habits")
+        #expect(habits.map { $0["name"] as? String } == ["Run"])
+        try sandbox.run("rollout", "doctor").expectSuccess()
+    }
+}
