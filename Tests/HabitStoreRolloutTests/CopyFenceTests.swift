@@ -56,6 +56,7 @@ struct CopyFenceTests {
     @Test func aStoreThatServesIsNoDestination() throws {
         let (source, copy) = (try filled(), try InMemoryHabitStore())
         _ = try Backfill(from: source, to: copy, epoch: 3).run()
+        try source.save(SampleRecords.entry(900))
         for epoch in [3, 4] {
             try copy.replicate { try $0.setRole(.authoritative, epoch: epoch) }
             let error = #expect(throws: HabitStoreError.self) { try Backfill(from: source, to: copy, epoch: 3).run() }

@@ -49,9 +49,12 @@ extension UserStores {
             lines.append("the \(engine.other.rawValue) store is \(aside) now")
         }
         let known = standing.state ?? RolloutState(stage: .off, old: engine)
-        let stage: Stage = known.engine(.old) == engine ? .off : .complete
-        var state = RolloutState(stage: stage, old: known.old, isKilled: known.isKilled || control.isKilled)
-        state.fled = state.isKilled ? known.fled ?? state.engine(.new) : nil
+        let isKilled = known.isKilled || control.isKilled
+        // For a killed user the accepted store is where the kill has led to.
+        let old = isKilled ? engine : known.old
+        let stage: Stage = old == engine ? .off : .complete
+        var state = RolloutState(stage: stage, old: old, isKilled: isKilled)
+        state.fled = isKilled ? engine.other : nil
         (state.evidence, state.turns) = (known.evidence, known.turns)
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         control.adopt(lineage: standing.lineage, mark: standing.token)

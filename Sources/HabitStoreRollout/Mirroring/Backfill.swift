@@ -104,7 +104,6 @@ public struct Backfill {
             throw HabitStoreError(.unsupported, "the source is itself an unfinished copy; finish that first")
         }
         if let epoch, (from.role, from.epoch) != (.authoritative, epoch) { throw sourceChanged() }
-        try requireDestination(there, from, isEmpty: isEmpty)
         if let state = found.state {
             guard state.lineage == from.lineage else {
                 throw HabitStoreError(
@@ -136,7 +135,9 @@ public struct Backfill {
             guard epoch != nil else { throw parted() }
             return try copy(try begin(found), from, progress)
         }
-        if there.token == from.token, there.role != .authoritative || there.epoch == from.epoch {
+        // One that serves beside the source, in an earlier epoch, is still to be put on standby.
+        let isLeft = there.role == .authoritative && there.epoch < from.epoch
+        if there.token == from.token, !isLeft {
             return Outcome(kind: .alreadyCurrent, records: 0, transactions: 0, token: from.token)
         }
         guard there.token >= from.historyFloor else { return try copy(try begin(found), from, progress) }
