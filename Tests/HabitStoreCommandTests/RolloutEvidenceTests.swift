@@ -38,17 +38,17 @@ struct RolloutEvidenceTests {
         try text.replacing("promoted", with: "demoted").write(toFile: file(sandbox), atomically: true, encoding: .utf8)
         let run = try sandbox.run("rollout", "evidence")
         #expect(run.status == 1)
-        #expect(run.output.contains("DAMAGED: line 1: its contents do not have the hash that it states"))
+        #expect(run.output.contains("DAMAGED: line 2: its contents do not have the hash that it states"))
         let json = try sandbox.run("rollout", "evidence", "--format", "json")
         #expect(json.status == 1)
-        #expect((try json.json()["damage"] as? [String: Any])?["line"] as? Int == 1)
+        #expect((try json.json()["damage"] as? [String: Any])?["line"] as? Int == 2)
         let status = try sandbox.run("rollout", "status")
         #expect(status.status == 1)
         #expect(status.output.contains("DAMAGED"))
         try sandbox.want(stage: "shadow")
         let promoted = try sandbox.run("rollout", "promote")
         #expect(promoted.status == 1)
-        #expect(promoted.output.contains("the evidence is damaged in line 1"))
+        #expect(promoted.output.contains("the evidence is damaged in line 2"))
     }
 
     /// The chain alone cannot tell that its last lines are missing; the stores can.
@@ -92,7 +92,7 @@ struct RolloutEvidenceTests {
         try text.replacing("promoted", with: "demoted").write(toFile: file(sandbox), atomically: true, encoding: .utf8)
         let damaged = try sandbox.run("rollout", "evidence", "verify")
         #expect(damaged.status == 1)
-        #expect(damaged.output.hasPrefix("alice: DAMAGED: line 1 of evidence.jsonl: "))
+        #expect(damaged.output.hasPrefix("alice: DAMAGED: line 2 of evidence.jsonl: "))
     }
 
     /// A log that was deleted kept its user where the user was for ever.
