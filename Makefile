@@ -80,6 +80,7 @@ crash-sweep: setup ## Kill processes in the middle of writes and moves, and chec
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" group-sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" migration-sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" tangle-sweep --kills $(KILLS) --seed $(SEED)
 
 power-cut: setup ## The same with an ext4 that is shut down under them; needs root and loop devices: CUTS, SEED
 	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)

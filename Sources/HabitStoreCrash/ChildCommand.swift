@@ -60,7 +60,7 @@ struct ChildCommand: ParsableCommand {
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
             Report.Line.unknown.tell("\(number)")
         } catch {
-            Report.Line.failed.tell("\(number) \(text(error))")
+            Report.Line.failed.tell("\(number) \(Report.text(error))")
         }
     }
 
@@ -69,7 +69,7 @@ struct ChildCommand: ParsableCommand {
             guard let wrong = try store.read(Workload.contradiction) else { return }
             Report.Line.violation.tell("a read: \(wrong)")
         } catch {
-            Report.Line.notMoved.tell("read: \(text(error))")
+            Report.Line.notMoved.tell("read: \(Report.text(error))")
         }
     }
 
@@ -78,7 +78,7 @@ struct ChildCommand: ParsableCommand {
             let token = try store.currentToken()
             try store.pruneHistory(through: HistoryToken(rawValue: token.rawValue - 4))
         } catch {
-            Report.Line.notMoved.tell("prune: \(text(error))")
+            Report.Line.notMoved.tell("prune: \(Report.text(error))")
         }
     }
 
@@ -91,7 +91,7 @@ struct ChildCommand: ParsableCommand {
             do {
                 if try make(move, user) { Report.Line.stage.tell(try user.store.stage().rawValue) }
             } catch {
-                Report.Line.notMoved.tell("\(move): \(text(error))")
+                Report.Line.notMoved.tell("\(move): \(Report.text(error))")
                 Thread.sleep(forTimeInterval: 0.002)
             }
             // Twice as often forward, or nobody would come far.
@@ -113,11 +113,5 @@ struct ChildCommand: ParsableCommand {
         case .kill: try user.kill()
         }
         return true
-    }
-
-    private static func text(_ error: any Error) -> String {
-        guard let error = error as? HabitStoreError else { return "\(error)" }
-        // Without the paths that messages of other errors end in: a table counts equal texts.
-        return "\(error.code): \(error.message.prefix(90))".replacingOccurrences(of: "\n", with: " ")
     }
 }

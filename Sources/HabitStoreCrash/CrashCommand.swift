@@ -8,9 +8,9 @@ struct CrashCommand: ParsableCommand {
         commandName: "habitstore-crash",
         abstract: "Kill processes in the middle of writes and moves, and check that nothing is lost.",
         subcommands: [
-            SweepCommand.self, GroupSweepCommand.self, MigrationSweepCommand.self, PowerCutCommand.self,
-            ChildCommand.self,
-            GroupChildCommand.self, MigrationChildCommand.self,
+            SweepCommand.self, GroupSweepCommand.self, MigrationSweepCommand.self, TangleSweepCommand.self,
+            PowerCutCommand.self, ChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self,
+            TangleChildCommand.self,
         ]
     )
 }

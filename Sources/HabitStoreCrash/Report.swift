@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
 
 /// What a child has told before it died: one line each, written at once.
@@ -12,6 +13,12 @@ struct Report {
         case stage = "s"
         case notMoved = "n"
         case violation = "v"
+        /// Something that is counted.
+        case done = "d"
+        /// A kill has landed: when, and on which engine.
+        case landed = "k"
+        /// A re-arm began or ended: when, and which.
+        case rearming = "r"
 
         /// Tells the parent, in one piece.
         func tell(_ text: String) {
@@ -31,6 +38,12 @@ struct Report {
     private(set) var violations: [String] = []
     /// Why a write or a move did not come about, by how often.
     private(set) var refusals: [String: Int] = [:]
+    /// What was done, by how often.
+    private(set) var done: [String: Int] = [:]
+    /// The kills that landed, by when.
+    private(set) var landings: [UInt64: EngineName] = [:]
+    /// When re-arms began, and when they ended; nil for those that nobody heard of again.
+    private(set) var rearms: [(begun: UInt64, ended: UInt64?)] = []
 
     /// What may have happened or not: the write that was in flight, and those whose outcome the child was not told.
     var open: Set<Int> { begun.subtracting(acknowledged).subtracting(failed) }
@@ -41,7 +54,11 @@ struct Report {
         if !child.isSignalled { violations.append("the child ended by itself with the status \(child.status)") }
     }
 
-    private mutating func take(_ bytes: Data) {
+    /// Something about the child that must not be.
+    mutating func note(violation: String) { violations.append(violation) }
+
+    /// Takes in what a child has told.
+    mutating func take(_ bytes: Data) {
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
             let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2).map(String.init)
             guard let kind = parts.first.flatMap(Line.init), parts.count > 1 else {
@@ -66,6 +83,20 @@ struct Report {
             moves += 1
         case .notMoved: refusals["move: \(first) \(rest)", default: 0] += 1
         case .violation: violations.append("\(first) \(rest)")
+        case .done: done[rest.isEmpty ? first : "\(first) \(rest)", default: 0] += 1
+        case .landed: landings[UInt64(first) ?? 0] = EngineName(rawValue: rest)
+        case .rearming:
+            if rest == "begun" {
+                rearms.append((UInt64(first) ?? 0, nil))
+            } else if !rearms.isEmpty {
+                rearms[rearms.count - 1].ended = UInt64(first)
+            }
         }
+    }
+
+    /// An error in one line, without the paths that messages of other errors end in: a table counts equal texts.
+    static func text(_ error: any Error) -> String {
+        guard let error = error as? HabitStoreError else { return "\(error)" }
+        return "\(error.code): \(error.message.prefix(90))".replacingOccurrences(of: "\n", with: " ")
     }
 }

@@ -63,9 +63,9 @@ struct Scenario: CustomStringConvertible {
             points += ["mirror.began", "mirror.beforeCommit", "mirror.committed", "prune.mirror"]
         }
         if start == .complete, move != .kill, old == .lmdb {
-            points += ["backfill.emptying", "backfill.chunk", "backfill.copied"]
+            points += ["backfill.begun", "backfill.emptying", "backfill.chunk", "backfill.copied"]
         }
-        if start == .off, target == .dualwrite { points += ["backfill.chunk", "backfill.copied"] }
+        if start == .off, target == .dualwrite { points += ["backfill.begun", "backfill.chunk", "backfill.copied"] }
         if start.authority == .new || target.authority == .new { points.append("switch.sealed") }
         if start.authority == .new, target.authority == .new { points.append("switch.claimed") }
         if start.authority != target.authority { points.append("switch.finished") }
@@ -76,7 +76,7 @@ struct Scenario: CustomStringConvertible {
     }
 
     /// Whether a point is passed many times in one life.
-    private static func isOften(_ point: String) -> Bool {
+    static func isOften(_ point: String) -> Bool {
         ["write.", "live.", "mirror."].contains { point.hasPrefix($0) } || point == "backfill.chunk"
     }
 

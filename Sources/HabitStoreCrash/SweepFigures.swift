@@ -55,7 +55,7 @@ struct SweepFigures {
         return lines
     }
 
-    private static func table(_ counts: [String: Int]) -> [String] {
+    static func table(_ counts: [String: Int]) -> [String] {
         counts.sorted { $0.key < $1.key }.map { number($0.value) + "  " + $0.key }
     }
 

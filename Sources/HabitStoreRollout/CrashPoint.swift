@@ -15,10 +15,10 @@ package enum CrashPoint {
     /// All names, for tests that go through them.
     package static let all = [
         "write.began", "write.beforeCommit", "write.committed", "mirror.began", "mirror.beforeCommit",
-        "mirror.committed", "live.mirrored", "live.committed", "settle.replayed", "backfill.emptying", "backfill.chunk",
-        "backfill.copied",
+        "mirror.committed", "live.mirrored", "live.committed", "settle.replayed", "backfill.begun", "backfill.emptying",
+        "backfill.chunk", "backfill.copied",
         "switch.locked", "switch.sealed", "switch.drained", "switch.claimed", "switch.opened", "switch.finished",
-        "kill.latched", "prune.authority", "prune.mirror", "evidence.appended", "evidence.checkpointed",
+        "kill.latched", "kill.fenced", "prune.authority", "prune.mirror", "evidence.appended", "evidence.checkpointed",
         "evidence.archived", "evidence.shortened", "evidence.reset", "selfComparison.copied",
     ]
 

@@ -9,6 +9,7 @@ struct CrashSweepTests {
     private static let kills = 150
     private static let groupKills = 16
     private static let migrationKills = 40
+    private static let tangleKills = 25
 
     /// Children that write, read, forget history and move their user's stage are killed at each crash point and at random
     /// instants, some of them again in the recovery. The sweep prints its seed and its figures.
@@ -25,6 +26,12 @@ struct CrashSweepTests {
     /// Processes that migrate stores, and users' stores in step, are killed at random instants: a store is of one version, whole.
     @Test func aKilledMigrationLeavesAStoreOfOneVersion() throws {
         try sweep(["migration-sweep", "--kills", "\(Self.migrationKills)"])
+    }
+
+    /// Several processes write, read, move, kill, copy and toggle one user at once, and are stopped, continued and killed: what
+    /// was acknowledged is there, and the user goes on.
+    @Test func severalProcessesAtOnceLoseNothingWhereverTheyAreStoppedOrKilled() throws {
+        try sweep(["tangle-sweep", "--kills", "\(Self.tangleKills)"])
     }
 
     private func sweep(_ arguments: [String]) throws {

@@ -1,0 +1,81 @@
+import Foundation
+import HabitStoreRollout
+import Synchronization
+
+/// A process of the tangle, as the one that has started it sees it.
+final class TangleProcess: Sendable {
+    /// How it came to its end.
+    struct End {
+        let output: Data
+        /// Whether this process has killed it.
+        let wasKilled: Bool
+        let isSignalled: Bool
+        let status: Int32
+    }
+
+    /// The number of its lane.
+    let lane: Int
+    /// Where it is to die; nil for nowhere of its own.
+    let crashPoint: String?
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Mutex(Data())
+    private let read = DispatchSemaphore(value: 0)
+    private let killed = Atomic<Bool>(false)
+
+    /// Starts it.
+    init(_ arguments: [String], lane: Int, crashPoint: String?) throws {
+        self.lane = lane
+        self.crashPoint = crashPoint
+        process.executableURL = Bundle.main.executableURL
+        process.arguments = ["tangle-child"] + arguments
+        var environment = ProcessInfo.processInfo.environment
+        environment["HABITSTORE_CRASH_POINT"] = crashPoint
+        process.environment = environment
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardInput = input
+        try process.run()
+        try? pipe.fileHandleForWriting.close()
+        try? input.fileHandleForReading.close()
+        Thread.detachNewThread { [self] in
+            while true {
+                let part = pipe.fileHandleForReading.availableData
+                if part.isEmpty { break }
+                output.withLock { $0 += part }
+            }
+            read.signal()
+        }
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// What it has told so far.
+    var told: Data { output.withLock { $0 } }
+
+    /// Stops it where it is, lets it go on, or kills it. The id is its own for as long as it was not waited for.
+    func signal(_ signal: Int32) {
+        guard process.isRunning else { return }
+        if signal == SIGKILL { killed.store(true, ordering: .sequentiallyConsistent) }
+        kill(process.processIdentifier, signal)
+    }
+
+    /// Tells it something.
+    func tell(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
+
+    /// Tells it that it is to come to its end.
+    func close() { try? input.fileHandleForWriting.close() }
+
+    /// Waits for its end.
+    func end() -> End {
+        process.waitUntilExit()
+        // What it told is all there once the other end of the pipe is closed.
+        read.wait()
+        return End(
+            output: told,
+            wasKilled: killed.load(ordering: .sequentiallyConsistent),
+            isSignalled: process.terminationReason == .uncaughtSignal,
+            status: process.terminationStatus
+        )
+    }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Looks at a root whose processes have all ended as the next process does, and says what is not as it must be.
+struct TangleRecovery {
+    let root: URL
+    let scenario: TangleScenario
+    /// The writes that were there before.
+    let base: Set<Int>
+    let reports: [Report]
+
+    /// What was found.
+    struct Outcome {
+        var violations: [String] = []
+        /// How the user came up, in words that are counted.
+        var ends: [String] = []
+        /// How many writes were neither acknowledged nor refused, and are there.
+        var keptOpen = 0
+        /// What is being looked at.
+        var step = "opening"
+        /// Whether acknowledged writes may be missing: it was said so, or a person has accepted an older store.
+        var mayLack = false
+    }
+
+    /// What a user may be refused with whose files were put back or removed.
+    private static let refusals: Set<HabitStoreError.Code> = [.staleStore, .notAuthoritative, .notFound]
+    /// How long the mirror may take to be filled and to catch up, in seconds.
+    private static let comparingSeconds = 30.0
+    /// How often a move is tried, which another one may come in between of.
+    private static let tries = 4
+
+    private var isTampered: Bool { scenario.tampering != nil }
+    private var flags: TangleFlags {
+        TangleFlags(path: root.path + "-recovery.json", old: scenario.old)
+    }
+
+    func check() -> Outcome {
+        var outcome = Outcome(violations: reports.flatMap(\.violations))
+        do {
+            try flags.want(.init())
+            let roles = try TangleRoles(root: root)
+            if roles.areTwo { outcome.violations.append("two stores are authoritative at one epoch: \(roles)") }
+            guard let user = try open(&outcome) else { return outcome }
+            outcome.step = "reading"
+            try check(user, roles, &outcome)
+            user.store.close()
+        } catch {
+            outcome.violations.append("the recovery failed, \(outcome.step): \(error)")
+        }
+        return outcome
+    }
+
+    /// Opens the user; where that is refused and may be, a person accepts a store.
+    private func open(_ outcome: inout Outcome) throws -> TangleUser? {
+        do {
+            return try TangleUser(root: root.path, flags: flags)
+        } catch let error as HabitStoreError {
+            guard isTampered, Self.refusals.contains(error.code) else {
+                outcome.violations.append("the opening is refused: \(error)")
+                return nil
+            }
+            outcome.ends.append("refused, \(error.code), after \(scenario.tampering?.rawValue ?? "")")
+        }
+        outcome.mayLack = true
+        let stores = try TangleUser.stores(root: root.path, flags: flags)
+        var failures: [String] = []
+        for engine in EngineName.allCases {
+            do {
+                _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "nothing else is left")
+                return try TangleUser(root: root.path, flags: flags)
+            } catch let error as HabitStoreError {
+                failures.append("\(error)")
+            }
+        }
+        // With the one store removed, the other may be an unfinished copy: nothing is left then.
+        if scenario.tampering == .missingSQLite || scenario.tampering == .missingLMDB {
+            outcome.ends.append("nothing is left")
+        } else {
+            outcome.violations.append("no store can be accepted: \(failures)")
+        }
+        return nil
+    }
+
+    private func check(_ user: TangleUser, _ roles: TangleRoles, _ outcome: inout Outcome) throws {
+        let stage = try user.store.stage()
+        outcome.ends.append("at \(stage.rawValue)")
+        if isTampered, !user.store.notes.isEmpty {
+            outcome.mayLack = true
+            outcome.ends.append("with a note, after \(scenario.tampering?.rawValue ?? "")")
+        }
+        try checkRecords(user.store, &outcome)
+        outcome.step = "looking at a kill"
+        try checkKilled(user, stage, &outcome)
+        user.store.close()
+        outcome.step = "reading the evidence"
+        try checkEvidence(&outcome)
+        outcome.step = "mending"
+        let left = try user.stores.mend(TangleWorkload.user)
+        for finding in left { outcome.ends.append("left by mend: \(finding.kind.rawValue)") }
+        let mended = try TangleUser(root: root.path, flags: flags)
+        defer { mended.store.close() }
+        let now = try TangleRoles(root: root)
+        if now.count != 1 {
+            outcome.violations.append("\(now.count) stores are authoritative after all was mended: \(now)")
+        }
+        outcome.step = "re-arming and moving"
+        try converge(mended, &outcome)
+        outcome.step = "writing"
+        let next = 1 + (base.max() ?? 0)
+        try mended.store.write(author: "write \(next)") { try TangleWorkload.write(next, in: $0) }
+        outcome.step = "comparing"
+        try compare(mended, &outcome)
+        let faults = try mended.store.read {
+            try TangleWorkload.faults($0, bulk: outcome.mayLack ? nil : scenario.start.bulk)
+        }
+        outcome.violations += faults.map { "in the end: \($0)" }
+    }
+
+    private func checkRecords(_ store: UserStore, _ outcome: inout Outcome) throws {
+        let numbers = Set(try store.read(TangleWorkload.numbers))
+        let (begun, open) = (union(\.begun), union(\.open))
+        let lost = base.union(union(\.acknowledged)).subtracting(numbers)
+        if !lost.isEmpty {
+            if outcome.mayLack {
+                outcome.ends.append("without acknowledged writes, and said so")
+            } else {
+                outcome.violations.append("acknowledged writes are lost: \(lost.sorted()); notes: \(store.notes)")
+            }
+        }
+        let undead = union(\.failed).intersection(numbers)
+        if !undead.isEmpty { outcome.violations.append("writes that failed are there: \(undead.sorted())") }
+        let foreign = numbers.subtracting(base).subtracting(begun)
+        if !foreign.isEmpty { outcome.violations.append("there are writes that nobody made: \(foreign.sorted())") }
+        outcome.keptOpen = open.intersection(numbers).count
+        outcome.violations += try store.read { transaction in
+            try TangleWorkload.faults(transaction, bulk: outcome.mayLack ? nil : scenario.start.bulk)
+        }
+    }
+
+    private func union(_ numbers: KeyPath<Report, Set<Int>>) -> Set<Int> {
+        reports.reduce(into: []) { $0.formUnion($1[keyPath: numbers]) }
+    }
+
+    /// A killed user is on the engine that the kill led to, whatever other flag files say.
+    private func checkKilled(_ user: TangleUser, _ stage: Stage, _ outcome: inout Outcome) throws {
+        guard try user.stores.status(of: TangleWorkload.user).isKilled else { return }
+        outcome.ends.append("killed")
+        if stage != .off { outcome.violations.append("the user is killed, and at \(stage.rawValue)") }
+        let engine = try user.store.engine()
+        let landings = reports.flatMap(\.landings).sorted { $0.key < $1.key }
+        guard !isTampered, let last = landings.last else { return }
+        // A re-arm that ended after the last landing, or did not, may have led elsewhere.
+        let isSure = reports.flatMap(\.rearms).allSatisfy { ($0.ended ?? .max) < last.key }
+        if isSure, last.value != engine {
+            outcome.violations.append("the user was killed and on \(last.value.rawValue), and is on \(engine.rawValue)")
+        }
+        guard let other = reports.last.map({ _ in flags }) else { return }
+        try other.want(.init(stage: .complete, old: engine.other))
+        user.stores.reloadFlags()
+        let turned = try user.store.engine()
+        if turned != engine {
+            outcome.violations.append("a killed user was taken to \(turned.rawValue) by an exchanged flag file")
+        }
+        try flags.want(.init())
+        user.stores.reloadFlags()
+    }
+
+    /// Brings the user to a stage in which there are two equal stores.
+    private func converge(_ user: TangleUser, _ outcome: inout Outcome) throws {
+        try user.rearm(sentinel: RolloutFlags.sentinelPath(root: root.path))
+        var missing: String?
+        for _ in 0..<Self.tries {
+            do {
+                switch try user.store.stage() {
+                case .off: missing = try user.goForward()
+                // The user may have been turned to where the way back begins: that is a copy, and one step.
+                case .complete: try user.goBack()
+                default: return
+                }
+            } catch let error as HabitStoreError where error.code == .notAuthoritative {
+                missing = "\(error)"
+            }
+            guard let reason = missing, reason.lowercased().contains("evidence") else { continue }
+            if !isTampered { outcome.violations.append("the evidence keeps the gate closed: \(reason)") }
+            _ = try user.store.resetEvidence(because: "it was put back", by: "the sweep")
+        }
+        let stage = try user.store.stage()
+        if stage == .off || stage == .complete {
+            outcome.violations.append("the user cannot go on from \(stage.rawValue): \(missing ?? "nothing was said")")
+        }
+    }
+
+    /// Both stores are at one token and hold the same, once the mirror has caught up.
+    private func compare(_ user: TangleUser, _ outcome: inout Outcome) throws {
+        let deadline = Date(timeIntervalSinceNow: Self.comparingSeconds)
+        while true {
+            let text: String
+            do {
+                let found = try user.store.verify()
+                if found.verdict == .match, found.a.information.token == found.b.information.token { return }
+                let first = found.differences.first?.message ?? found.reason ?? ""
+                let tokens = "\(found.a.information.token) and \(found.b.information.token)"
+                text = "\(found.verdict.rawValue), tokens \(tokens), \(first)"
+            } catch {
+                // An unfinished copy cannot be compared until the mirror has gone on with it.
+                text = "\(error)"
+            }
+            guard Date() < deadline else {
+                outcome.violations.append(
+                    "the stores at \(try user.store.stage().rawValue) differ: \(text), mirror \(user.store.mirrorStatus)"
+                )
+                return
+            }
+            Thread.sleep(forTimeInterval: 0.1)
+        }
+    }
+
+    // MARK: The evidence
+
+    /// The chain is whole, nobody has found a difference, and whoever came to `live` was let in.
+    private func checkEvidence(_ outcome: inout Outcome) throws {
+        let isEvidenceTampered = [.olderEvidence, .missingEvidence, .olderFolder].contains(scenario.tampering)
+        guard !isEvidenceTampered else { return }
+        let chain = try EvidenceLog(UserDirectory(root: root.path, user: TangleWorkload.user)).read()
+        if let damage = chain.damage {
+            outcome.violations.append("line \(damage.line) of the evidence: \(damage.reason)")
+        }
+        var admitted: [Int] = []
+        var epochs: [Int] = []
+        for record in chain.records {
+            switch record.event {
+            case .difference(let stage, let token, let message, _) where !isTampered:
+                outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
+            case .admitted(.live, let epoch): admitted.append(epoch)
+            case .stageChanged(let from, let to, let epoch, _, let reason, _):
+                let before = epochs.filter { $0 < epoch }.max() ?? 0
+                if to == .live, from < .live, !admitted.contains(where: { $0 >= before && $0 < epoch }) {
+                    outcome.violations.append(
+                        "\(from) to live (\(reason.rawValue)) at epoch \(epoch) without being admitted since epoch \(before)"
+                    )
+                }
+                epochs.append(epoch)
+            default: break
+            }
+        }
+    }
+}

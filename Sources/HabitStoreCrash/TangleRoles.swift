@@ -1,0 +1,40 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// What a user's stores say of themselves, without anything being changed.
+struct TangleRoles: CustomStringConvertible {
+    private var found: [(engine: EngineName, role: StoreRole, epoch: Int, token: HistoryToken)] = []
+
+    init(root: URL) throws {
+        let files = try TangleFiles(root: root)
+        for engine in EngineName.allCases {
+            let path = files.path + "/" + TangleFiles.name(engine)
+            guard FileManager.default.fileExists(atPath: path) else { continue }
+            do {
+                let store = try StoreAddress(engine, path: path).open(.readOnly)
+                defer { store.close() }
+                let information = try store.replicaRead { try $0.information() }
+                found.append((engine, information.role, information.epoch, information.token))
+            } catch let error as HabitStoreError where error.code == .notAStore {
+                // A process died while it made the file.
+                continue
+            }
+        }
+    }
+
+    private var authoritative: [(engine: EngineName, role: StoreRole, epoch: Int, token: HistoryToken)] {
+        found.filter { $0.role == .authoritative && $0.epoch > 0 }
+    }
+
+    /// How many stores call themselves authoritative.
+    var count: Int { authoritative.count }
+
+    /// Whether both call themselves authoritative in one epoch: nothing could tell which of them serves.
+    var areTwo: Bool { count == 2 && authoritative[0].epoch == authoritative[1].epoch }
+
+    var description: String {
+        found.map { "\($0.engine.rawValue) \($0.role.rawValue) at epoch \($0.epoch), token \($0.token)" }
+            .joined(separator: "; ")
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Runs the processes of a scenario, and does to them what the scenario says.
+struct TangleRun {
+    private let scenario: TangleScenario
+    private let folder: URL
+    private let root: URL
+    private let files: TangleFiles
+    private var processes: [TangleProcess] = []
+    /// The process that has each place now; one that was killed may have been followed by another.
+    private var places: [Int] = []
+    /// What was done from here, by how often.
+    private(set) var done: [String: Int] = [:]
+    /// What could not be done here, and why.
+    private(set) var skipped: Set<String> = []
+
+    /// How long all processes have to come to their ends, in seconds.
+    private static let endingSeconds = 90.0
+    /// How long one may take to come to rest.
+    private static let pausingSeconds = 6.0
+
+    init(_ scenario: TangleScenario, in folder: URL) throws {
+        self.scenario = scenario
+        self.folder = folder
+        root = folder.appendingPathComponent("root")
+        files = try TangleFiles(root: root)
+    }
+
+    /// Runs everything until all processes have ended.
+    ///
+    /// - Returns: what each has told.
+    mutating func run(_ figures: inout TangleFigures) throws -> [Report] {
+        defer { for process in processes { process.signal(SIGKILL) } }
+        for (place, part) in scenario.parts.enumerated() {
+            places.append(place)
+            try begin(part, crashPoint: part.crashPoint)
+        }
+        let started = Date()
+        for event in scenario.events {
+            Thread.sleep(until: started.addingTimeInterval(event.seconds))
+            try apply(event)
+        }
+        Thread.sleep(until: started.addingTimeInterval(scenario.seconds))
+        showEvidence()
+        for process in processes { process.signal(SIGCONT) }
+        for (place, part) in scenario.parts.enumerated() {
+            let process = processes[places[place]]
+            if part.isKilled { process.signal(SIGKILL) } else { process.close() }
+        }
+        let isStuck = waitForAll()
+        return processes.map { report($0, isStuck: isStuck, &figures) }
+    }
+
+    private mutating func begin(_ part: TangleScenario.Part, crashPoint: String?) throws {
+        let lane = processes.count + 1
+        let flags = folder.appendingPathComponent("flags-\(lane).json").path
+        let old = part.isExchanged ? scenario.old.other : scenario.old
+        var arguments = [
+            "--root", root.path, "--flags", flags, "--old", old.rawValue, "--lane", "\(lane)",
+            "--seed", "\(part.seed &+ UInt64(lane))",
+        ]
+        if part.isSilent { arguments.append("--silent") }
+        arguments += ["--duty"] + part.duties.map(\.rawValue)
+        processes.append(try TangleProcess(arguments, lane: lane, crashPoint: crashPoint))
+        count("begun")
+    }
+
+    private mutating func apply(_ event: TangleEvent) throws {
+        let process = processes[places[event.process]]
+        switch event.kind {
+        case .stop:
+            process.signal(SIGSTOP)
+            count("stopped")
+        case .goOn: process.signal(SIGCONT)
+        case .kill: process.signal(SIGKILL)
+        case .begin:
+            places[event.process] = processes.count
+            try begin(scenario.parts[event.process], crashPoint: nil)
+        case .replaceSQLite: try replace(.sqlite)
+        case .replaceLMDB: try replace(.lmdb)
+        case .hideEvidence:
+            guard files.setEvidence(isWritable: false) else {
+                skipped.insert("the evidence cannot be made read-only here: no chattr, or no right to it")
+                return
+            }
+            count("evidence made read-only")
+        case .showEvidence: showEvidence()
+        }
+    }
+
+    private func showEvidence() {
+        if done["evidence made read-only"] != nil { _ = files.setEvidence(isWritable: true) }
+    }
+
+    private mutating func count(_ what: String) { done[what, default: 0] += 1 }
+
+    /// Replaces a store's file by a copy of itself, while all processes rest and have it open.
+    private mutating func replace(_ engine: EngineName) throws {
+        let running = processes.filter(\.isRunning)
+        for process in running {
+            process.signal(SIGCONT)
+            process.tell("pause")
+        }
+        defer { for process in running { process.tell("resume") } }
+        let deadline = Date(timeIntervalSinceNow: Self.pausingSeconds)
+        while running.contains(where: { $0.isRunning && !isAnswered($0) }) {
+            guard Date() < deadline else { return count("replacements left out, since a process did not come to rest") }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        guard running.allSatisfy({ !$0.isRunning || !has("d unpaused", $0) }) else {
+            return count("replacements left out, since a process did not come to rest")
+        }
+        if try files.replaceByCopy(engine) { count("store replaced by a copy of itself") }
+    }
+
+    private func isAnswered(_ process: TangleProcess) -> Bool {
+        has("d paused", process) || has("d unpaused", process)
+    }
+
+    private func has(_ line: String, _ process: TangleProcess) -> Bool {
+        process.told.range(of: Data("\(line)\n".utf8)) != nil
+    }
+
+    /// Waits for the ends of all.
+    ///
+    /// - Returns: whether some had to be killed for it.
+    private func waitForAll() -> Bool {
+        let deadline = Date(timeIntervalSinceNow: Self.endingSeconds)
+        while processes.contains(where: \.isRunning) {
+            guard Date() < deadline else {
+                for process in processes { process.signal(SIGKILL) }
+                return true
+            }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        return false
+    }
+
+    private func report(_ process: TangleProcess, isStuck: Bool, _ figures: inout TangleFigures) -> Report {
+        let end = process.end()
+        try? end.output.write(to: folder.appendingPathComponent("told-\(process.lane)"))
+        var report = Report()
+        report.take(end.output)
+        if end.isSignalled {
+            let point = end.wasKilled ? nil : process.crashPoint?.split(separator: ":").first
+            figures.died(at: point.map(String.init) ?? "at random")
+        } else if end.status != 0 || isStuck {
+            report.note(violation: "process \(process.lane) ended with the status \(end.status)")
+        }
+        if end.isSignalled, !end.wasKilled, process.crashPoint == nil {
+            report.note(violation: "process \(process.lane) ended by the signal \(end.status)")
+        }
+        return report
+    }
+}

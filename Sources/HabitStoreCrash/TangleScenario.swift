@@ -1,0 +1,114 @@
+import Foundation
+import HabitStoreRollout
+import HabitStoreTesting
+
+/// Several processes at once, and what is done to them. It follows from the seed and the number; what comes of it does not,
+/// since the processes race.
+struct TangleScenario: CustomStringConvertible {
+    /// One process.
+    struct Part {
+        let duties: [TangleDuty]
+        let isSilent: Bool
+        /// Whether its flag file calls the other engine the old one.
+        let isExchanged: Bool
+        let crashPoint: String?
+        let seed: UInt64
+        /// Whether it is killed in the end; else it is told to end.
+        let isKilled: Bool
+    }
+
+    let number: Int
+    let old: EngineName
+    let start: TangleTemplate
+    let parts: [Part]
+    let events: [TangleEvent]
+    let seconds: Double
+    let tampering: TangleTampering?
+
+    /// What the processes are about; the others of their duties are drawn.
+    private static let themes: [(starts: [TangleTemplate], duties: [TangleDuty])] = [
+        ([.missing, .pruned], [.killing, .rearming]), ([.filled], [.moving, .toggling]),
+        (TangleTemplate.stages, [.moving, .killing]), (TangleTemplate.stages, [.killing]),
+        (TangleTemplate.stages, [.toggling, .moving]), (TangleTemplate.all, TangleDuty.allCases),
+        ([.missing, .pruned], [.moving, .toggling, .killing]),
+        ([.stage(.live), .stage(.rampdown)], [.moving, .reading]),
+    ]
+
+    init(seed: UInt64, number: Int) {
+        self.number = number
+        var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
+        old = EngineName.allCases[number % 2]
+        // In turn, so that a short sweep has them all too.
+        let theme = Self.themes[number / 2 % Self.themes.count]
+        start = theme.starts.randomElement(using: &generator) ?? .filled
+        seconds = Double.random(in: 0.3...1.6, using: &generator)
+        let count = Int.random(in: 2...4, using: &generator)
+        parts = (0..<count).map { place in Self.part(place, theme.duties, &generator) }
+        tampering =
+            Int.random(in: 0..<5, using: &generator) == 0
+            ? TangleTampering.allCases.randomElement(using: &generator) : nil
+        events = Self.events(count, seconds, &generator)
+    }
+
+    private static func part(_ place: Int, _ duties: [TangleDuty], _ generator: inout SeededGenerator) -> Part {
+        var own = [duties[place % duties.count]]
+        for duty in TangleDuty.allCases where Int.random(in: 0..<6, using: &generator) == 0 { own.append(duty) }
+        // A kill for everybody keeps all others where they are.
+        if Int.random(in: 0..<4, using: &generator) > 0 { own.removeAll { $0 == .killingAll } }
+        if own.contains(where: { $0 == .killing || $0 == .killingAll }), !own.contains(.rearming),
+            Bool.random(using: &generator)
+        {
+            own.append(.rearming)
+        }
+        var point: String?
+        if let name = CrashPoint.all.randomElement(using: &generator), Int.random(in: 0..<3, using: &generator) == 0 {
+            point = "\(name):\(Scenario.isOften(name) ? Int.random(in: 1...20, using: &generator) : 1)"
+        }
+        return Part(
+            duties: own,
+            isSilent: Int.random(in: 0..<5, using: &generator) == 0,
+            isExchanged: Int.random(in: 0..<6, using: &generator) == 0,
+            crashPoint: point,
+            seed: generator.next(),
+            isKilled: Bool.random(using: &generator)
+        )
+    }
+
+    private static func events(_ count: Int, _ seconds: Double, _ generator: inout SeededGenerator) -> [TangleEvent] {
+        var events: [TangleEvent] = []
+        for process in 0..<count {
+            for _ in 0..<Int.random(in: 0...2, using: &generator) {
+                let at = Double.random(in: 0.05...seconds, using: &generator)
+                let isLong = Int.random(in: 0..<3, using: &generator) == 0
+                let pause = Double.random(in: isLong ? 0.6...1.8 : 0.02...0.4, using: &generator)
+                events.append(TangleEvent(seconds: at, kind: .stop, process: process))
+                events.append(TangleEvent(seconds: at + pause, kind: .goOn, process: process))
+            }
+            guard Int.random(in: 0..<3, using: &generator) == 0 else { continue }
+            let at = Double.random(in: 0.05...seconds, using: &generator)
+            events.append(TangleEvent(seconds: at, kind: .kill, process: process))
+            if Bool.random(using: &generator) {
+                events.append(TangleEvent(seconds: at + 0.05, kind: .begin, process: process))
+            }
+        }
+        let at = Double.random(in: 0.1...seconds, using: &generator)
+        switch Int.random(in: 0..<12, using: &generator) {
+        case 0: events.append(TangleEvent(seconds: at, kind: .replaceSQLite, process: 0))
+        case 1: events.append(TangleEvent(seconds: at, kind: .replaceLMDB, process: 0))
+        case 2:
+            events.append(TangleEvent(seconds: at / 2, kind: .hideEvidence, process: 0))
+            events.append(TangleEvent(seconds: at, kind: .showEvidence, process: 0))
+        default: break
+        }
+        return events.sorted { $0.seconds < $1.seconds }
+    }
+
+    var description: String {
+        let parts = parts.map { part in
+            part.duties.map(\.rawValue).joined(separator: "+") + (part.isSilent ? " silent" : "")
+                + (part.isExchanged ? " exchanged" : "") + (part.crashPoint.map { " @\($0)" } ?? "")
+        }
+        return "scenario \(number): \(start), from \(old.rawValue), [\(parts.joined(separator: " | "))]"
+            + (tampering.map { ", then \($0.rawValue)" } ?? "")
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HabitStore
+
+/// The writes of processes that write at once. Each process has its lane, and numbers that only rise; what a store has to
+/// hold follows from which writes are in it, in whatever order the lanes took turns.
+///
+/// Write `n` counts itself, leaves a draft that stays, makes an entry that write `n + 4` of its lane deletes, and gives one of
+/// its lane's lasting entries its number. So a write that was overwritten, halved or undone by a copy shows.
+enum TangleWorkload {
+    static let user = "alice"
+    /// The most lanes; lane 0 is that of what there was before, and of the recovery.
+    static let lanes = 32
+    /// How far apart the lanes' numbers are.
+    static let laneWidth = 1_000_000
+    /// How many lasting entries each lane has.
+    private static let lasting = 5
+    /// After how many writes of a lane its passing entry is deleted.
+    private static let passing = 4
+
+    private enum Kind: Int {
+        case counter, lasting, passing, log, bulk
+    }
+
+    private static func id(_ kind: Kind, _ number: Int) -> UUID {
+        let digits = String(max(0, number), radix: 16)
+        let padded = String(repeating: "0", count: 12 - digits.count) + digits
+        return UUID(uuidString: "00000000-0000-4000-800\(kind.rawValue)-\(padded)") ?? UUID()
+    }
+
+    private static func date(_ number: Int) -> Date { Date(timeIntervalSinceReferenceDate: 8e8 + Double(number) / 4) }
+
+    private static func lane(_ number: Int) -> Int { number / laneWidth }
+
+    /// The lasting entry that a write changes.
+    private static func place(_ number: Int) -> Int { lane(number) * lasting + number % lasting }
+
+    private static func entry(_ kind: Kind, _ place: Int, _ value: Int) -> Entry {
+        Entry(id: id(kind, place), date: date(place), note: "\(kind) \(value)", value: Double(value), habitID: nil)
+    }
+
+    /// Write `number`.
+    static func write(_ number: Int, in transaction: any WriteTransaction) throws {
+        if var counter = try transaction.model(Habit.self, id: id(.counter, 0)) {
+            counter.streak += 1
+            try transaction.save(counter)
+        } else {
+            try transaction.insert(Habit(id: id(.counter, 0), name: "counter", createdAt: date(0), streak: 1))
+        }
+        try transaction.insert(Draft(id: id(.log, number), content: "\(number)", creationDate: date(number)))
+        try transaction.insert(entry(.passing, number, number))
+        let passed = number - passing
+        if passed > 0, try transaction.model(Entry.self, id: id(.passing, passed)) != nil {
+            try transaction.delete(Entry.self, id: id(.passing, passed))
+        }
+        try transaction.save(entry(.lasting, place(number), number))
+    }
+
+    /// Records that only make a copy long. They are no writes that are counted.
+    static func fill(_ records: Int, in transaction: any WriteTransaction) throws {
+        for number in 0..<records { try transaction.insert(entry(.bulk, number, number)) }
+    }
+
+    /// The numbers of the writes that have happened, by what each has left.
+    static func numbers(_ transaction: any ReadTransaction) throws -> [Int] {
+        try transaction.all(Draft.self).compactMap { Int($0.content) }
+    }
+
+    /// What is wrong in one moment of a store; nil when it is a state between two writes.
+    static func contradiction(_ transaction: any ReadTransaction) throws -> String? {
+        let count = try transaction.model(Habit.self, id: id(.counter, 0))?.streak ?? 0
+        let written = try transaction.fetchCount(FetchDescriptor<Draft>())
+        return count == written ? nil : "\(count) writes are counted, and \(written) are there"
+    }
+
+    /// Whether a write is in a moment of a store.
+    static func has(_ number: Int, _ transaction: any ReadTransaction) throws -> Bool {
+        try transaction.model(Draft.self, id: id(.log, number)) != nil
+    }
+
+    /// What is wrong with all records of a store.
+    ///
+    /// - Parameter bulk: how many records were there to make copies long; nil where an older store without them may serve.
+    static func faults(_ transaction: any ReadTransaction, bulk: Int?) throws -> [String] {
+        let numbers = try numbers(transaction)
+        var expected = Dictionary(
+            uniqueKeysWithValues: (0..<(bulk ?? 0)).map { entry(.bulk, $0, $0) }.map { ($0.id, $0) }
+        )
+        let present = Set(numbers)
+        for number in numbers where !present.contains(number + passing) {
+            expected[id(.passing, number)] = entry(.passing, number, number)
+        }
+        for number in numbers.sorted() {
+            expected[id(.lasting, place(number))] = entry(.lasting, place(number), number)
+        }
+        var found = try transaction.all(Entry.self)
+        if bulk == nil { found.removeAll { $0.note?.hasPrefix("\(Kind.bulk) ") == true } }
+        let entries = Dictionary(found.map { ($0.id, $0) }) { first, _ in first }
+        var faults = try contradiction(transaction).map { [$0] } ?? []
+        if present.count != numbers.count { faults.append("a write is there twice") }
+        let wrong = entries.filter { expected[$0.key] != nil && expected[$0.key] != $0.value }
+        let missing = expected.filter { entries[$0.key] == nil }
+        let extra = entries.filter { expected[$0.key] == nil }
+        for (what, entries) in [("other than written", wrong), ("missing", missing), ("too many", extra)]
+        where !entries.isEmpty {
+            let notes = entries.values.compactMap(\.note).sorted().prefix(5).joined(separator: ", ")
+            faults.append("\(entries.count) entries are \(what): \(notes)")
+        }
+        return faults
+    }
+}

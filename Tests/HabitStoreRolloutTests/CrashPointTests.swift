@@ -1,0 +1,26 @@
+import Foundation
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Points that were added to the sources and not to the list were come by in no sweep, and none said so.
+struct CrashPointTests {
+    @Test(.enabled(if: !CrashPoint.all.isEmpty, "only debug builds have crash points"))
+    func theListNamesEveryPointInTheSources() throws {
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        let sources = tests.deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Sources/HabitStoreRollout")
+        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
+        var names: [String] = []
+        while let file = files?.nextObject() as? URL {
+            guard file.pathExtension == "swift" else { continue }
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            where line.contains("CrashPoint.reach(") {
+                names += line.matches(of: /"([a-zA-Z]+\.[a-zA-Z]+)"/).map { String($0.output.1) }
+            }
+        }
+        #expect(names.count >= CrashPoint.all.count)
+        #expect(Set(names) == Set(CrashPoint.all))
+        #expect(CrashPoint.all.count == Set(CrashPoint.all).count)
+    }
+}
