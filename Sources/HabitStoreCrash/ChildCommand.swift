@@ -29,14 +29,17 @@ struct ChildCommand: ParsableCommand {
     @Option(help: "The seed of the moves.")
     var seed: UInt64
 
+    @Flag(help: "Archive the evidence between the moves, and begin it anew now and then.")
+    var filing = false
+
     /// How long a child lives whom nobody kills.
     private static let lifetimeSeconds = 60.0
 
     mutating func run() throws {
         let user = try StagedUser(root: root, flags: StageFlags(path: flags, old: old))
         Report.Line.stage.tell(try user.store.stage().rawValue)
-        let (move, seed) = (move, seed)
-        Thread.detachNewThread { Self.keepMoving(user, move, SeededGenerator(seed: seed)) }
+        let (move, seed, isFiling) = (move, seed, filing)
+        Thread.detachNewThread { Self.keepMoving(user, move, SeededGenerator(seed: seed), isFiling: isFiling) }
         let end = Date(timeIntervalSinceNow: Self.lifetimeSeconds)
         var number = first
         while Date() < end {
@@ -84,10 +87,18 @@ struct ChildCommand: ParsableCommand {
 
     // MARK: The controller
 
-    private static func keepMoving(_ user: StagedUser, _ first: Move, _ seeded: SeededGenerator) {
+    private static func keepMoving(
+        _ user: StagedUser,
+        _ first: Move,
+        _ seeded: SeededGenerator,
+        isFiling: Bool
+    ) {
         var generator = seeded
         var move = first
+        var moves = 0
         while true {
+            moves += 1
+            if isFiling { file(user, isAnew: moves.isMultiple(of: 4)) }
             do {
                 if try make(move, user) { Report.Line.stage.tell(try user.store.stage().rawValue) }
             } catch {
@@ -96,6 +107,18 @@ struct ChildCommand: ParsableCommand {
             }
             // Twice as often forward, or nobody would come far.
             move = (Move.allCases + [.forward, .forward, .forward]).randomElement(using: &generator) ?? .forward
+        }
+    }
+
+    private static func file(_ user: StagedUser, isAnew: Bool) {
+        do {
+            if isAnew {
+                try user.store.resetEvidence(because: "a test", by: "the sweep", isForced: true)
+            } else {
+                _ = try user.store.archiveEvidence()
+            }
+        } catch {
+            Report.Line.notMoved.tell("filing: \(Report.text(error))")
         }
     }
 

@@ -57,7 +57,9 @@ struct PowerCutCommand: ParsableCommand {
         defer { disk.detach() }
         let root = URL(fileURLWithPath: mount).appendingPathComponent("root")
         if FileManager.default.fileExists(atPath: root.path) { try FileManager.default.removeItem(at: root) }
-        let base = scenario.isNew ? [] : try templates.copy(scenario.start, scenario.old, to: root)
+        let base =
+            scenario.isNew
+            ? [] : try templates.copy(scenario.start, scenario.old, hasLongEvidence: scenario.isFiling, to: root)
         try flags.want(scenario.start)
         try disk.synchronize()
         let child = try ChildRun.run(

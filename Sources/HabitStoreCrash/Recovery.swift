@@ -127,6 +127,8 @@ struct Recovery {
                     outcome.violations.append("\(from) to \(to) (\(reason.rawValue)) behind \(at)")
                 }
                 at = to
+            case .checkpoint(let checkpoint) where record == chain.records.first: at = checkpoint.stage
+            case .reset: at = .off
             default: break
             }
         }

@@ -25,6 +25,13 @@ struct Scenario: CustomStringConvertible {
         "backfill.emptying",
     ]
 
+    /// What is come to by archiving the evidence, or by beginning it anew.
+    private static let filingPoints = [
+        "evidence.checkpointed", "evidence.archived", "evidence.shortened", "evidence.reset",
+    ]
+    /// Whether the evidence is long, and the child archives it and begins it anew beside.
+    var isFiling: Bool { crashPoint.map { Self.filingPoints.contains($0.name) } ?? false }
+
     init(seed: UInt64, number: Int) {
         self.number = number
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
@@ -35,7 +42,9 @@ struct Scenario: CustomStringConvertible {
         }
         (start, move) = ways[number / 2 % ways.count]
         isNew = start == .off && Int.random(in: 0..<3, using: &generator) == 0
-        let points = Self.points(start, move, from: old)
+        // A new user has no evidence to speak of.
+        let filing = isNew ? [] : [Self.filingPoints[number / 2 % Self.filingPoints.count]]
+        let points = Self.points(start, move, from: old) + filing
         if CrashPoint.all.isEmpty || Int.random(in: 0..<4, using: &generator) == 0 {
             crashPoint = nil
         } else {
@@ -85,7 +94,7 @@ struct Scenario: CustomStringConvertible {
         [
             "--root", root.path, "--flags", flags.path, "--old", old.rawValue, "--first", "\(first)",
             "--move", move.rawValue, "--seed", "\(childSeed)",
-        ]
+        ] + (isFiling ? ["--filing"] : [])
     }
 
     var description: String {

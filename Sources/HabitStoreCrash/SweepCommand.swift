@@ -60,7 +60,9 @@ struct SweepCommand: ParsableCommand {
     ) throws -> Bool {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let root = folder.appendingPathComponent("root")
-        let base = scenario.isNew ? [] : try templates.copy(scenario.start, scenario.old, to: root)
+        let base =
+            scenario.isNew
+            ? [] : try templates.copy(scenario.start, scenario.old, hasLongEvidence: scenario.isFiling, to: root)
         let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: scenario.old)
         try flags.want(scenario.start)
         var report = Report()

@@ -68,7 +68,10 @@ struct TangleRecovery {
         for engine in EngineName.allCases {
             do {
                 _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "nothing else is left")
-                return try TangleUser(root: root.path, flags: flags)
+                let user = try TangleUser(root: root.path, flags: flags)
+                // A killed user may have been put on the engine that the kill fled from.
+                _ = try user.store.land()
+                return user
             } catch let error as HabitStoreError {
                 failures.append("\(error)")
             }

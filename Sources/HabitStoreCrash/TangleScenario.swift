@@ -24,6 +24,10 @@ struct TangleScenario: CustomStringConvertible {
     let events: [TangleEvent]
     let seconds: Double
     let tampering: TangleTampering?
+    /// Whether the evidence is so long that a checkpoint is due.
+    var hasLongEvidence: Bool {
+        parts.contains { $0.duties.contains(.filing) || $0.crashPoint?.hasPrefix("evidence.") == true }
+    }
 
     /// What the processes are about; the others of their duties are drawn.
     private static let themes: [(starts: [TangleTemplate], duties: [TangleDuty])] = [
@@ -63,6 +67,14 @@ struct TangleScenario: CustomStringConvertible {
         var point: String?
         if let name = CrashPoint.all.randomElement(using: &generator), Int.random(in: 0..<3, using: &generator) == 0 {
             point = "\(name):\(Scenario.isOften(name) ? Int.random(in: 1...20, using: &generator) : 1)"
+        }
+        // What only one duty comes to is come to by it.
+        switch point?.split(separator: ":").first {
+        case "evidence.archived", "evidence.shortened", "evidence.reset": own = [.filing]
+        case "evidence.checkpointed", "selfComparison.copied": own.append(.moving)
+        case "prune.authority", "prune.mirror": own.append(.pruning)
+        case "kill.latched", "kill.fenced": own.append(.killing)
+        default: break
         }
         return Part(
             duties: own,

@@ -64,11 +64,16 @@ struct TangleSweepCommand: ParsableCommand {
     ) throws -> Bool {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let (root, older) = (folder.appendingPathComponent("root"), folder.appendingPathComponent("older"))
-        let base = try templates.copy(scenario.start, scenario.old, to: root)
+        let base = try templates.copy(
+            scenario.start,
+            scenario.old,
+            hasLongEvidence: scenario.hasLongEvidence,
+            to: root
+        )
         var run = try TangleRun(scenario, in: folder)
         let reports = try run.run(&figures)
         if let tampering = scenario.tampering {
-            _ = try templates.copy(scenario.start, scenario.old, to: older)
+            _ = try templates.copy(scenario.start, scenario.old, hasLongEvidence: false, to: older)
             try TangleFiles(root: root).apply(tampering, from: try TangleFiles(root: older))
         }
         // The recovery changes what it looks at: who wants to know how something came about needs what was there before.

@@ -60,10 +60,14 @@ struct TangleTemplates {
 
     /// Copies a template.
     ///
+    /// - Parameter hasLongEvidence: whether its evidence is so long that a checkpoint is due.
     /// - Returns: the writes that it holds.
-    func copy(_ template: TangleTemplate, _ old: EngineName, to root: URL) throws -> Set<Int> {
+    func copy(_ template: TangleTemplate, _ old: EngineName, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
         let place = place(template, old)
         try FileManager.default.copyItem(at: place, to: root)
+        if hasLongEvidence {
+            try LongEvidence.write(EvidenceLog(UserDirectory(root: root.path, user: TangleWorkload.user)))
+        }
         return writes[place.lastPathComponent] ?? []
     }
 }

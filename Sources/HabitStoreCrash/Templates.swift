@@ -41,10 +41,12 @@ struct Templates {
 
     /// Copies a template.
     ///
+    /// - Parameter hasLongEvidence: whether its evidence is so long that a checkpoint is due.
     /// - Returns: the writes that it holds.
-    func copy(_ stage: Stage, _ old: EngineName, to root: URL) throws -> Set<Int> {
+    func copy(_ stage: Stage, _ old: EngineName, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
         let name = "\(old.rawValue)-\(stage.rawValue)"
         try FileManager.default.copyItem(at: folder.appendingPathComponent(name), to: root)
+        if hasLongEvidence { try LongEvidence.write(EvidenceLog(UserDirectory(root: root.path, user: Workload.user))) }
         return writes[name] ?? []
     }
 }
