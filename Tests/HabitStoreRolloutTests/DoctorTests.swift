@@ -86,4 +86,39 @@ struct DoctorTests {
         _ = again.route.load()?.mirror?.settle(waitSeconds: 10)
         #expect(try again.verify().verdict == .match)
     }
+
+    /// An older copy of the old store was put back at `live`, and the new one's history does not reach back to it: reads went on,
+    /// every write was refused, and nothing said what helps.
+    @Test func anOldStoreThatCannotFollowIsCopiedAnew() throws {
+        let user = try user(at: .live)
+        let old = try user.address(.old).path
+        try FileManager.default.copyItem(atPath: old, toPath: user.folder.path("older"))
+        do {
+            let store = try user.stores().store(for: "alice")
+            defer { store.close() }
+            for number in 0..<3 { try store.save(Draft(content: "later \(number)")) }
+            let token = try store.currentToken()
+            try store.pruneHistory(through: token)
+        }
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: old + suffix) }
+        try FileManager.default.copyItem(atPath: user.folder.path("older"), toPath: old)
+        let stores = try user.stores()
+        #expect(try stores.examine("alice").contains { $0.kind == .mirrorLost })
+        #expect(try stores.mend("alice") == [])
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.stage() == .live)
+        try store.save(Draft(content: "goes on"))
+        #expect(try store.fetchCount(FetchDescriptor<Draft>()) == 5)
+        #expect(try store.verify().verdict == .match)
+    }
+
+    /// Nobody was told of a user who could not be served at all.
+    @Test func aUserWhoseStoresAreGoneIsNamed() throws {
+        let user = try user(at: .shadow)
+        for name in try FileManager.default.contentsOfDirectory(atPath: user.directory.path) where name.hasPrefix("store.") {
+            try FileManager.default.removeItem(atPath: user.directory.path + "/" + name)
+        }
+        #expect(try user.stores().examine("alice").map(\.kind).contains(.noneAuthoritative))
+    }
 }

@@ -36,7 +36,7 @@ struct RolloutAdoptCommand: ReportingCommand {
         let lines = try settings.stores(opensAsWritten: true)
             .adopt(engine, for: settings.user, by: NSUserName(), because: because)
         switch output.format {
-        case .json: 
+        case .json:
             let report = JSON.object(["user": .string(settings.user), "done": .array(lines.map { JSON.string($0) })])
             try JSON.write(report)
         case .text: try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())

@@ -92,6 +92,12 @@ struct UserExamination {
                 )
             ]
         }
+        if found.standings.isEmpty, found.failures.isEmpty, let control,
+            control.confirmed > 0 || StoreWitness(directory, control).hasEvidence
+        {
+            let message = "the user had stores, and there are none"
+            return [UserFinding(.noneAuthoritative, message, "put them back, or remove the whole folder")]
+        }
         guard serving(found) == nil, !found.standings.isEmpty else { return [] }
         let roles = found.standings.map { "\($0.engine.rawValue) is \($0.role.rawValue)" }.joined(separator: ", ")
         let isClear = found.standings.contains { $0.role == .sealed || $0.state?.claimsAll == true }
@@ -161,6 +167,17 @@ struct UserExamination {
                 )
             )
         }
+        if let serving = serving(found), isMirrorLost(serving, found) {
+            findings.append(
+                UserFinding(
+                    .mirrorLost,
+                    "the \(serving.engine.other.rawValue) store is missing, or further behind than the history reaches, and no write is "
+                        + "acknowledged without it",
+                    "it is copied anew from the \(serving.engine.rawValue) store",
+                    canBeMended: true
+                )
+            )
+        }
         if let (serving, other) = parted(found) {
             findings.append(
                 UserFinding(
@@ -173,6 +190,13 @@ struct UserExamination {
             )
         }
         return findings
+    }
+
+    private func isMirrorLost(_ serving: Standing, _ found: StandingsFound) -> Bool {
+        guard serving.state?.stage.awaitsMirror == true, found.failures[serving.engine.other] == nil else { return false }
+        guard let other = found.standing(serving.engine.other) else { return true }
+        return other.lineage == serving.lineage
+            && (other.role == .backfilling || other.token < serving.information.historyFloor)
     }
 
     /// The store that serves, and another that has gone a way of its own and is in nobody's way.

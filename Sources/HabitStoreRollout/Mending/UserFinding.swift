@@ -16,6 +16,8 @@ public struct UserFinding: Sendable, Hashable, Codable {
         case unfinishedMove
         /// A copy into a store was begun and not finished.
         case unfinishedCopy
+        /// The old store cannot be brought up from the new one's history, or is missing, in a stage that writes to both.
+        case mirrorLost
         /// The stores have gone different ways since a token that both have.
         case parted
         /// A kill is remembered that the store does not know of yet.

@@ -26,8 +26,26 @@ extension UserStores {
         // Opening finishes or undoes what was begun, and writes down what is owed.
         let store = try store(for: user)
         defer { store.close() }
-        _ = try store.recheck()
+        try store.settleBoth()
+        let actual = try store.recheck().actual
+        if findings.contains(where: { $0.kind == .mirrorLost }), actual.stage.awaitsMirror {
+            _ = try store.bringUp(actual.engine.other, to: actual)
+            _ = try store.recheck()
+        }
         store.record([])
         return try examine(user)
+    }
+}
+
+extension UserStore {
+    /// Puts the store that does not serve right too, which no opening asks while the other one is all there is to know.
+    fileprivate func settleBoth() throws {
+        try routing.withLock { routing in
+            try withSwitch(&routing) { routing, change in
+                var change = change
+                change.looksAtBoth = true
+                _ = try settle(change, old: routing.wanted?.old ?? .sqlite)
+            }
+        }
     }
 }

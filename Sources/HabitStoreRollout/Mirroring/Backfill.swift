@@ -340,6 +340,15 @@ public struct Backfill {
                     behind: state.startToken,
                     schema: source.schema
                 )
+                // The last look before the copy counts as one: each chunk came from a moment of its own.
+                for entity in source.schema.entities.indices
+                where try from.count(entity: entity) != replica.count(entity: entity) {
+                    throw HabitStoreError(
+                        .internalInconsistency,
+                        "the copy has another number of records than the source; it is not used, run it again",
+                        at: .init(entity: source.schema.entities[entity].name)
+                    )
+                }
                 try replica.adopt(lineage: information.lineage, floor: information.historyFloor)
                 var transactions = 0
                 try from.enumerateHistory(after: information.historyFloor) { transaction in

@@ -17,7 +17,7 @@ import Synchronization
 ///  8, 9 the epoch at which both stores were found as they should be   10 the mark: the last token that was acknowledged,
 ///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
 ///  finished   17, 18 the epoch in which the user was killed   19 how many differences are not in the evidence yet, as in 10
-///  21, 22 the file's own inode   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
+///  21, 22 the file's own inode, xor its generation times 2^32   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
 /// ```
 ///
 /// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
@@ -50,6 +50,8 @@ final class ControlFile: Sendable {
     private nonisolated(unsafe) let cells: Cell
     private let path: String
     private let inode: UInt64
+    /// The inode with the generation that file systems keep of it: a number that became free is given again.
+    private let number: UInt64
     /// Whether the file, when it was mapped, knew nothing of any store.
     let wasNew: Bool
 
@@ -99,18 +101,19 @@ final class ControlFile: Sendable {
         }
         self.cells = cells
         inode = UInt64(truncatingIfNeeded: status.st_ino)
+        number = Self.number(of: descriptor, status)
         let known = Self.number(cells, Place.inode) ?? 0
         wasNew = (Self.number(cells, Place.floor) ?? 0) == 0
-        if known == 0 { store(inode, at: Place.inode) }
+        if known == 0 { store(number, at: Place.inode) }
     }
 
     deinit { munmap(cells, Self.sizeBytes) }
 
     /// Whether the file is a copy of the one that was written: the user's folder was put back, or copied.
-    var isCopy: Bool { number(Place.inode) != inode }
+    var isCopy: Bool { number(Place.inode) != number }
 
     /// That the file is a copy is in the evidence.
-    func noteCopy() { store(inode, at: Place.inode) }
+    func noteCopy() { store(number, at: Place.inode) }
 
     /// Whether the file that is mapped is the one that stands in the user's folder.
     var isInPlace: Bool {
@@ -351,6 +354,20 @@ final class ControlFile: Sendable {
     private func numbered(_ place: Int) -> UInt64 { numbered(cell: load(place)) }
 
     private func synchronize() { msync(cells, Self.sizeBytes, MS_SYNC) }
+
+    /// The inode, and the generation (`FS_IOC_GETVERSION`) or the time of birth where there is one.
+    private static func number(of descriptor: Int32, _ status: stat) -> UInt64 {
+        let inode = UInt64(truncatingIfNeeded: status.st_ino)
+        #if canImport(Darwin)
+        let born = UInt64(truncatingIfNeeded: status.st_birthtimespec.tv_nsec)
+            ^ UInt64(truncatingIfNeeded: status.st_birthtimespec.tv_sec) << 30
+        #else
+        var born: UInt64 = 0
+        // Not all file systems have one; the inode alone has to do then.
+        if ioctl(descriptor, UInt(0x8008_7601), &born) != 0 { born = 0 }
+        #endif
+        return inode ^ born << 32
+    }
 
     private static func allocate(_ descriptor: Int32, _ size: Int) -> Int32 {
         #if canImport(Darwin)

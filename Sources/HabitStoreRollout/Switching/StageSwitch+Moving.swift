@@ -31,7 +31,6 @@ extension StageSwitch {
             }
         }
         target.epoch = claimEpoch(above: actual.epoch)
-        target.notes = []
         target.obstacle = nil
         let place = StorePlace(role: .authoritative, epoch: actual.epoch)
         if actual.stage.authority == .old, stage.authority == .old {
@@ -177,7 +176,8 @@ extension StageSwitch {
             return remember(actual, failure)
         }
         let old = actual.state.engine(.old)
-        guard let standing = try standing(old), StoreWitness(pair.directory, control).objection(toOwnerOf: standing) == nil
+        guard let standing = try standing(old),
+            StoreWitness(pair.directory, control).objection(toOwnerOf: standing) == nil
         else { throw cannotGoBack(old, failure) }
         var target = actual
         target.state.stage = .off
@@ -198,7 +198,7 @@ extension StageSwitch {
         try set(old, .authoritative, epoch: target.epoch, target.state, expecting: standing.place)
         CrashPoint.reach("switch.opened")
         if isKilled { control.noteKilled(target.epoch) }
-        target.notes = ["\(old.other.rawValue) was left without being sealed: \(failure)"]
+        target.notes += ["\(old.other.rawValue) was left without being sealed: \(failure)"]
         return target
     }
 
@@ -226,7 +226,7 @@ extension StageSwitch {
         target.state.stage = .off
         target.state.isKilled = true
         target.state.fled = actual.state.engine(.new)
-        target.notes = ["the kill is written into the \(actual.engine.rawValue) store later: \(failure)"]
+        target.notes += ["the kill is written into the \(actual.engine.rawValue) store later: \(failure)"]
         return target
     }
 

@@ -122,7 +122,7 @@ extension StageSwitch {
     ///
     /// - Returns: nil where that is not so, or the store does not answer.
     private func soleStanding(_ new: EngineName, _ witness: StoreWitness) -> Standing? {
-        guard control.stage == .complete, let standing = try? standing(new), standing.role == .authoritative,
+        guard !looksAtBoth, control.stage == .complete, let standing = try? standing(new), standing.role == .authoritative,
             !standing.isRescued, let state = standing.state, state.stage == .complete, state.old == new.other,
             control.word == ControlFile.word(.complete, epoch: standing.epoch), control.isSettled(standing.epoch),
             witness.vouches(for: standing)
@@ -172,7 +172,9 @@ extension StageSwitch {
     /// Whether the old store is authoritative, and as current as the user: what the new one says cannot matter then, and it
     /// may not answer.
     private func isAllThereIsToKnow(_ old: Standing, _ witness: StoreWitness) -> Bool {
-        guard old.role == .authoritative, old.epoch >= Self.firstEpoch, let state = old.state else { return false }
+        guard !looksAtBoth, old.role == .authoritative, old.epoch >= Self.firstEpoch, let state = old.state else {
+            return false
+        }
         return state.old == old.engine && state.stage.authority == .old && witness.vouches(for: old)
     }
 

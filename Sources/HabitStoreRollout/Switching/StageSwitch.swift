@@ -24,6 +24,8 @@ struct StageSwitch {
     let stepLimitSeconds: Double
     /// Whether the lock of the switches was passed by.
     var isPassing = false
+    /// Whether both stores are asked and put right also where one of them is all there is to know.
+    var looksAtBoth = false
 
     static let firstEpoch = 1
 

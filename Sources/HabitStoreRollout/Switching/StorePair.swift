@@ -39,11 +39,13 @@ final class StorePair: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file, and what is wrong with it.
     func store(_ engine: EngineName) throws -> any UserStoreBackend {
+        closeIfMoved(engine)
         try slot(engine).get { try open(engine, access) }
     }
 
     /// The store of an engine, made if there is none.
     func create(_ engine: EngineName) throws -> any UserStoreBackend {
+        closeIfMoved(engine)
         try slot(engine).get { try open(engine, .create) }
     }
 
@@ -69,7 +71,7 @@ final class StorePair: Sendable {
             close(engine)
             return nil
         }
-        if hasMoved(engine) { close(engine) }
+        closeIfMoved(engine)
         do {
             return try read(engine) { store, isRescued in
                 var standing = try store.replicaRead { try self.standing(engine, $0) }
@@ -100,6 +102,9 @@ final class StorePair: Sendable {
         defer { rescued.close() }
         return try body(rescued, true)
     }
+
+    /// A handle to a file that was replaced reads what nobody else does, and what is copied from it is of no one moment.
+    private func closeIfMoved(_ engine: EngineName) { if hasMoved(engine) { close(engine) } }
 
     /// Closes a store whose file was moved away or replaced, so that what stands in the user's folder is opened next.
     ///
