@@ -19,6 +19,8 @@ struct Report {
         case landed = "k"
         /// A re-arm began or ended: when, and which.
         case rearming = "r"
+        /// Stores that were compared differ.
+        case mismatch = "m"
 
         /// Tells the parent, in one piece.
         func tell(_ text: String) {
@@ -40,6 +42,8 @@ struct Report {
     private(set) var refusals: [String: Int] = [:]
     /// What was done, by how often.
     private(set) var done: [String: Int] = [:]
+    /// What comparisons found to differ.
+    private(set) var mismatches: [String] = []
     /// The kills that landed, by when.
     private(set) var landings: [UInt64: EngineName] = [:]
     /// When re-arms began, and when they ended; nil for those that nobody heard of again.
@@ -83,6 +87,7 @@ struct Report {
             moves += 1
         case .notMoved: refusals["move: \(first) \(rest)", default: 0] += 1
         case .violation: violations.append("\(first) \(rest)")
+        case .mismatch: mismatches.append("\(first) \(rest)")
         case .done: done[rest.isEmpty ? first : "\(first) \(rest)", default: 0] += 1
         case .landed: landings[UInt64(first) ?? 0] = EngineName(rawValue: rest)
         case .rearming:

@@ -37,6 +37,9 @@ struct TangleFiles {
                 throw HabitStoreError(.inputOutput, "a copy cannot be put in a store's place", at: .init(path: path))
             }
         }
+        // SQLite's index of the log belongs to the file that was there: with it, readers of that file would take pages of another
+        // log for theirs.
+        unlink("\(path)/\(name)-shm")
         return true
     }
 

@@ -122,5 +122,6 @@ struct TangleScenario: CustomStringConvertible {
         }
         return "scenario \(number): \(start), from \(old.rawValue), [\(parts.joined(separator: " | "))]"
             + (tampering.map { ", then \($0.rawValue)" } ?? "")
+            + (events.isEmpty ? "" : "; \(events.map(\.description).joined(separator: ", "))")
     }
 }

@@ -32,6 +32,8 @@ struct TangleSweepCommand: ParsableCommand {
     mutating func run() throws {
         let seed = seed ?? UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
+        // A process may die while it is told something.
+        signal(SIGPIPE, SIG_IGN)
         let folder = URL(fileURLWithPath: folder).appendingPathComponent("tangle-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let templates = try TangleTemplates(in: folder)

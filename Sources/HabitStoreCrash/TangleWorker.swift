@@ -46,9 +46,13 @@ struct TangleWorker: Sendable {
             try user.store.pruneHistory(through: HistoryToken(rawValue: token.rawValue - Int64(roll % 8)))
             Report.Line.done.tell("pruned")
         case .verifying:
-            let verdict = try user.store.verify().verdict
-            Report.Line.done.tell("verified: \(verdict.rawValue)")
-            if verdict == .mismatch { Report.Line.done.tell("a verification differs") }
+            let report = try user.store.verify()
+            Report.Line.done.tell("verified: \(report.verdict.rawValue)")
+            let stage = try user.store.stage()
+            // Where nothing follows, another store that is there may be an old one or none yet.
+            guard report.verdict == .mismatch, stage.mirror != nil else { break }
+            let tokens = "\(report.a.information.token) and \(report.b.information.token)"
+            Report.Line.mismatch.tell("\(stage) \(tokens): \(report.differences.first?.message ?? "")")
         case .filing: try file(user, roll)
         case .mending: try mend(roll)
         }

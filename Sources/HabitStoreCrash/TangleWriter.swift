@@ -9,7 +9,31 @@ struct TangleWriter: Sendable {
     /// How long a failed write rests: what stands in its way may take a moment.
     private static let restSeconds = 0.01
 
+    /// How long what stands in a process's way may do so in the end, in seconds.
+    private static let lastSeconds = 4.0
+
+    /// Writes until the process is to end, and once more then: nothing but a kill may keep a process that is whole from it.
     func write(from first: Int) {
+        let number = writeAll(from: first)
+        guard let store = progress.present?.store else { return }
+        let deadline = Date(timeIntervalSinceNow: Self.lastSeconds)
+        for number in number... {
+            do {
+                return try write(number, to: store)
+            } catch let error as HabitStoreError
+                where [.staleStore, .fileMoved, .corrupt, .notAStore].contains(error.code)
+            {
+                guard Date() < deadline else {
+                    return Report.Line.violation.tell("the process is kept from writing: \(Report.text(error))")
+                }
+                Thread.sleep(forTimeInterval: Self.restSeconds)
+            } catch {
+                return
+            }
+        }
+    }
+
+    private func writeAll(from first: Int) -> Int {
         var number = first
         while !progress.isEnded {
             var hasFailed = false
@@ -18,26 +42,28 @@ struct TangleWriter: Sendable {
                     hasFailed = true
                     return
                 }
-                hasFailed = !write(number, store)
+                hasFailed = (try? write(number, to: store)) == nil
                 number += 1
             }
             if hasFailed { Thread.sleep(forTimeInterval: Self.restSeconds) }
         }
+        return number
     }
 
-    private func write(_ number: Int, _ store: UserStore) -> Bool {
+    /// Writes, and tells what becomes of it.
+    private func write(_ number: Int, to store: UserStore) throws {
         Report.Line.begun.tell("\(number)")
         do {
             try store.write(author: "write \(number)") { try TangleWorkload.write(number, in: $0) }
             Report.Line.acknowledged.tell("\(number)")
             progress.acknowledged.store(number, ordering: .sequentiallyConsistent)
-            return true
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
             Report.Line.unknown.tell("\(number)")
+            throw error
         } catch {
             Report.Line.failed.tell("\(number) \(Report.text(error))")
+            throw error
         }
-        return false
     }
 
     func read() {
