@@ -30,6 +30,9 @@ struct Report {
         }
     }
 
+    /// The evidence is about to be begun anew, and was.
+    static let (resetBegun, resetEnded) = ("began to begin the evidence anew", "evidence begun anew")
+
     private(set) var begun: Set<Int> = []
     private(set) var acknowledged: Set<Int> = []
     /// What the child was told has not happened.
@@ -48,6 +51,9 @@ struct Report {
     private(set) var landings: [UInt64: EngineName] = [:]
     /// When re-arms began, and when they ended; nil for those that nobody heard of again.
     private(set) var rearms: [(begun: UInt64, ended: UInt64?)] = []
+
+    /// Whether a reset of the evidence came to no good end.
+    var hasUnfinishedReset: Bool { done[Self.resetBegun, default: 0] > done[Self.resetEnded, default: 0] }
 
     /// What may have happened or not: the write that was in flight, and those whose outcome the child was not told.
     var open: Set<Int> { begun.subtracting(acknowledged).subtracting(failed) }

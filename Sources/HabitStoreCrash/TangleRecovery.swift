@@ -187,7 +187,9 @@ struct TangleRecovery {
                 missing = "\(error)"
             }
             guard let reason = missing, reason.contains("the evidence") else { continue }
-            if !isTampered { outcome.violations.append("the evidence keeps the gate closed: \(reason)") }
+            // A reset that came to no good end has to be made once more.
+            let mayBe = isTampered || reports.contains(where: \.hasUnfinishedReset)
+            if !mayBe { outcome.violations.append("the evidence keeps the gate closed: \(reason)") }
             // The flags may turn the user in between; the next try finds out.
             _ = try? user.store.resetEvidence(because: "it was put back", by: "the sweep")
         }

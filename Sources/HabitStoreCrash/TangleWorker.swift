@@ -108,8 +108,9 @@ struct TangleWorker: Sendable {
 
     private func file(_ user: TangleUser, _ roll: UInt64) throws {
         if roll % 6 == 0 {
+            Report.Line.done.tell(Report.resetBegun)
             _ = try user.store.resetEvidence(because: "a test", by: "the sweep", isForced: true)
-            Report.Line.done.tell("evidence begun anew")
+            Report.Line.done.tell(Report.resetEnded)
         } else if try user.store.archiveEvidence() != nil {
             Report.Line.done.tell("evidence archived")
         }
