@@ -105,7 +105,7 @@ struct TangleRecovery {
             outcome.ends.append("left by mend: \(finding.kind.rawValue)")
             if finding.canBeMended { outcome.violations.append("mend leaves what can be mended: \(finding.message)") }
         }
-        let mended = try TangleUser(root: root.path, flags: flags)
+        let mended = try acceptingWhatIsLeft(user.stores)
         defer { mended.store.close() }
         let now = try TangleRoles(root: root)
         if now.count == 0 || now.areTwo { outcome.violations.append("after all was mended: \(now)") }
@@ -120,6 +120,19 @@ struct TangleRecovery {
             try TangleWorkload.faults($0, bulk: outcome.mayLack ? nil : scenario.start.bulk)
         }
         outcome.violations += faults.map { "in the end: \($0)" }
+    }
+
+    /// Opens the user. Where both stores have to take each write and one was removed, a person accepts the other one.
+    private func acceptingWhatIsLeft(_ stores: UserStores) throws -> TangleUser {
+        let user = try TangleUser(root: root.path, flags: flags)
+        let engine = try user.store.engine()
+        let missing = try TangleFiles(root: root).path + "/" + TangleFiles.name(engine.other)
+        guard isTampered, try user.store.stage().awaitsMirror, !FileManager.default.fileExists(atPath: missing) else {
+            return user
+        }
+        user.store.close()
+        _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "the other one is gone")
+        return try TangleUser(root: root.path, flags: flags)
     }
 
     private func checkRecords(_ store: UserStore, _ outcome: inout Outcome) throws {
