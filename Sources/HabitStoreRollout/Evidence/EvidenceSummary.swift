@@ -117,6 +117,10 @@ public struct EvidenceSummary: Sendable, Hashable {
             evidence.take(record)
         }
         if record.head == anchor { containsAnchor = true }
+        // Who began the chain anew may have died before the stores were told of it; what they remember lies before it.
+        if case .reset = record.event, recordsRead == 1, let anchor, anchor.sequence < record.sequence {
+            containsAnchor = true
+        }
     }
 
     private mutating func takeLast(_ refusal: [UInt8]) {

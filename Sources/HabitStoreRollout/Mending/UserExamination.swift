@@ -25,8 +25,13 @@ struct UserExamination {
     func findings() throws -> [UserFinding] {
         defer { pair.close() }
         let found = look()
+        let serving = serving(found)
         var findings = found.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { engine, error in
-            UserFinding(.unreadable, error.description, "restore the \(engine.rawValue) file, or kill the user")
+            let restore = "restore the \(engine.rawValue) file"
+            let other = serving.map {
+                ", or accept the \($0.engine.rawValue) store with `habitstore rollout adopt`, which sets it aside"
+            }
+            return UserFinding(.unreadable, error.description, restore + (other ?? ""))
         }
         if let controlFailure {
             findings.append(UserFinding(.unreadable, controlFailure.description, "see to the file"))
@@ -193,7 +198,9 @@ struct UserExamination {
     }
 
     private func isMirrorLost(_ serving: Standing, _ found: StandingsFound) -> Bool {
-        guard serving.state?.stage.awaitsMirror == true, found.failures[serving.engine.other] == nil else { return false }
+        guard serving.state?.stage.awaitsMirror == true, found.failures[serving.engine.other] == nil else {
+            return false
+        }
         guard let other = found.standing(serving.engine.other) else { return true }
         return other.lineage == serving.lineage
             && (other.role == .backfilling || other.token < serving.information.historyFloor)
@@ -232,7 +239,7 @@ struct UserExamination {
             ]
         }
         do {
-            let anchor = serving(found)?.state?.evidence
+            let anchor = found.standings.max { $0.epoch < $1.epoch }?.state?.evidence
             let summary = try log.summary(anchor: anchor)
             if let damage = summary.damage {
                 return [

@@ -10,7 +10,7 @@ extension UserStore {
             try requireOpen()
             let revision = flags.revision
             if let route = route.load(), route.condition.holds, route.control.isInPlace,
-                !pair.hasMoved(route.actual.engine)
+                pair.holds(route.actual.engine)
             {
                 if revision == checkedRevision.load(ordering: .acquiring) { return route }
                 if isUnmoved(route, &routing) {

@@ -359,7 +359,8 @@ final class ControlFile: Sendable {
     private static func number(of descriptor: Int32, _ status: stat) -> UInt64 {
         let inode = UInt64(truncatingIfNeeded: status.st_ino)
         #if canImport(Darwin)
-        let born = UInt64(truncatingIfNeeded: status.st_birthtimespec.tv_nsec)
+        let born =
+            UInt64(truncatingIfNeeded: status.st_birthtimespec.tv_nsec)
             ^ UInt64(truncatingIfNeeded: status.st_birthtimespec.tv_sec) << 30
         #else
         var born: UInt64 = 0

@@ -122,7 +122,8 @@ extension StageSwitch {
     ///
     /// - Returns: nil where that is not so, or the store does not answer.
     private func soleStanding(_ new: EngineName, _ witness: StoreWitness) -> Standing? {
-        guard !looksAtBoth, control.stage == .complete, let standing = try? standing(new), standing.role == .authoritative,
+        guard !looksAtBoth, control.stage == .complete, let standing = try? standing(new),
+            standing.role == .authoritative,
             !standing.isRescued, let state = standing.state, state.stage == .complete, state.old == new.other,
             control.word == ControlFile.word(.complete, epoch: standing.epoch), control.isSettled(standing.epoch),
             witness.vouches(for: standing)
@@ -254,8 +255,24 @@ extension StageSwitch {
             guard other.role != .standby || other.epoch != actual.epoch || other.state != state else { return }
         } else {
             guard other.role == .sealed || other.role == .authoritative else { return }
+            // What it is ahead by was in flight when it was left, and nobody was told of it. On standby it would be taken for
+            // proof that the store which serves is older.
+            guard other.token <= current.token else {
+                return try keepSealed(other, &actual)
+            }
         }
         try set(other.engine, .standby, epoch: actual.epoch, state, expecting: other.place)
+    }
+
+    /// Leaves a store where it is that was left in the middle of a write, and that nobody is to follow.
+    private func keepSealed(_ other: Standing, _ actual: inout Actual) throws {
+        actual.notes.append(
+            "the \(other.engine.rawValue) store holds a write that nobody was told of, and is to be mended"
+        )
+        guard other.role == .authoritative else { return }
+        var sealed = other.state ?? actual.state
+        sealed.movingTo = actual.stage
+        try set(other.engine, .sealed, epoch: other.epoch, sealed, expecting: other.place)
     }
 
     /// Makes both stores equal where writes go to both: what reached only the one that is written first is carried over.

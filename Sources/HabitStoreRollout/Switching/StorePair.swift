@@ -40,13 +40,13 @@ final class StorePair: Sendable {
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no file, and what is wrong with it.
     func store(_ engine: EngineName) throws -> any UserStoreBackend {
         closeIfMoved(engine)
-        try slot(engine).get { try open(engine, access) }
+        return try slot(engine).get { try open(engine, access) }
     }
 
     /// The store of an engine, made if there is none.
     func create(_ engine: EngineName) throws -> any UserStoreBackend {
         closeIfMoved(engine)
-        try slot(engine).get { try open(engine, .create) }
+        return try slot(engine).get { try open(engine, .create) }
     }
 
     private func open(_ engine: EngineName, _ access: StoreAccess) throws -> any UserStoreBackend {
@@ -61,8 +61,13 @@ final class StorePair: Sendable {
 
     /// Whether another file stands where an open store's was, or none. Readers cannot tell by themselves.
     func hasMoved(_ engine: EngineName) -> Bool {
+        files.withLock { $0[engine] } != nil && !holds(engine)
+    }
+
+    /// Whether a store is open, on the file that stands there.
+    func holds(_ engine: EngineName) -> Bool {
         guard let file = files.withLock({ $0[engine] }) else { return false }
-        return FileIdentity(path: directory.address(engine).path) != file
+        return FileIdentity(path: directory.address(engine).path) == file
     }
 
     /// What a store says of itself; nil when there is no file.
