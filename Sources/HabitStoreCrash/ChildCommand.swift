@@ -113,7 +113,9 @@ struct ChildCommand: ParsableCommand {
     private static func file(_ user: StagedUser, isAnew: Bool) {
         do {
             if isAnew {
+                Report.Line.done.tell(Report.resetBegun)
                 try user.store.resetEvidence(because: "a test", by: "the sweep", isForced: true)
+                Report.Line.done.tell(Report.resetEnded)
             } else {
                 _ = try user.store.archiveEvidence()
             }

@@ -84,7 +84,10 @@ struct Recovery {
         switch try user.store.stage() {
         case .off:
             try user.rearm()
-            if try !user.goForward() {
+            if try user.goForward() { return }
+            // A reset that came to no good end has to be made once more.
+            if report.hasUnfinishedReset { try user.store.resetEvidence(because: "once more", by: "the sweep") }
+            if try !report.hasUnfinishedReset || !user.goForward() {
                 let missing = try user.store.decision().reasons.map(\.description).joined(separator: "; ")
                 outcome.violations.append("the user cannot go forward any more: \(missing)")
             }

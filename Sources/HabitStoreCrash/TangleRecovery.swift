@@ -26,11 +26,11 @@ struct TangleRecovery {
     /// What a user may be refused with whose files were put back or removed.
     private static let refusals: Set<HabitStoreError.Code> = [.staleStore, .notAuthoritative, .notFound]
     /// How long the mirror may take to be filled and to catch up, in seconds.
-    private static let comparingSeconds = 30.0
+    static let comparingSeconds = 30.0
     /// How often a move is tried, which another one may come in between of.
-    private static let tries = 4
+    static let tries = 4
 
-    private var isTampered: Bool { scenario.tampering != nil }
+    var isTampered: Bool { scenario.tampering != nil }
     private var flags: TangleFlags {
         TangleFlags(path: root.path + "-recovery.json", old: scenario.old)
     }
@@ -182,89 +182,5 @@ struct TangleRecovery {
         }
         try flags.want(.init())
         user.stores.reloadFlags()
-    }
-
-    /// Brings the user to a stage in which there are two equal stores.
-    private func converge(_ user: TangleUser, _ outcome: inout Outcome) throws {
-        try user.rearm(sentinel: RolloutFlags.sentinelPath(root: root.path))
-        var missing: String?
-        for _ in 0..<Self.tries {
-            do {
-                switch try user.store.stage() {
-                case .off: missing = try user.goForward()
-                // The user may have been turned to where the way back begins: that is a copy, and one step.
-                case .complete: try user.goBack()
-                default: return
-                }
-            } catch let error as HabitStoreError where [.notAuthoritative, .busy].contains(error.code) {
-                missing = "\(error)"
-            }
-            guard let reason = missing, reason.contains("the evidence") else { continue }
-            // A reset that came to no good end has to be made once more.
-            let mayBe = isTampered || reports.contains(where: \.hasUnfinishedReset)
-            if !mayBe { outcome.violations.append("the evidence keeps the gate closed: \(reason)") }
-            // The flags may turn the user in between; the next try finds out.
-            _ = try? user.store.resetEvidence(because: "it was put back", by: "the sweep")
-        }
-        let stage = try user.store.stage()
-        if stage == .off || stage == .complete {
-            outcome.violations.append("the user cannot go on from \(stage.rawValue): \(missing ?? "nothing was said")")
-        }
-    }
-
-    /// Both stores are at one token and hold the same, once the mirror has caught up.
-    private func compare(_ user: TangleUser, _ outcome: inout Outcome) throws {
-        let deadline = Date(timeIntervalSinceNow: Self.comparingSeconds)
-        while true {
-            let text: String
-            do {
-                let found = try user.store.verify()
-                if found.verdict == .match, found.a.information.token == found.b.information.token { return }
-                let first = found.differences.first?.message ?? found.reason ?? ""
-                let tokens = "\(found.a.information.token) and \(found.b.information.token)"
-                text = "\(found.verdict.rawValue), tokens \(tokens), \(first)"
-            } catch {
-                // An unfinished copy cannot be compared until the mirror has gone on with it.
-                text = "\(error)"
-            }
-            guard Date() < deadline else {
-                outcome.violations.append(
-                    "the stores at \(try user.store.stage().rawValue) differ: \(text), mirror \(user.store.mirrorStatus)"
-                )
-                return
-            }
-            Thread.sleep(forTimeInterval: 0.1)
-        }
-    }
-
-    // MARK: The evidence
-
-    /// The chain is whole, nobody has found a difference, and whoever came to `live` was let in.
-    private func checkEvidence(_ outcome: inout Outcome) throws {
-        let isEvidenceTampered = [.olderEvidence, .missingEvidence, .olderFolder].contains(scenario.tampering)
-        guard !isEvidenceTampered else { return }
-        let chain = try EvidenceLog(UserDirectory(root: root.path, user: TangleWorkload.user)).read()
-        if let damage = chain.damage {
-            outcome.violations.append("line \(damage.line) of the evidence: \(damage.reason)")
-        }
-        var admitted: [Int] = []
-        var epochs: [Int] = []
-        for record in chain.records {
-            switch record.event {
-            // Where nothing follows, another store that is there may be an old one or none yet.
-            case .difference(let stage, let token, let message, _) where !isTampered && stage.mirror != nil:
-                outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
-            case .admitted(.live, let epoch): admitted.append(epoch)
-            case .stageChanged(let from, let to, let epoch, _, let reason, _):
-                let before = epochs.filter { $0 < epoch }.max() ?? 0
-                if to == .live, from < .live, !admitted.contains(where: { $0 >= before && $0 < epoch }) {
-                    outcome.violations.append(
-                        "\(from) to live (\(reason.rawValue)) at epoch \(epoch) without being admitted since epoch \(before)"
-                    )
-                }
-                epochs.append(epoch)
-            default: break
-            }
-        }
     }
 }

@@ -1,0 +1,58 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+extension TangleRecovery {
+    /// Brings the user to a stage in which there are two equal stores.
+    func converge(_ user: TangleUser, _ outcome: inout Outcome) throws {
+        try user.rearm(sentinel: RolloutFlags.sentinelPath(root: root.path))
+        var missing: String?
+        for _ in 0..<Self.tries {
+            do {
+                switch try user.store.stage() {
+                case .off: missing = try user.goForward()
+                // The user may have been turned to where the way back begins: that is a copy, and one step.
+                case .complete: try user.goBack()
+                default: return
+                }
+            } catch let error as HabitStoreError where [.notAuthoritative, .busy].contains(error.code) {
+                missing = "\(error)"
+            }
+            guard let reason = missing, reason.contains("the evidence") else { continue }
+            // A reset that came to no good end has to be made once more.
+            let mayBe = isTampered || reports.contains(where: \.hasUnfinishedReset)
+            if !mayBe { outcome.violations.append("the evidence keeps the gate closed: \(reason)") }
+            // The flags may turn the user in between; the next try finds out.
+            _ = try? user.store.resetEvidence(because: "it was put back", by: "the sweep")
+        }
+        let stage = try user.store.stage()
+        if stage == .off || stage == .complete {
+            outcome.violations.append("the user cannot go on from \(stage.rawValue): \(missing ?? "nothing was said")")
+        }
+    }
+
+    /// Both stores are at one token and hold the same, once the mirror has caught up.
+    func compare(_ user: TangleUser, _ outcome: inout Outcome) throws {
+        let deadline = Date(timeIntervalSinceNow: Self.comparingSeconds)
+        while true {
+            let text: String
+            do {
+                let found = try user.store.verify()
+                if found.verdict == .match, found.a.information.token == found.b.information.token { return }
+                let first = found.differences.first?.message ?? found.reason ?? ""
+                let tokens = "\(found.a.information.token) and \(found.b.information.token)"
+                text = "\(found.verdict.rawValue), tokens \(tokens), \(first)"
+            } catch {
+                // An unfinished copy cannot be compared until the mirror has gone on with it.
+                text = "\(error)"
+            }
+            guard Date() < deadline else {
+                outcome.violations.append(
+                    "the stores at \(try user.store.stage().rawValue) differ: \(text), mirror \(user.store.mirrorStatus)"
+                )
+                return
+            }
+            Thread.sleep(forTimeInterval: 0.1)
+        }
+    }
+}
