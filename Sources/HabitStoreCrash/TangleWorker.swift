@@ -49,8 +49,8 @@ struct TangleWorker: Sendable {
             let report = try user.store.verify()
             Report.Line.done.tell("verified: \(report.verdict.rawValue)")
             let stage = try user.store.stage()
-            // Where nothing follows, another store that is there may be an old one or none yet.
-            guard report.verdict == .mismatch, stage.mirror != nil else { break }
+            // Where nothing follows, another store that is there may be an old one; at the token 0 it is only just made.
+            guard report.verdict == .mismatch, stage.mirror != nil, report.b.information.token > .zero else { break }
             let tokens = "\(report.a.information.token) and \(report.b.information.token)"
             Report.Line.mismatch.tell("\(stage) \(tokens): \(report.differences.first?.message ?? "")")
         case .filing: try file(user, roll)
