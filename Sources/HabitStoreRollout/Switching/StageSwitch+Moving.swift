@@ -179,6 +179,9 @@ extension StageSwitch {
         guard let standing = try standing(old),
             StoreWitness(pair.directory, control).objection(toOwnerOf: standing) == nil
         else { throw cannotGoBack(old, failure) }
+        let isCurrent = isAllThatWasAcknowledged(standing) || hasTakenOver(standing, from: actual)
+        // An attempt that cannot succeed claims nothing: the copy that is to bring the old store up would be passed by it.
+        guard isCurrent || canFollow(standing) else { throw cannotGoBack(old, failure) }
         var target = actual
         target.state.stage = .off
         target.state.isKilled = isKilled
@@ -187,7 +190,7 @@ extension StageSwitch {
         target.epoch = claimEpoch(above: max(actual.epoch, standing.epoch))
         target.obstacle = nil
         target.token = standing.token
-        if !isAllThatWasAcknowledged(standing), !hasTakenOver(standing, from: actual) {
+        if !isCurrent {
             // From here on nobody is shown what the new store holds, and its writers see that the epoch was passed before
             // they acknowledge anything.
             control.invalidate()
@@ -206,6 +209,13 @@ extension StageSwitch {
     /// as well.
     private func isAllThatWasAcknowledged(_ standing: Standing) -> Bool {
         claims(standing) && standing.epoch >= control.confirmed && standing.token >= control.mark
+    }
+
+    /// Whether a store can be brought to the other one's token by its history.
+    private func canFollow(_ standing: Standing) -> Bool {
+        // One that cannot be asked brings nothing up.
+        guard standing.role != .backfilling, let other = try? self.standing(standing.engine.other) else { return false }
+        return standing.lineage == other.lineage && standing.token >= other.information.historyFloor
     }
 
     private func cannotGoBack(_ old: EngineName, _ failure: HabitStoreError) -> HabitStoreError {
