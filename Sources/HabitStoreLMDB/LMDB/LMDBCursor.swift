@@ -29,13 +29,14 @@ final class LMDBCursor {
     /// Moves to the record with the greatest key.
     func last() throws -> LMDBRecord? { try move(MDB_LAST) }
 
-    /// Moves on; the first record, on a cursor that was not moved yet.
+    /// Moves on; the first record, on a cursor that was not moved yet. The thread is not looked at again: whoever walks has
+    /// come by a check, and no step of a walk leaves its closure.
     @inline(__always)
-    func next() throws -> LMDBRecord? { try move(MDB_NEXT) }
+    func next() throws -> LMDBRecord? { try step(MDB_NEXT) }
 
-    /// Moves back; the last record, on a cursor that was not moved yet.
+    /// Moves back; the last record, on a cursor that was not moved yet. The thread is not looked at again, as in ``next()``.
     @inline(__always)
-    func previous() throws -> LMDBRecord? { try move(MDB_PREV) }
+    func previous() throws -> LMDBRecord? { try step(MDB_PREV) }
 
     /// The record it stands on; nil when it stands on none.
     func current() throws -> LMDBRecord? {
@@ -87,8 +88,14 @@ final class LMDBCursor {
 
     @inline(__always)
     private func move(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
-        // The transaction closed this cursor when it ended: LMDB's handle must not be touched after that.
         try transaction.requireActive()
+        return try step(operation, key: key)
+    }
+
+    @inline(__always)
+    private func step(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
+        // The transaction closed this cursor when it ended: LMDB's handle must not be touched after that.
+        guard transaction.isActive else { throw LMDBTransaction.ended(transaction.core.path) }
         var key = key
         var value = MDB_val()
         let returnCode = mdb_cursor_get(handle, &key, &value, operation)
