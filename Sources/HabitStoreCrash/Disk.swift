@@ -13,8 +13,15 @@ struct Disk {
     /// Mounts it; the file system replays its journal where that is to be done.
     func attach() throws { try Self.command("mount", "-o", "loop", image, mount) }
 
-    /// Unmounts it, if it is mounted.
-    func detach() { try? Self.command("umount", mount) }
+    /// Unmounts it. A thread that is closing files, or a child that is being taken down, may hold it for a moment longer.
+    func detach() throws {
+        let deadline = Date(timeIntervalSinceNow: Self.detachingSeconds)
+        while true {
+            do { return try Self.command("umount", mount, errors: .nullDevice) } catch  where Date() < deadline {
+                usleep(Self.detachingPauseMicroseconds)
+            }
+        }
+    }
 
     /// Brings everything to the disk that was written so far.
     func synchronize() throws { try Self.command("sync", "--file-system", mount) }
@@ -34,6 +41,9 @@ struct Disk {
         #endif
     }
 
+    private static let detachingSeconds = 10.0
+    private static let detachingPauseMicroseconds: UInt32 = 20_000
+
     /// `_IOR('X', 125, uint32_t)`: EXT4_IOC_SHUTDOWN, the same number as XFS's.
     private static let shutdownRequest: UInt = 0x8004_587D
     /// EXT4_GOING_FLAGS_NOLOGFLUSH.
@@ -43,10 +53,11 @@ struct Disk {
         HabitStoreError(.inputOutput, "\(what): \(String(cString: strerror(errno)))")
     }
 
-    private static func command(_ arguments: String...) throws {
+    private static func command(_ arguments: String..., errors: FileHandle = .standardError) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments
+        process.standardError = errors
         try process.run()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {

@@ -54,7 +54,6 @@ struct PowerCutCommand: ParsableCommand {
         _ figures: inout SweepFigures
     ) throws {
         try disk.attach()
-        defer { disk.detach() }
         let root = URL(fileURLWithPath: mount).appendingPathComponent("root")
         if FileManager.default.fileExists(atPath: root.path) { try FileManager.default.removeItem(at: root) }
         let base =
@@ -73,11 +72,12 @@ struct PowerCutCommand: ParsableCommand {
         var report = Report()
         report.take(child)
         figures.died(at: "power cut")
-        disk.detach()
+        try disk.detach()
         try disk.attach()
         let outcome = Recovery(root: root.path, flags: flags, base: base, report: report).check()
         for violation in outcome.violations { print("VIOLATION \(scenario): \(violation)") }
         figures.add(scenario, report, outcome)
+        try disk.detach()
     }
 
     /// Stops all threads of a child, as a power cut stops the processor with the disk.
