@@ -40,8 +40,10 @@ struct Habitstore: AsyncParsableCommand {
         StandardStreams.claim()
         // A reader that went away is noticed by the write that fails, which unwinds and cleans up; the signal would not.
         signal(SIGPIPE, SIG_IGN)
+        MappedFileFault.endInOneLine()
         var showsDetail = false
         do {
+            try ArgumentText.check()
             var command = try parseAsRoot()
             showsDetail = (command as? any ReportingCommand)?.output.verbose ?? false
             if var asynchronous = command as? any AsyncParsableCommand {

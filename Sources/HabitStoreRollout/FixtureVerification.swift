@@ -86,7 +86,12 @@ public struct FixtureVerification {
     /// - Parameter progress: is told what is being done, and how far it is.
     public func verify(_ name: String, progress: (String, Int, Int) throws -> Void = { _, _, _ in }) throws -> Result {
         let aside = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: aside, withIntermediateDirectories: false)
+        try PrivateFolder.make(
+            aside.path,
+            isNew: true,
+            or: .inputOutput,
+            "no folder for copies can be made; check the permissions and the space of the temporary folder"
+        )
         defer { try? FileManager.default.removeItem(at: aside) }
         let pairPath = directory.appendingPathComponent("\(name).pair.json").path
         if FileManager.default.fileExists(atPath: pairPath) {

@@ -12,6 +12,8 @@ public struct UserDirectory: Sendable, Hashable {
     /// How long an id may be, in UTF-8 bytes.
     public static let maximumBytes = 65_536
     private static let plainBytes = 100
+    private static let plainPrefix = "u-"
+    private static let digestPrefix = "h-"
     private static let prefixBytes = 64
 
     /// The user's id.
@@ -40,8 +42,9 @@ public struct UserDirectory: Sendable, Hashable {
         }
         let name =
             bytes.count <= Self.plainBytes
-            ? "u-" + Self.hexadecimal(bytes)
-            : "h-" + Self.hexadecimal(bytes.prefix(Self.prefixBytes)) + "-" + Self.hexadecimal(Self.digest(bytes))
+            ? Self.plainPrefix + Self.hexadecimal(bytes)
+            : Self.digestPrefix + Self.hexadecimal(bytes.prefix(Self.prefixBytes)) + "-"
+                + Self.hexadecimal(Self.digest(bytes))
         self.user = user
         path = folder + "/" + name
     }
@@ -59,12 +62,15 @@ public struct UserDirectory: Sendable, Hashable {
         StoreAddress(engine, path: path + "/" + engine.fileName)
     }
 
-    /// The folders of all users under a root, in the order of their ids; what is no user's folder is passed over.
+    /// Everybody who has a folder under a root.
+    ///
+    /// A short id is read from the folder's name, so that a lost file `user` hides nobody. What is named as no user's folder
+    /// ever is, is passed over.
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
-    static func all(root: String) throws -> [UserDirectory] {
+    static func all(root: String) throws -> UserListing {
         let folder = folder(root: root)
-        guard FileManager.default.fileExists(atPath: folder) else { return [] }
+        guard FileManager.default.fileExists(atPath: folder) else { return UserListing(users: [], unknown: []) }
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -76,24 +82,84 @@ public struct UserDirectory: Sendable, Hashable {
                 underlying: error
             )
         }
-        return names.compactMap { name -> UserDirectory? in
-            guard let id = FileManager.default.contents(atPath: folder + "/" + name + "/user"),
-                let directory = try? UserDirectory(root: root, user: String(decoding: id, as: UTF8.self)),
-                directory.path == folder + "/" + name
-            else { return nil }
-            return directory
-        }.sorted { $0.user < $1.user }
+        var users: [String] = []
+        var unknown: [HabitStoreError] = []
+        for name in names.sorted() where name.hasPrefix(plainPrefix) || name.hasPrefix(digestPrefix) {
+            let path = folder + "/" + name
+            guard let user = plainUser(name) ?? writtenUser(path) else {
+                unknown.append(
+                    HabitStoreError(
+                        .notFound,
+                        "nobody can tell whose folder this is: its file \"user\" is missing or cannot be read; put it back, "
+                            + "or move the folder elsewhere",
+                        at: .init(path: path)
+                    )
+                )
+                continue
+            }
+            guard try UserDirectory(folder: folder, user: user).path == path else {
+                unknown.append(
+                    HabitStoreError(
+                        .notAStore,
+                        "the folder's name is not that of the user whom its file \"user\" names; give it the right one, or move "
+                            + "it elsewhere",
+                        at: .init(path: path)
+                    )
+                )
+                continue
+            }
+            users.append(user)
+        }
+        return UserListing(users: users.sorted(), unknown: unknown)
+    }
+
+    /// The id that a folder's name spells out; nil when the name is too long for that, or spells none.
+    private static func plainUser(_ name: String) -> String? {
+        guard name.hasPrefix(plainPrefix) else { return nil }
+        let digits = Array(name.utf8.dropFirst(plainPrefix.utf8.count))
+        guard digits.count.isMultiple(of: 2), (1...plainBytes).contains(digits.count / 2) else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// The id that the file in a folder holds.
+    private static func writtenUser(_ path: String) -> String? {
+        guard let size = try? FileManager.default.attributesOfItem(atPath: path + "/user")[.size] as? Int,
+            (1...maximumBytes).contains(size), let id = FileManager.default.contents(atPath: path + "/user")
+        else { return nil }
+        return String(validating: id, as: UTF8.self)
     }
 
     /// Makes the folder, for its owner only.
+    ///
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` when it cannot be made, and what ``requireOwn()`` throws.
     func make() throws {
         var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
-        try PrivateFolder.make(
-            path,
-            or: .permissionDenied,
-            "the user's folder cannot be made; check the root's permissions and space"
-        )
+        if lstat(path, &status) != 0 {
+            try PrivateFolder.make(
+                path,
+                or: .permissionDenied,
+                "the user's folder cannot be made; check the root's permissions and space"
+            )
+        }
+        try requireOwn()
+    }
+
+    /// Makes sure that nobody else can put something into the user's folder, or another folder into its place.
+    ///
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` when the folder, or that of all users, is a link, belongs to
+    ///   somebody else, or may be written by others.
+    func requireOwn() throws {
+        let parent = (path as NSString).deletingLastPathComponent
+        let users = try PrivateFolder.open(parent)
+        defer { close(users) }
+        close(try PrivateFolder.open(path, in: (users, (path as NSString).lastPathComponent)))
     }
 
     /// Writes down whose folder it is, or makes sure of it.

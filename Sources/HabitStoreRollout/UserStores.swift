@@ -120,10 +120,10 @@ public final class UserStores: Sendable {
     /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
     package func reloadFlags() { flags.provider.reload() }
 
-    /// All users who have a folder under the root, in the order of their ids.
+    /// Everybody who has a folder under the root, and the folders of which nobody can tell whose they are.
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
-    public func users() throws -> [String] { try UserDirectory.all(root: root).map(\.user) }
+    public func users() throws -> UserListing { try UserDirectory.all(root: root) }
 
     /// The two stores of a user as they are, for comparing; nothing is switched or written. The first is the current one.
     ///
@@ -152,7 +152,7 @@ public final class UserStores: Sendable {
         return addresses
     }
 
-    private func missing(_ user: String) -> HabitStoreError {
+    func missing(_ user: String) -> HabitStoreError {
         HabitStoreError(.notFound, "this user has no stores under the root", at: .init(path: root), detail: user)
     }
 

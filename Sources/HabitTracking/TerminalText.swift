@@ -22,6 +22,29 @@ public enum TerminalText {
         return result
     }
 
+    /// A JSON document with the same characters in their JSON form, `\u009B` and the like, which every parser reads as the
+    /// characters themselves. The marks that only hint at a direction are among them.
+    public static func escapedJSON(_ document: String) -> String {
+        func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+            switch scalar.value {
+            case 0x7F, 0x61C, 0x200E...0x200F: true
+            case 0x80...: needsEscape(scalar)
+            default: false
+            }
+        }
+        guard document.unicodeScalars.contains(where: isHidden) else { return document }
+        var result = ""
+        for scalar in document.unicodeScalars {
+            if isHidden(scalar) {
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
     /// The text, cut so that it takes up at most `width` columns, with the ellipsis at its end if anything was cut.
     ///
     /// Never cuts through a character. Where the next character is wide and only one column is left, the result is one

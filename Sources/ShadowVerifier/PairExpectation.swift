@@ -64,7 +64,21 @@ public struct PairExpectation: Sendable, Codable, Equatable {
     }
 
     /// Reads a file that describes a pair.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidQuery`` when it is none, or names files outside of its own folder.
     public static func load(path: String) throws -> PairExpectation {
-        try JSONFile.load(path: path, what: "a description of two stores")
+        let pair: PairExpectation = try JSONFile.load(path: path, what: "a description of two stores")
+        for (key, name) in [("a", pair.a), ("b", pair.b)] where !isFileName(name) {
+            throw HabitStoreError(
+                .invalidQuery,
+                "\"\(key)\" has to be the name of a file beside this one, without a path",
+                at: .init(path: path)
+            )
+        }
+        return pair
+    }
+
+    private static func isFileName(_ name: String) -> Bool {
+        !["", ".", ".."].contains(name) && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
     }
 }

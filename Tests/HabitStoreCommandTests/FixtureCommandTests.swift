@@ -65,4 +65,20 @@ struct FixtureCommandTests {
         try sandbox.write("fixtures/one.sqlite", "SQLite format 3\0 and then nothing")
         try sandbox.run("verify", "--fixtures", "fixtures").expectError(65)
     }
+
+    /// `a` and `b` were taken as paths: a folder of fixtures from elsewhere had files copied to wherever it named.
+    @Test(arguments: ["../one.sqlite", "/tmp/one.sqlite", "..", "", "sub/one.sqlite", "one\\u0000.sqlite"])
+    func aPairThatNamesFilesElsewhereIsRefused(name: String) throws {
+        let sandbox = try fixtures()
+        try sandbox.write(
+            "fixtures/two.pair.json",
+            #"{"description": "a pair", "a": "one.sqlite", "b": "\#(name)", "differences": []}"#
+        )
+        let before = try sandbox.state()
+        try sandbox.run("verify", "--fixtures", "fixtures").expectError(
+            64,
+            containing: #""b" has to be the name of a file"#
+        )
+        #expect(try sandbox.state() == before)
+    }
 }

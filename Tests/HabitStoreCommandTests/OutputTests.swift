@@ -48,9 +48,49 @@ struct OutputTests {
             #expect(!run.output.unicodeScalars.contains { $0.value == 0x1B || $0.value == 7 || $0.value == 0x202E })
             #expect(run.output.contains("\\u{1B}[31mred"))
         }
-        // JSON has the name as it is.
+        // JSON has the name so that programs read it as it is.
         let habit = try #require(try sandbox.run("habit", "list", "--format", "json").list("habits").first)
         #expect(habit["name"] as? String == name)
+    }
+
+    /// C1 controls, DEL and the marks of direction went to the terminal as they were.
+    @Test func controlCharactersOfDataAreEscapedInJSONAndReadTheSame() throws {
+        let sandbox = try Sandbox()
+        let name = "a\u{7F}b\u{9B}31mc\u{202E}d\u{2066}e\u{200F}f\u{61C}g\u{2028}h\u{1B}é👍"
+        try sandbox.run("habit", "add", name).expectSuccess()
+        let run = try sandbox.run("habit", "list", "--format", "json")
+        run.expectSuccess()
+        for hidden in ["\u{7F}", "\u{9B}", "\u{202E}", "\u{2066}", "\u{200F}", "\u{61C}", "\u{2028}", "\u{1B}"] {
+            #expect(!run.output.unicodeScalars.contains(hidden.unicodeScalars.first!), "\(hidden.debugDescription)")
+        }
+        #expect(try run.list("habits").first?["name"] as? String == name)
+    }
+
+    /// Bytes that are not UTF-8 became U+FFFD: two such ids were one user.
+    @Test func anArgumentThatIsNotTextIsRefused() throws {
+        let sandbox = try Sandbox()
+        let before = try sandbox.state()
+        let run = try shell(#""$H" habit add Run --user "$(printf 'a\377b')""#, sandbox)
+        #expect(run.status == 64)
+        #expect(run.output == "habitstore: error: argument 5 is not UTF-8; names, ids and paths have to be\n")
+        #expect(try sandbox.state() == before)
+    }
+
+    /// A file that another program cuts off while it is mapped ended the command with registers and memory on the terminal.
+    @Test func memoryThatIsTakenAwayEndsInOneLine() throws {
+        let sandbox = try Sandbox()
+        // More than a pipe holds, so that the command is still there when the signal comes.
+        try sandbox.run("draft", "add", String(repeating: "long ", count: 20_000)).expectSuccess()
+        let run = try shell(
+            #"mkfifo p; "$H" draft list --format json >p 2>err & exec 3<p; head -c 1 <&3 >first; kill -BUS $!; wait $!; "#
+                + "echo $?; cat err",
+            sandbox
+        )
+        #expect(
+            run.output.hasPrefix("74\nhabitstore: error: a store's file was cut off by another program"),
+            "\(run.output)"
+        )
+        #expect(run.output.filter { $0 == "\n" }.count == 2)
     }
 
     @Test func aReaderThatGoesAwayIsNoNoise() throws {

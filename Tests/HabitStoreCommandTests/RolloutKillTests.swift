@@ -55,6 +55,32 @@ struct RolloutKillTests {
         #expect(text.output.hasSuffix("1 of 2 users are on the old store, 1 could not be taken back\n"))
     }
 
+    /// With the file `user` gone from a folder, a kill said "0 of 0 users", and 0: its user stayed on the new engine.
+    @Test func nobodyIsPassedOver() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "live")
+        try FileManager.default.removeItem(atPath: sandbox.folder(of: "alice") + "/user")
+        let run = try sandbox.run("rollout", "kill")
+        run.expectSuccess()
+        #expect(run.output.hasSuffix("1 of 1 users are on the old store, 0 could not be taken back\n"))
+        #expect(try sandbox.status(of: "alice")["stage"] as? String == "off")
+        let stray = sandbox.path("data/habitstore/users/h-6c")
+        try FileManager.default.createDirectory(
+            atPath: stray,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+        let again = try sandbox.run("rollout", "kill")
+        #expect(again.status == 74, "\(again.errors)")
+        #expect(again.output.contains("h-6c: NOT TAKEN BACK: "), "\(again.output)")
+        #expect(again.output.hasSuffix("1 of 2 users are on the old store, 1 could not be taken back\n"))
+        for command in [["status"], ["doctor"], ["rearm", "--all"]] {
+            let run = try sandbox.run(["rollout"] + command)
+            #expect(run.status == 74, "\(command): \(run.output)")
+            #expect((run.output + run.errors).contains("nobody can tell whose folder this is"), "\(command)")
+        }
+    }
+
     @Test func someAreKilledByTheFlagAndRearmedOneByOne() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", "bob", to: "dualwrite")

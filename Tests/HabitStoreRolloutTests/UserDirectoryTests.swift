@@ -58,4 +58,72 @@ struct UserDirectoryTests {
         let attributes = try FileManager.default.attributesOfItem(atPath: directory.path)
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
+
+    /// Under a root that others could write to, a link in the place of the user's folder had records written where the link
+    /// led, and the modes of what was there changed.
+    @Test(arguments: ["users", "user"])
+    func aLinkInThePlaceOfAFolderIsRefused(which: String) throws {
+        let folder = try TemporaryFolder()
+        let directory = try UserDirectory(root: folder.path("root"), user: "alice")
+        try directory.make()
+        let place = which == "user" ? directory.path : folder.path("root/users")
+        try FileManager.default.moveItem(atPath: place, toPath: folder.path("elsewhere"))
+        try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: folder.path("elsewhere"))
+        for refused in [directory.make, directory.requireOwn] {
+            let error = #expect(throws: HabitStoreError.self) { try refused() }
+            #expect(error?.code == .permissionDenied)
+            #expect(error?.location.path == place)
+        }
+    }
+
+    @Test(arguments: [0o770, 0o707], ["users", "user"])
+    func aFolderThatOthersMayWriteToIsRefused(mode: Int, which: String) throws {
+        let folder = try TemporaryFolder()
+        let directory = try UserDirectory(root: folder.path("root"), user: "alice")
+        try directory.make()
+        let place = which == "user" ? directory.path : folder.path("root/users")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: place)
+        let error = #expect(throws: HabitStoreError.self) { try directory.make() }
+        #expect(error?.code == .permissionDenied)
+        #expect(error?.location.path == place)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
+    func aFolderOfAnotherAccountIsRefused() throws {
+        let folder = try TemporaryFolder()
+        let directory = try UserDirectory(root: folder.path("root"), user: "alice")
+        try directory.make()
+        try #require(chown(directory.path, 65_534, 65_534) == 0)
+        let error = #expect(throws: HabitStoreError.self) { try directory.make() }
+        #expect(error?.code == .permissionDenied)
+    }
+
+    /// `rollout kill` answered "0 of 0 users" and 0 when the file `user` in the folders was gone.
+    @Test func everybodyIsListedOrNamedAsUnknown() throws {
+        let folder = try TemporaryFolder()
+        let ids = Self.ids.filter { !$0.isEmpty }
+        for id in ids {
+            let directory = try UserDirectory(root: folder.path, user: id)
+            try directory.make()
+            try directory.claim()
+        }
+        let whole = try UserDirectory.all(root: folder.path)
+        #expect(whole.users == ids.sorted())
+        #expect(whole.unknown.isEmpty)
+        for id in ids {
+            try FileManager.default.removeItem(atPath: UserDirectory(root: folder.path, user: id).path + "/user")
+        }
+        for name in ["u-61zz", "u-", "u-616C", "h-6c", "h-"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.path("users/\(name)"),
+                withIntermediateDirectories: false
+            )
+        }
+        try Data().write(to: URL(fileURLWithPath: folder.path("users/.DS_Store")))
+        let listing = try UserDirectory.all(root: folder.path)
+        #expect(listing.users == ids.filter { $0.utf8.count <= 100 }.sorted())
+        let unknown = listing.unknown.compactMap { $0.location.path.map { URL(fileURLWithPath: $0).lastPathComponent } }
+        #expect(unknown.count == ids.count { $0.utf8.count > 100 } + 5)
+        #expect(Set(unknown).isSuperset(of: ["u-61zz", "u-", "u-616C", "h-6c", "h-"]))
+    }
 }

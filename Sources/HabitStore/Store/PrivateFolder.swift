@@ -1,5 +1,13 @@
 import Foundation
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// Folders of a person's records: for their owner only.
 package enum PrivateFolder {
     /// Makes a folder.
@@ -25,5 +33,56 @@ package enum PrivateFolder {
         } catch {
             throw HabitStoreError(code, message, at: .init(path: path), underlying: error)
         }
+    }
+
+    /// Opens a folder that is this process's own: no link, and nobody else may write to it.
+    ///
+    /// Whoever can write to a folder can put a link into the place of a file in it, and have records written elsewhere.
+    ///
+    /// - Parameters:
+    ///   - path: the folder, as errors name it.
+    ///   - parent: the folder in which `name` is looked for; without it, `path` is looked for.
+    /// - Returns: its descriptor, which the caller closes.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` when it is a link or no folder, belongs to somebody else, or may be
+    ///   written by others; ``HabitStoreError/Code/inputOutput`` when it cannot be opened.
+    package static func open(_ path: String, in parent: (descriptor: Int32, name: String)? = nil) throws -> Int32 {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        let descriptor = openat(parent?.descriptor ?? AT_FDCWD, parent?.name ?? path, flags)
+        guard descriptor >= 0 else {
+            let code = errno
+            guard code != ELOOP, code != ENOTDIR else {
+                throw refusal(path, "a link, or a file, stands where the users' folders are expected; remove it")
+            }
+            throw HabitStoreError(
+                code == EACCES ? .permissionDenied : .inputOutput,
+                "the folder cannot be opened: \(String(cString: strerror(code)))",
+                at: .init(path: path)
+            )
+        }
+        do {
+            try requireOwn(descriptor, path)
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private static func requireOwn(_ descriptor: Int32, _ path: String) throws {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw refusal(path, "the folder's owner cannot be found out") }
+        guard status.st_uid == geteuid() else {
+            throw refusal(
+                path,
+                "the folder belongs to another account; run as that account, or give the folder to this one"
+            )
+        }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw refusal(path, "other accounts may write to this folder; take that from them (chmod go-w)")
+        }
+    }
+
+    private static func refusal(_ path: String, _ message: String) -> HabitStoreError {
+        HabitStoreError(.permissionDenied, message, at: .init(path: path))
     }
 }

@@ -31,7 +31,7 @@ struct RolloutDoctorCommand: ReportingCommand {
     func run() async throws {
         let settings = try await Settings(userOptions)
         let stores = try settings.stores(opensAsWritten: true)
-        let users = try userOptions.user.map { [$0] } ?? stores.users()
+        let users = try userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
         let fixes = fix
         let results = await jobOptions.run(fix ? "mending" : "looking", users) { user in
             DoctorReport.User(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HabitStoreRollout
 
 /// `habitstore rollout kill`.
 struct RolloutKillCommand: ReportingCommand {
@@ -41,7 +42,8 @@ struct RolloutKillCommand: ReportingCommand {
         let triggers = try settings.killTriggers(users: named, by: by)
         let pulled = try triggers.pull()
         let stores = try settings.stores(opensAsWritten: true)
-        let results = await jobOptions.run("taking back", try named ?? stores.users()) { user in
+        let results = await jobOptions.run("taking back", try named.map { UserListing(users: $0) } ?? stores.users()) {
+            user in
             try stores.withExisting(user) { store in
                 let isKilled = try store.land()
                 if store.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }

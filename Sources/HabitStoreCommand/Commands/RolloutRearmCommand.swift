@@ -34,7 +34,8 @@ struct RolloutRearmCommand: ReportingCommand {
         let stores = try settings.stores(opensAsWritten: true)
         let isRootRearmed = all ? try stores.rearmRoot() : false
         let person = NSUserName()
-        let results = await jobOptions.run("re-arming", try all ? stores.users() : [settings.user]) { user in
+        let results = await jobOptions.run("re-arming", try all ? stores.users() : UserListing(users: [settings.user]))
+        { user in
             try stores.withExisting(user) { try $0.rearm(by: person) }
         }
         let report = RearmReport(

@@ -8,7 +8,8 @@ struct RolloutStatusCommand: ReportingCommand {
         abstract: "Shows where users are on the way, and what is known of them. Changes nothing.",
         discussion: """
             All users, or with --user one. A store that cannot be read is named in the user's row, and makes the exit code \
-            65 or 74, after all rows; evidence that is damaged makes it 1.
+            65 or 74, after all rows, and so does a folder of which nobody can tell whose it is; evidence that is damaged \
+            makes it 1.
             """
     )
 
@@ -18,10 +19,11 @@ struct RolloutStatusCommand: ReportingCommand {
 
     func run() async throws {
         let (settings, stores) = try await options.stores(opensAsWritten: true)
-        let users = try options.userOptions.user.map { [$0] } ?? stores.users()
+        let users = try options.userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
         if options.userOptions.user != nil { try stores.check(settings.user) }
         let results = await jobOptions.run("looking", users) { try stores.status(of: $0) }
-        let statuses = try results.map { try $0.result.get() }
+        let statuses = results.compactMap { try? $0.result.get() }
+        let failures = results.failures().map(\.error)
         switch output.format {
         case .json: try JSON.write(RolloutStatusReport.json(statuses))
         case .text:
@@ -29,8 +31,9 @@ struct RolloutStatusCommand: ReportingCommand {
             let report = RolloutStatusReport(statuses, options: Terminal.options(), timeZone: settings.timeZone)
             try Output.write(report.text)
         }
-        if let problem = statuses.lazy.compactMap(\.problems.first).first {
-            throw ExitCode(ErrorReport(problem.error, showsDetail: false).status.rawValue)
+        for failure in failures { _ = ErrorReport(failure, showsDetail: output.verbose).emit() }
+        if let error = failures.first ?? statuses.lazy.compactMap(\.problems.first).first?.error {
+            throw ExitCode(ErrorReport(error, showsDetail: false).status.rawValue)
         }
         if statuses.contains(where: { !$0.evidence.isIntact }) { throw ExitCode(ExitStatus.different.rawValue) }
     }

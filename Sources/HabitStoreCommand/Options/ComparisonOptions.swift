@@ -43,11 +43,11 @@ struct ComparisonOptions: ParsableArguments {
     /// Writes the files. What shows values is for its owner only.
     func write(_ report: VerificationReport, _ recorder: MismatchRecorder?) throws {
         if let html {
-            try OutputFile(path: html, beginning: VerificationPage.beginning, isPrivate: report.showsValues)
+            try OutputFile(path: html, beginning: VerificationPage.beginning)
                 .write(VerificationPage(report).data)
         }
         if let record, let recording = recorder?.recording {
-            try OutputFile(path: record, beginning: MismatchRecording.fileBeginning, isPrivate: true)
+            try OutputFile(path: record, beginning: MismatchRecording.fileBeginning)
                 .write(try recording.encoded())
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HabitStoreRollout
 
 /// How the work on many users is done.
 struct JobOptions: ParsableArguments {
@@ -26,5 +27,19 @@ struct JobOptions: ParsableArguments {
         defer { bar.clear() }
         let count = min(jobs ?? ProcessInfo.processInfo.activeProcessorCount, Self.maximumJobs)
         return await UserWork(jobs: count).run(users, work) { bar.show(label, $0, users.count) }
+    }
+
+    /// Does a piece of work for everybody under a root. A folder of which nobody can tell whose it is counts as a user for whom
+    /// it went wrong: a command for all must not pass over anybody.
+    func run<R: Sendable>(
+        _ label: String,
+        _ listing: UserListing,
+        _ work: @escaping @Sendable (String) throws -> R
+    ) async -> [UserResult<R>] {
+        await run(label, listing.users, work)
+            + listing.unknown.map { error in
+                let folder = error.location.path.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "?"
+                return UserResult(user: folder, result: .failure(error))
+            }
     }
 }

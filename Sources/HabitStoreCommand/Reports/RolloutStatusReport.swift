@@ -18,7 +18,8 @@ struct RolloutStatusReport {
     var text: String {
         guard !statuses.isEmpty else { return "no user has stores under the root\n" }
         var table = TextTable([
-            .init("user"), .init("stage", canShrink: false), .init("wanted", canShrink: false), .init("engine"),
+            .init("user", maximumWidth: 60), .init("stage", canShrink: false), .init("wanted", canShrink: false),
+            .init("engine"),
             .init("token", alignment: .right), .init("mirror"), .init("evidence", alignment: .right),
             .init("clean reads", alignment: .right), .init("rate below", alignment: .right),
             .init("last difference"), .init("remark"),

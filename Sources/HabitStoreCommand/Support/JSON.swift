@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitTracking
 
 /// A JSON document under construction. Keys come out sorted, so that two runs can be compared line by line.
 ///
@@ -36,11 +37,12 @@ enum JSON: Encodable {
         }
     }
 
-    /// Writes a document to standard output.
+    /// Writes a document to standard output, with nothing in it that drives a terminal.
     static func write(_ document: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try Output.write(String(decoding: try encoder.encode(document), as: UTF8.self) + "\n")
+        let text = String(decoding: try encoder.encode(document), as: UTF8.self)
+        try Output.write(TerminalText.escapedJSON(text) + "\n")
     }
 }
 

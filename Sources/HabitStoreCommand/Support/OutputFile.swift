@@ -1,12 +1,10 @@
 import Foundation
 
-/// A file that a command writes as a whole, or not at all.
+/// A file that a command writes as a whole, or not at all, and that only its owner may read.
 struct OutputFile {
     let path: String
     /// What the files of its kind begin with: another file in its place is not written over.
     let beginning: Data
-    /// Whether only its owner may read it.
-    let isPrivate: Bool
 
     /// Writes a file beside it, and puts that in its place.
     ///
@@ -14,7 +12,7 @@ struct OutputFile {
     func write(_ data: Data) throws {
         try checkPlace()
         let draft = path + "." + UUID().uuidString
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, isPrivate ? 0o600 : 0o644)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure() }
         var number = Self.fill(descriptor, data)
         if close(descriptor) != 0, number == nil { number = errno }

@@ -34,14 +34,9 @@ extension UserStores {
 
     func known(_ user: String) throws -> UserDirectory {
         let directory = try UserDirectory(root: root, user: user)
-        guard FileManager.default.fileExists(atPath: directory.path) else {
-            throw HabitStoreError(
-                .notFound,
-                "this user has no stores under the root",
-                at: .init(path: root),
-                detail: user
-            )
-        }
+        var status = stat()
+        guard lstat(directory.path, &status) == 0 else { throw missing(user) }
+        try directory.requireOwn()
         return directory
     }
 }
