@@ -49,8 +49,8 @@ public struct RolloutOptions: Sendable {
     /// Whether stores are opened with the schema that they were written with, whatever it is: a kill, a status and a re-arm
     /// need no other.
     public var opensAsWritten = false
-    /// Opens a user's stores.
-    public var opener: StoreOpener = { address, access, schema in try address.open(access, schema: schema) }
+    /// Opens a user's stores, of whatever version of their schema: also where they are migrated.
+    public var opener: StoreOpener = StoreAddress.plainOpener
 
     /// Options with the defaults.
     public init() {}

@@ -21,13 +21,7 @@ public struct StoreMigrator<Store: FileBackedStore> {
     ///
     /// - Throws: ``HabitStoreError/Code/newerVersion``, ``HabitStoreError/Code/schemaMismatch`` for a version that the plan does
     ///   not have or whose records have another shape there; nothing is written.
-    public func pending() throws -> [MigrationStage] {
-        let outline = try Store.outline(ofStoreAt: path)
-        let stages = try plan.stages(from: outline.version, path: path)
-        // Found here, and not behind a copy.
-        if let first = stages.first { try Store(path: path, schema: first.from.schema, access: .readOnly).close() }
-        return stages
-    }
+    public func pending() throws -> [MigrationStage] { try migration.pending() }
 
     /// Runs the stages that are pending.
     ///
@@ -35,48 +29,14 @@ public struct StoreMigrator<Store: FileBackedStore> {
     /// - Returns: what was done; nothing for a store of the plan's last version.
     /// - Throws: as ``pending()`` does, and what the stages throw.
     public func run(progress: (MigrationProgress) throws -> Void = { _ in }) throws -> MigrationOutcome {
-        let stages = try pending()
-        var outcome = MigrationOutcome(version: try plan.current().version, steps: [], backups: [])
-        for (place, stage) in stages.enumerated() {
-            let store = try Store(path: path, schema: stage.from.schema, access: .readWrite)
-            defer { store.close() }
-            if stage.isCustom { outcome.backups.append(try backup(store)) }
-            outcome.steps.append(
-                try store.core.migrate(stage, timestamp: now()) { done, total in
-                    try progress(
-                        MigrationProgress(
-                            to: stage.to.versionIdentifier,
-                            stage: place + 1,
-                            stages: stages.count,
-                            done: done,
-                            total: total
-                        )
-                    )
-                }
-            )
-        }
-        return outcome
+        try migration.run(progress: progress)
     }
 
-    /// A copy beside the store, whose name says of which version and token it is; whole as soon as it has this name.
-    private func backup(_ store: Store) throws -> String {
-        let token = try store.replicaRead { try $0.information().token }
-        let name = "\(path)-\(store.schema.version)-at-\(token)"
-        if FileManager.default.fileExists(atPath: name) { return name }
-        let draft = "\(name)-\(UUID().uuidString)"
-        do {
-            try store.backup(to: draft)
-            try FileManager.default.moveItem(atPath: draft, toPath: name)
-        } catch {
-            try? FileManager.default.removeItem(atPath: draft)
-            throw (error as? HabitStoreError)
-                ?? HabitStoreError(
-                    .inputOutput,
-                    "the copy that a migration begins with cannot be put in its place; the store is as it was",
-                    at: .init(path: name),
-                    underlying: error
-                )
+    private var migration: OpenedMigration {
+        OpenedMigration(path: path, plan: plan, now: now) {
+            try Store.outline(ofStoreAt: path).version
+        } open: { schema, access in
+            try Store(path: path, schema: schema, access: access)
         }
-        return name
     }
 }

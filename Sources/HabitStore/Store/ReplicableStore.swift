@@ -33,6 +33,21 @@ public protocol ReplicableStore: HabitStore {
 
     /// Makes the digests that the store keeps anew from its records, once it is known that these are right.
     func rebuildDigests() throws
+
+    /// Takes the store through one stage of a migration, in one transaction: it is of the one version or of the other, whatever
+    /// happens. It must be closed after it, and opened with the new version.
+    ///
+    /// - Parameters:
+    ///   - timestamp: the time of what the stage's hooks change, in the history.
+    ///   - progress: is told how many of the records that have to be written anew were; a throw undoes the stage.
+    /// - Throws: what a hook throws; ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do;
+    ///   ``HabitStoreError/Code/invalidValue`` and ``HabitStoreError/Code/uniqueViolation`` for a record that does not fit into
+    ///   the new version. The store is as it was then.
+    func migrate(
+        _ stage: MigrationStage,
+        timestamp: Date,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> MigrationStep
 }
 
 /// One moment of a store, for replication.
@@ -127,5 +142,14 @@ extension EngineBackedStore {
         _ body: (any WriteTransaction) throws -> R
     ) throws -> R {
         try core.write(author: author, under: terms, body)
+    }
+
+    /// Takes the store through one stage of a migration.
+    public func migrate(
+        _ stage: MigrationStage,
+        timestamp: Date,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> MigrationStep {
+        try core.migrate(stage, timestamp: timestamp, progress: progress)
     }
 }

@@ -28,8 +28,8 @@ struct PairMigration {
     /// - Throws: what is wrong with the user's current store, and whatever may pass by itself.
     func run(old: EngineName) throws -> Outcome? {
         let target = try plan.current().version
-        let (outlines, failures) = look()
-        guard let from = outlines.values.map(\.version).min() else {
+        let (versions, failures) = look()
+        guard let from = versions.values.min() else {
             guard let failure = failures[old] ?? failures[old.other] else { return nil }
             throw failure
         }
@@ -37,29 +37,29 @@ struct PairMigration {
         var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
         var (authority, refills) = (old, false)
         // One of both is of the new version already where a process was killed between them.
-        if let schema = plan.schema(of: from), outlines.values.allSatisfy({ $0.version == from }) {
+        if let schema = plan.schema(of: from), versions.values.allSatisfy({ $0 == from }) {
             guard let settled = try settle(schema, old: old, &outcome) else { return nil }
             (authority, refills) = (settled.authority, settled.refills)
         } else {
-            authority = outlines.first { $0.value.version == from }?.key ?? old
+            authority = versions.first { $0.value == from }?.key ?? old
         }
         try migrate(authority, refills: refills, &outcome)
         return outcome
     }
 
-    /// What the user's stores say of themselves, and why one of them says nothing.
-    private func look() -> (outlines: [EngineName: StoreOutline], failures: [EngineName: any Error]) {
-        var outlines: [EngineName: StoreOutline] = [:]
+    /// The versions of the user's stores, and why one of them has none.
+    private func look() -> (versions: [EngineName: Schema.Version], failures: [EngineName: any Error]) {
+        var versions: [EngineName: Schema.Version] = [:]
         var failures: [EngineName: any Error] = [:]
         for engine in EngineName.allCases {
             guard FileManager.default.fileExists(atPath: directory.address(engine).path) else { continue }
             do {
-                outlines[engine] = try directory.address(engine).outline()
+                versions[engine] = try directory.address(engine).version(plan, opener)
             } catch {
                 failures[engine] = error
             }
         }
-        return (outlines, failures)
+        return (versions, failures)
     }
 
     /// Finishes what was begun in the old shape, and brings both stores to one token.
@@ -99,11 +99,10 @@ struct PairMigration {
         let (current, other) = (directory.address(authority), directory.address(authority.other))
         let clock = try timestamp(other)
         let hasOther = FileManager.default.fileExists(atPath: other.path)
-        if hasOther { _ = try other.migrate(plan, now: { clock }) }
-        let done = try current.migrate(plan, now: { clock })
+        if hasOther { _ = try other.migrate(plan, opener: opener, now: { clock }) }
+        let done = try current.migrate(plan, opener: opener, now: { clock })
         outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
-        let information = try current.outline().information
-        outcome.token = information.token
+        outcome.token = try token(current)
         if hasOther {
             guard let difference = try difference(current, other) else { return }
             try setAside(authority.other, outcome.to, difference, &outcome)
@@ -113,14 +112,19 @@ struct PairMigration {
 
     /// What the other store was stamped with, if it was migrated before; else now.
     private func timestamp(_ other: StoreAddress) throws -> Date {
-        guard FileManager.default.fileExists(atPath: other.path), try other.outline().version == plan.current().version
-        else {
-            return Date()
-        }
+        guard FileManager.default.fileExists(atPath: other.path),
+            try other.version(plan, opener) == plan.current().version
+        else { return Date() }
         let store = try opener(other, .readOnly, try plan.current())
         defer { store.close() }
         let last = try store.replicaRead { try Replication.transaction($0, $0.information().token) }
         return last?.timestamp ?? Date()
+    }
+
+    private func token(_ address: StoreAddress) throws -> HistoryToken {
+        let store = try opener(address, .readOnly, try plan.current())
+        defer { store.close() }
+        return try store.replicaRead { try $0.information().token }
     }
 
     /// In what the stores differ; nil when they do not.

@@ -22,18 +22,40 @@ extension StoreAddress {
     /// Brings the store to the last version of a plan; see ``HabitStore/StoreMigrator``.
     ///
     /// - Parameters:
+    ///   - opener: what opens the store, of whatever version.
     ///   - now: the clock that stamps what hooks change, in the history.
     ///   - progress: a throw undoes the stage that is under way.
     public func migrate(
         _ plan: any SchemaMigrationPlan.Type,
+        opener: @escaping StoreOpener = plainOpener,
         now: @escaping @Sendable () -> Date = { Date() },
         progress: (MigrationProgress) throws -> Void = { _ in }
     ) throws -> MigrationOutcome {
-        switch engine {
-        case .sqlite:
-            return try StoreMigrator<SQLiteHabitStore>(path: path, plan: plan, now: now).run(progress: progress)
-        case .lmdb: return try StoreMigrator<LMDBHabitStore>(path: path, plan: plan, now: now).run(progress: progress)
+        try migration(plan, opener, now).run(progress: progress)
+    }
+
+    /// The version of the store's schema, as the file says it or, where it says nothing to the engine, as it is opened.
+    ///
+    /// - Throws: a typed error for everything that can be wrong with the file.
+    func version(_ plan: any SchemaMigrationPlan.Type, _ opener: @escaping StoreOpener) throws -> Schema.Version {
+        try migration(plan, opener) { Date() }.version()
+    }
+
+    private func migration(
+        _ plan: any SchemaMigrationPlan.Type,
+        _ opener: @escaping StoreOpener,
+        _ now: @escaping @Sendable () -> Date
+    ) -> OpenedMigration {
+        OpenedMigration(path: path, plan: plan, now: now) {
+            try outline().version
+        } open: { schema, access in
+            try opener(self, access, schema)
         }
+    }
+
+    /// Opens a store as ``open(_:schema:)`` does.
+    public static let plainOpener: StoreOpener = { address, access, schema in
+        try address.open(access, schema: schema)
     }
 
     /// Tries a migration out on a copy of the store; see ``HabitStore/StoreMigrator/rehearse(in:progress:)``.

@@ -117,6 +117,15 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     /// Makes the digests of the store below anew.
     public func rebuildDigests() throws { try base.rebuildDigests() }
 
+    /// Takes the store below through a stage of a migration.
+    public func migrate(
+        _ stage: MigrationStage,
+        timestamp: Date,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> MigrationStep {
+        try base.migrate(stage, timestamp: timestamp, progress: progress)
+    }
+
     /// Writes a copy of the store below.
     public func backup(to path: String) throws { try base.backup(to: path) }
 

@@ -194,6 +194,30 @@ struct MigrationInStepTests {
         try expectMigrated(user, try open(user), at: .dualwrite)
     }
 
+    /// An app whose files only its own opener can read, as encrypted ones are, had its users refused with `notAStore` once its
+    /// schema had a new version: the migration opened the files itself.
+    @Test(arguments: [Stage.off, .dualwrite, .live, .complete])
+    func storesThatOnlyTheAppsOpenerReadsAreMigratedByIt(stage: Stage) throws {
+        let user = try user(at: stage)
+        let paths = try [StoreSide.old, .new].map { try user.address($0).path }
+            .filter { FileManager.default.fileExists(atPath: $0) }
+        for path in paths {
+            try SealedStore.toggleSeal(path)
+            #expect(throws: HabitStoreError.self) { try StoreAddress(parsing: path).outline() }
+        }
+        let store = try user.stores { options in
+            options.migrationPlan = HabitMigrationPlan.self
+            options.opener = { try SealedStore($0, $1, $2) }
+        }
+        .store(for: "alice")
+        #expect(store.notes.contains("migrated from schema version 1.0.0 to 3.0.0"), "\(store.notes)")
+        #expect(!store.notes.contains { $0.contains("in step") }, "\(store.notes)")
+        try store.save(Draft(content: "takes writes"))
+        store.close()
+        for path in paths { try SealedStore.toggleSeal(path) }
+        try expectMigrated(user, try open(user), at: stage)
+    }
+
     @Test func withoutAPlanTheStoresAreRefusedAndLeftAsTheyAre() throws {
         let user = try user(at: .shadow)
         let paths = try [StoreSide.old, .new].map { try user.address($0).path }

@@ -52,6 +52,14 @@ final class MisansweringStore: MaintainableStore, ReplicableStore {
 
     func rebuildDigests() throws { try base.rebuildDigests() }
 
+    func migrate(
+        _ stage: MigrationStage,
+        timestamp: Date,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> MigrationStep {
+        try base.migrate(stage, timestamp: timestamp, progress: progress)
+    }
+
     func check(progress: (Int) throws -> Void) throws -> [StoreFinding] { try base.check(progress: progress) }
 
     func backup(to path: String) throws { try base.backup(to: path) }

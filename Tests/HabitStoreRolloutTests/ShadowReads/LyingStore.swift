@@ -92,6 +92,14 @@ final class LyingStore: MaintainableStore, ReplicableStore {
 
     func rebuildDigests() throws { try base.rebuildDigests() }
 
+    func migrate(
+        _ stage: MigrationStage,
+        timestamp: Date,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> MigrationStep {
+        try base.migrate(stage, timestamp: timestamp, progress: progress)
+    }
+
     func backup(to path: String) throws { try base.backup(to: path) }
 
     func close() { base.close() }
