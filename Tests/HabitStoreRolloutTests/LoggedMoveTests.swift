@@ -62,6 +62,23 @@ struct LoggedMoveTests {
         #expect(try recoveries().count == 1)
     }
 
+    /// Where the process is that of a kill, nothing is looked for: a log that an earlier version had left made it wait for 3.6 s at
+    /// 100 MiB. The kill's own lines begin another stay in any case.
+    @Test func aKillLooksForNothingInTheLog() throws {
+        try spoilTheLog()
+        try setCells(5..<8)
+        try user.want("dualwrite", kill: true)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.land())
+        #expect(try recoveries().isEmpty)
+        let events = try EvidenceLog(user.directory).read().records.map(\.event)
+        #expect(
+            events.contains { if case .stageChanged(.dualwrite, .off, _, _, .killed, _) = $0 { true } else { false } }
+        )
+        #expect(store.route.present?.actual.epoch == (try EvidenceLog(user.directory).summary().evidence.epoch))
+    }
+
     /// A process may be killed between the writing of a number and of its complement.
     @Test(arguments: [5, 6])
     func aNoteThatIsHalfWrittenIsNone(cell: Int) throws {

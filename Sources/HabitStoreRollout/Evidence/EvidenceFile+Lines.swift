@@ -48,6 +48,23 @@ extension EvidenceFile {
     ///
     /// - Parameter lowest: where to stop: the beginning of a line, or else the next line is the first that is looked at.
     func lastCheckpoint(below size: Int, from lowest: Int = 0) throws -> Int? {
+        var found: Int?
+        try forEachPlace(below: size, from: lowest, EvidenceLine.checkpoints) { place in
+            if try isCheckpoint(at: place, size) { found = place }
+            return found == nil
+        }
+        return found
+    }
+
+    /// Hands over the places of lines that are looked for by how they begin, the last one first, until `body` returns false.
+    ///
+    /// - Parameter find: where such lines begin in bytes, the last place first, and whether a line begins with the first byte.
+    func forEachPlace(
+        below size: Int,
+        from lowest: Int = 0,
+        _ find: (_ bytes: [UInt8], _ beginsLine: Bool) -> [Int],
+        _ body: (Int) throws -> Bool
+    ) throws {
         var end = size
         while end > lowest {
             let start = max(lowest, end - EvidenceLog.checkpointEveryBytes)
@@ -55,11 +72,11 @@ extension EvidenceFile {
             // by the newline before it.
             let first = max(lowest, start - 1)
             let bytes = try read(first..<min(size, end + EvidenceLine.lengthBeforeEvent))
-            for line in EvidenceLine.checkpoints(in: bytes, beginsLine: first == lowest)
-            where try isCheckpoint(at: first + line, size) { return first + line }
+            for line in find(bytes, first == lowest) where line + first < end {
+                guard try body(first + line) else { return }
+            }
             end = start
         }
-        return nil
     }
 
     /// The record whose line begins at `start`.

@@ -23,6 +23,27 @@ extension EvidenceLog {
         return summary
     }
 
+    /// Whether the log has come by what the stores remember of it, archives included, as far as it can be believed. It has not
+    /// when it was cut off before it, or when it is another one.
+    ///
+    /// - Throws: what the system refuses.
+    public func contains(_ anchor: EvidenceHead?) throws -> Bool {
+        try trace(anchor: anchor)?.containsAnchor ?? (anchor == nil || anchor == .start)
+    }
+
+    /// How far the log says that its user has come.
+    ///
+    /// - Parameter anchor: what the stores remember of it.
+    /// - Throws: what the system refuses.
+    func trace(anchor: EvidenceHead?) throws -> EvidenceTrace? {
+        guard let file = try open() else { return nil }
+        var trace = try EvidenceTrace(file, anchor: anchor)
+        if !trace.containsAnchor, let anchor, let before = trace.before, try archives(before).contains(anchor) {
+            trace.noteAnchor()
+        }
+        return trace
+    }
+
     /// Writes a checkpoint behind what a summary has read and what was added since, if one is due and the chain is whole.
     ///
     /// - Returns: whether one was written.

@@ -145,14 +145,14 @@ extension UserStore {
     /// Makes up for a move that was written into the stores and not into the evidence, because its process was killed.
     func record(_ actual: Actual, _ routing: inout Routing) {
         guard routing.loggedEpoch != actual.epoch else { return }
-        // Most openings end here: reading the log takes longer than all the rest of them.
+        // Most openings end here: looking at the log takes longer than all the rest of them.
         if routing.control?.hasLogged(actual.epoch, in: evidence) == true {
             routing.loggedEpoch = actual.epoch
             return
         }
         do {
-            let logged = try evidence.summary(anchor: actual.state.evidence).evidence
-            let (stage, epoch) = (logged.stage, logged.epoch)
+            let trace = try evidence.trace(anchor: nil)
+            let (stage, epoch) = (trace?.stage ?? .off, trace?.epoch ?? 0)
             routing.loggedEpoch = actual.epoch
             var isWritten = true
             // Also where the stage is the same: what was proven before was proven in another stay. But for a user who never moved.

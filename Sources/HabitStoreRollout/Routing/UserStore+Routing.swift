@@ -81,10 +81,13 @@ extension UserStore {
             ?? change.createFirst(first(wanted))
         try notePutBack(&actual, change.control)
         let trigger = killTrigger(actual, change.control)
-        if trigger == nil { turn(&actual, wanted, change) }
-        record(actual, &routing)
+        if trigger == nil {
+            turn(&actual, wanted, change)
+            record(actual, &routing)
+        }
         var refusal: HabitStoreError?
         if let trigger {
+            // What an earlier move owes the evidence is not looked for: the line of the kill begins another stay in any case.
             do {
                 actual = try kill(actual, by: trigger, change, &routing)
             } catch let error as HabitStoreError {

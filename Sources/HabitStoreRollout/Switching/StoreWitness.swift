@@ -101,10 +101,9 @@ struct StoreWitness: Sendable {
     /// The epoch of the last move that the evidence tells of, where it is surely the evidence of this store.
     private func loggedEpoch(_ standing: Standing) -> Int? {
         guard control.confirmed == 0 || !control.hasSeen(log) else { return nil }
-        guard let anchor = standing.state?.evidence, let summary = try? log.summary(anchor: anchor),
-            summary.containsAnchor
+        guard let anchor = standing.state?.evidence, let trace = try? log.trace(anchor: anchor), trace.containsAnchor
         else { return nil }
-        return summary.evidence.epoch
+        return trace.epoch
     }
 
     private func stale(_ standing: Standing, _ what: String) -> HabitStoreError {
