@@ -70,6 +70,24 @@ struct RolloutEvidenceTests {
         #expect(try sandbox.run("rollout", "promote").output.contains("lines are missing at its end"))
     }
 
+    @Test func theNewestRecordsAreListedAndAllAreChecked() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        let all = try sandbox.run("rollout", "evidence", "--format", "json").list("records")
+        let json = try sandbox.run("rollout", "evidence", "--limit", "2", "--format", "json")
+        #expect(try json.list("records").map { $0["sequence"] as? Int } == [all.count - 1, all.count])
+        #expect(try json.json()["recordCount"] as? Int == all.count)
+        let run = try sandbox.run("rollout", "evidence", "--limit", "2")
+        #expect(run.output.contains("the newest 2 of \(all.count) records are listed; --limit lists more"))
+        #expect(!run.output.contains("off → dualwrite"))
+        let text = try String(contentsOfFile: file(sandbox), encoding: .utf8)
+        try text.replacing("promoted", with: "demoted").write(toFile: file(sandbox), atomically: true, encoding: .utf8)
+        let damaged = try sandbox.run("rollout", "evidence", "--limit", "0")
+        #expect(damaged.status == 1)
+        #expect(damaged.output.contains("DAMAGED: line 2: its contents do not have the hash that it states"))
+        #expect(try sandbox.run("rollout", "evidence", "--limit", "-1").status != 0)
+    }
+
     @Test func whoHasNoneIsTold() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "list").expectSuccess()

@@ -9,18 +9,31 @@ struct RolloutEvidenceListCommand: ReportingCommand {
         abstract: "Prints what happened on a user's way, and checks that nothing was changed in it. Changes nothing.",
         discussion: """
             Each line of the file holds the SHA-256 of the line before it, and the stores remember how far it had come. \
-            Exit code 1 means that a line was changed, removed, repeated or moved. What was archived is not listed.
+            Exit code 1 means that a line was changed, removed, repeated or moved. All lines are checked; the newest ones are \
+            listed. What was archived is not.
             """
     )
 
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
+    @Option(help: "How many of the newest records are listed.")
+    var limit = EvidenceLog.newestRecords
+
+    func validate() throws {
+        guard limit >= 0 else { throw ValidationError("--limit takes a number of records, 0 or more") }
+    }
+
     func run() async throws {
         let (settings, stores) = try await options.stores()
         let log = try stores.evidence(of: settings.user)
-        let isCutOff = try stores.status(of: settings.user).evidence.isCutOff
-        let report = EvidenceReport(user: settings.user, path: log.path, chain: try log.read(), isCutOff: isCutOff)
+        let anchor = try stores.evidenceAnchor(of: settings.user)
+        let report = EvidenceReport(
+            user: settings.user,
+            path: log.path,
+            listing: try log.newest(limit),
+            isCutOff: try !log.contains(anchor)
+        )
         switch output.format {
         case .json: try JSON.write(report)
         case .text: try Output.write(report.text(Terminal.options(), timeZone: settings.timeZone))

@@ -22,22 +22,28 @@ struct EvidenceReport: Encodable {
     let isCutOff: Bool
     /// What a crash left of a write that nobody was told of.
     let tornBytes: Int
+    /// How many records there are.
+    let recordCount: Int
+    /// The newest ones.
     let records: [Record]
+    private let lines: Int
     private let times: [Date]
 
     private enum CodingKeys: CodingKey {
-        case user, path, isIntact, damage, isCutOff, tornBytes, records
+        case user, path, isIntact, damage, isCutOff, tornBytes, recordCount, records
     }
 
-    init(user: String, path: String, chain: EvidenceChain, isCutOff: Bool) {
+    init(user: String, path: String, listing: EvidenceListing, isCutOff: Bool) {
         self.user = user
         self.path = path
-        isIntact = chain.isIntact && !isCutOff
+        isIntact = listing.isIntact && !isCutOff
         self.isCutOff = isCutOff
-        damage = chain.damage
-        tornBytes = chain.tornBytes
-        times = chain.records.map(\.time)
-        records = chain.records.map { record in
+        damage = listing.damage
+        tornBytes = listing.tornBytes
+        recordCount = listing.count
+        lines = listing.lines
+        times = listing.records.map(\.time)
+        records = listing.records.map { record in
             Record(
                 sequence: record.sequence,
                 time: ISODate.instant(record.time),
@@ -50,7 +56,7 @@ struct EvidenceReport: Encodable {
 
     /// A row for each record, and how a line is checked by hand.
     func text(_ options: TerminalOptions, timeZone: TimeZone) -> String {
-        guard !records.isEmpty || !isIntact else { return "there is no evidence yet\n" }
+        guard recordCount > 0 || !isIntact else { return "there is no evidence yet\n" }
         var table = TextTable([
             .init("#", alignment: .right), .init("time", canShrink: false), .init("hash", canShrink: false),
             .init("what"), .init("details"),
@@ -68,9 +74,12 @@ struct EvidenceReport: Encodable {
         } else if isCutOff {
             text += "DAMAGED: it ends before what the stores remember of it; lines are missing at its end\n"
         } else {
-            text += "intact: \(records.count) records, each with the hash of the one before it\n"
+            text += "intact: \(recordCount) records, each with the hash of the one before it\n"
         }
-        let line = damage?.line ?? records.count
+        if recordCount > records.count {
+            text += "the newest \(records.count) of \(recordCount) records are listed; --limit lists more\n"
+        }
+        let line = damage?.line ?? lines
         guard line > 0 else { return text }
         let file = "'" + path.replacing("'", with: #"'\''"#) + "'"
         text +=

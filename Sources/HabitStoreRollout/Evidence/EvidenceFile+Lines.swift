@@ -14,33 +14,36 @@ extension EvidenceFile {
     private static let blockBytes = 1_048_576
 
     /// Hands over the lines of a range, in blocks: what is kept in memory does not depend on the file's size.
-    func forEachPart(_ range: Range<Int>, _ body: (Part) throws -> Void) throws {
+    ///
+    /// - Parameter body: is told how many bytes of the file each part takes, too.
+    func forEachPart(_ range: Range<Int>, _ body: (Part, _ length: Int) throws -> Void) throws {
         var kept: [UInt8] = []
-        var isOverlong = false
+        /// What was dropped of a line that is too long.
+        var dropped = 0
         for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.blockBytes) {
             kept += try read(start..<min(start + Self.blockBytes, range.upperBound))
             var done = 0
             try kept.withUnsafeBytes { bytes in
                 while let length = EvidenceLine.length(UnsafeRawBufferPointer(rebasing: bytes[done...])) {
-                    if isOverlong || length > EvidenceLog.maximumLineBytes {
-                        try body(.overlong)
+                    if dropped + length > EvidenceLog.maximumLineBytes {
+                        try body(.overlong, dropped + length)
                     } else {
-                        try body(.line(UnsafeRawBufferPointer(rebasing: bytes[done..<done + length])))
+                        try body(.line(UnsafeRawBufferPointer(rebasing: bytes[done..<done + length])), length)
                     }
-                    isOverlong = false
+                    dropped = 0
                     done += length
                 }
             }
             kept.removeSubrange(..<done)
             if kept.count > EvidenceLog.maximumLineBytes {
-                isOverlong = true
+                dropped += kept.count
                 kept = []
             }
         }
-        if isOverlong {
-            try body(.overlong)
+        if dropped > 0 {
+            try body(.overlong, dropped + kept.count)
         } else if !kept.isEmpty {
-            try kept.withUnsafeBytes { try body(.rest($0)) }
+            try kept.withUnsafeBytes { try body(.rest($0), kept.count) }
         }
     }
 

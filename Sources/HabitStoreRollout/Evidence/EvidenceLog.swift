@@ -20,7 +20,8 @@ import HabitStore
 /// judges reads from there on.
 ///
 /// Limits: a line has ``maximumLineBytes`` at most; appending to a file of any size, and ``summary(anchor:)`` of it, take a
-/// time that does not depend on the size, once it has a checkpoint; ``read()`` is refused above ``maximumFileBytes``.
+/// time that does not depend on the size, once it has a checkpoint; ``newest(_:)`` and ``verify(anchor:)`` read everything, in a
+/// memory that does not; ``read()``, which keeps all records, is refused above ``maximumFileBytes``.
 public struct EvidenceLog: Sendable {
     /// How long a line may be, its newline included.
     public static let maximumLineBytes = 65_536

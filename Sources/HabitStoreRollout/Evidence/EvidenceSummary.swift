@@ -75,7 +75,7 @@ public struct EvidenceSummary: Sendable, Hashable {
     /// Goes on to the end of the file.
     mutating func read(_ file: borrowing EvidenceFile) throws {
         var refusal: [UInt8] = []
-        try file.forEachPart(length..<(try file.size())) { part in
+        try file.forEachPart(length..<(try file.size())) { part, _ in
             switch part {
             case .line(let bytes): take(bytes, &refusal)
             case .overlong: walk.takeOverlong()

@@ -34,6 +34,9 @@ struct UserInspection {
     }
 
     private func look() -> Found {
+    /// What the stores remember of the evidence, without a look at that.
+    func anchor() -> EvidenceHead? { leading(look())?.state?.evidence }
+
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: options.opener)
         var found = Found()
         for engine in EngineName.allCases {

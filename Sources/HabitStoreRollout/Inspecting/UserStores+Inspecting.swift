@@ -6,13 +6,17 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func status(of user: String) throws -> UserStatus {
+        try inspection(of: user).status()
+    }
+
+    /// What a user's stores remember of the evidence; nil when they remember nothing.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
+    public func evidenceAnchor(of user: String) throws -> EvidenceHead? { try inspection(of: user).anchor() }
+
+    private func inspection(of user: String) throws -> UserInspection {
         let directory = try known(user)
-        return UserInspection(
-            directory: directory,
-            schema: schema(of: directory),
-            options: options,
-            flags: flags
-        ).status()
+        return UserInspection(directory: directory, schema: schema(of: directory), options: options, flags: flags)
     }
 
     /// A user's evidence.
@@ -24,7 +28,7 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and what the system refuses.
     public func verifyEvidence(of user: String) throws -> EvidenceVerification {
-        try evidence(of: user).verify(anchor: try status(of: user).anchor)
+        try evidence(of: user).verify(anchor: try evidenceAnchor(of: user))
     }
 
     /// Makes sure that there is such a user: a store is made for whoever is asked for otherwise.
