@@ -78,6 +78,7 @@ struct DoctorTests {
         store.close()
         let stores = try user.stores()
         #expect(try stores.examine("alice").map(\.kind) == [.parted])
+        try expectThatOnlyTheDoctorHelps(user, stores)
         #expect(try !stores.mend("alice").contains { $0.kind == .parted })
         let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
         #expect(names.contains { $0.hasPrefix("store.lmdb-parted-") })
@@ -85,6 +86,17 @@ struct DoctorTests {
         defer { again.close() }
         _ = again.route.load()?.mirror?.settle(waitSeconds: 10)
         #expect(try again.verify().verdict == .match)
+    }
+
+    /// The gate and `status` said that `advance` fills the mirror, or catches it up, which it never did.
+    private func expectThatOnlyTheDoctorHelps(_ user: StagedUser, _ stores: UserStores) throws {
+        try user.want("shadow")
+        #expect(try stores.status(of: "alice").mirror == .parted)
+        #expect(try stores.status(of: "alice").next?.reasons.contains(.mirrorParted) == true)
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        store.flags.provider.reload()
+        #expect(try store.advance()?.reasons == [.mirrorParted])
     }
 
     /// An older copy of the old store was put back at `live`, and the new one's history does not reach back to it: reads went on,

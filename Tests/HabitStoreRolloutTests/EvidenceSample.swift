@@ -50,6 +50,7 @@ enum EvidenceSample {
 
     static let reasons: [GateReason] = [
         .stageSkipped(from: .off, to: .live), .alreadyThere, .notProposed(wanted: .shadow), .killed, .notBackfilled,
+        .mirrorParted,
         .lagging(transactions: 3),
         .verificationMissing, .verificationStale(seconds: 90_000),
         .verificationNotClean(verdict: "mismatch", differences: 2), .coverageIncomplete(coverage: 0.999999),

@@ -76,6 +76,14 @@ struct GateTests {
         for stage in [Stage.dualwrite, .shadow] {
             #expect(try GateCase(stage).reasons { $0.isBackfilled = false } == [.notBackfilled])
         }
+        // What is missing there is not filled by anything that fills it, nor caught up.
+        for stage in [Stage.dualwrite, .shadow] {
+            let reasons = try GateCase(stage).reasons { facts in
+                (facts.isMirrorParted, facts.isBackfilled, facts.lag) = (true, false, 7)
+            }
+            #expect(reasons == [.mirrorParted])
+            #expect(reasons.map(\.description).joined().contains("`habitstore rollout doctor --user U --fix`"))
+        }
         for stage in [Stage.dualwrite, .shadow, .live, .rampdown] {
             #expect(try GateCase(stage).reasons { $0.lag = 7 } == [.lagging(transactions: 7)])
             var policy = GatePolicy()

@@ -86,6 +86,7 @@ extension UserStatus.Mirror {
         switch self {
         case .none: "none"
         case .notFilled: "not filled"
+        case .parted: "parted"
         case .behind(0): "current"
         case .behind(let count): "\(count) behind"
         case .unknown: "unknown"
@@ -96,7 +97,7 @@ extension UserStatus.Mirror {
     var isLagging: Bool {
         switch self {
         case .none, .unknown, .behind(0): false
-        case .notFilled, .behind: true
+        case .notFilled, .parted, .behind: true
         }
     }
 }

@@ -160,32 +160,32 @@ extension UserStore {
     private func decide(_ actual: Actual, _ target: Stage, _ wanted: Stage?) throws -> GateDecision {
         route.load()?.shadow?.flush()
         if owesEvidence { record([]) }
+        let mirror = mirrorFacts(actual)
         let facts = GateFacts(
             evidence: try evidence.summary(anchor: actual.state.evidence),
-            lag: lag(actual),
-            isBackfilled: isBackfilled(actual),
+            lag: mirror.lag,
+            isBackfilled: mirror.isBackfilled,
             isKilled: actual.state.isKilled || isKillPulled,
+            isMirrorParted: mirror.hasParted,
             owesEvidence: owesEvidence
         )
         return Gate(policy: options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
             .proposed(wanted, from: actual.stage, to: target)
     }
 
-    /// How many transactions the other store is behind; all of them where it cannot be asked. A write that another process
-    /// is just carrying over is no lag, and is waited for.
-    private func lag(_ actual: Actual) -> Int {
-        guard let here = try? pair.standing(actual.engine) else { return Int(actual.token.rawValue) }
+    /// What the gate is told of the other store: how many transactions it is behind (all of them where it cannot be asked),
+    /// whether it was filled, and whether it has gone another way. A file that a killed process has not finished making is
+    /// finished by the mirror, and a write that another process is just carrying over is no lag, and is waited for.
+    private func mirrorFacts(_ actual: Actual) -> (lag: Int, isBackfilled: Bool, hasParted: Bool) {
+        let nothing = (lag: Int(actual.token.rawValue), isBackfilled: false, hasParted: false)
+        guard let here = try? pair.standing(actual.engine) else { return nothing }
         route.load()?.mirror?.follow(to: here.token, waitSeconds: options.mirror.waitSeconds)
-        guard let there = try? pair.standing(actual.engine.other) else { return Int(actual.token.rawValue) }
-        return Int(max(0, here.token.rawValue - there.token.rawValue))
-    }
-
-    /// Whether the mirror was filled; not where it cannot be asked. A file that a killed process has not finished making is
-    /// finished by the mirror.
-    private func isBackfilled(_ actual: Actual) -> Bool {
-        guard let there = try? pair.standing(actual.engine.other), let here = try? pair.standing(actual.engine) else {
-            return false
-        }
-        return there.role != .backfilling && there.information.lineage == here.information.lineage
+        guard let there = try? pair.standing(actual.engine.other) else { return nothing }
+        let follows = actual.stage.mirror != nil && !actual.stage.awaitsMirror
+        return (
+            lag: Int(max(0, here.token.rawValue - there.token.rawValue)),
+            isBackfilled: there.role != .backfilling && there.lineage == here.lineage,
+            hasParted: follows && pair.hasParted(there, from: here)
+        )
     }
 }

@@ -70,6 +70,8 @@ public struct Gate: Sendable, Hashable {
 
     private func mirror(_ next: Stage, _ facts: GateFacts) -> [GateReason] {
         guard next >= .shadow else { return [] }
+        // It neither is filled nor catches up before it is made anew.
+        if facts.isMirrorParted { return [.mirrorParted] }
         var reasons: [GateReason] = []
         if next <= .live, !facts.isBackfilled { reasons.append(.notBackfilled) }
         if facts.lag > policy.maximumLag { reasons.append(.lagging(transactions: facts.lag)) }

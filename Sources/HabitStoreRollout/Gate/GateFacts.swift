@@ -7,6 +7,8 @@ public struct GateFacts: Sendable, Hashable {
     public var lag: Int
     /// Whether the mirror was filled.
     public var isBackfilled: Bool
+    /// Whether the mirror has gone another way than the store that serves, so that it cannot follow.
+    public var isMirrorParted: Bool
     /// Whether the kill switch is pulled for this user.
     public var isKilled: Bool
     /// Whether something was seen that the evidence could not take yet.
@@ -18,12 +20,14 @@ public struct GateFacts: Sendable, Hashable {
         lag: Int,
         isBackfilled: Bool,
         isKilled: Bool,
+        isMirrorParted: Bool = false,
         owesEvidence: Bool = false
     ) {
         self.evidence = evidence
         self.lag = lag
         self.isBackfilled = isBackfilled
         self.isKilled = isKilled
+        self.isMirrorParted = isMirrorParted
         self.owesEvidence = owesEvidence
     }
 }

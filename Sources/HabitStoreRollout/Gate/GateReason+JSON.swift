@@ -9,6 +9,7 @@ extension GateReason: Codable {
         case "notProposed": self = .notProposed(wanted: try fields.optional("wanted"))
         case "killed": self = .killed
         case "notBackfilled": self = .notBackfilled
+        case "mirrorParted": self = .mirrorParted
         case "lagging": self = .lagging(transactions: try fields("transactions"))
         case "verificationMissing": self = .verificationMissing
         case "verificationStale": self = .verificationStale(seconds: try fields("seconds"))
@@ -50,6 +51,7 @@ extension GateReason: Codable {
         case .notProposed(let wanted): ["reason": "notProposed", "wanted": wanted]
         case .killed: ["reason": "killed"]
         case .notBackfilled: ["reason": "notBackfilled"]
+        case .mirrorParted: ["reason": "mirrorParted"]
         case .lagging(let transactions): ["reason": "lagging", "transactions": transactions]
         case .verificationMissing: ["reason": "verificationMissing"]
         case .verificationStale(let seconds): ["reason": "verificationStale", "seconds": seconds]

@@ -11,6 +11,9 @@ extension GateReason: CustomStringConvertible {
                 + ": change the flag file first, with `habitstore flags set habit-store-stage`"
         case .killed: "the kill switch is pulled: arm it again with `habitstore rollout rearm`"
         case .notBackfilled: "the mirror is not filled yet: `habitstore rollout advance --user U` fills it"
+        case .mirrorParted:
+            "the mirror has gone another way than the store that serves, and cannot follow: "
+                + "`habitstore rollout doctor --user U --fix` sets its file aside, and a new one is copied"
         case .lagging(let transactions):
             "the mirror is \(Self.count(transactions, "transaction")) behind: "
                 + "`habitstore rollout advance --user U` catches it up"

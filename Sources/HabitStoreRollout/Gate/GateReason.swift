@@ -10,6 +10,8 @@ public enum GateReason: Sendable, Hashable {
     case killed
     /// The mirror was never filled.
     case notBackfilled
+    /// The mirror has gone another way than the store that serves.
+    case mirrorParted
     /// The mirror is this many transactions behind.
     case lagging(transactions: Int)
     /// No verification was made in this stage.

@@ -13,6 +13,7 @@ struct UserInspection {
     private struct Found {
         var standings: [EngineName: Standing] = [:]
         var failures: [EngineName: HabitStoreError] = [:]
+        var hasParted = false
     }
 
     func status() -> UserStatus {
@@ -33,10 +34,10 @@ struct UserInspection {
         return status
     }
 
-    private func look() -> Found {
     /// What the stores remember of the evidence, without a look at that.
     func anchor() -> EvidenceHead? { leading(look())?.state?.evidence }
 
+    private func look() -> Found {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: options.opener)
         var found = Found()
         for engine in EngineName.allCases {
@@ -44,8 +45,12 @@ struct UserInspection {
                 let path = directory.address(engine).path
                 // A store that hangs leaves its thread behind, and with it its half of the pair.
                 found.standings[engine] = try Deadline.run(seconds: options.stepLimitSeconds, path: path) { _ in
-                    defer { pair.close(engine) }
-                    return try pair.standing(engine)
+                    do {
+                        return try pair.standing(engine)
+                    } catch {
+                        pair.close(engine)
+                        throw error
+                    }
                 }
             } catch let error as HabitStoreError {
                 found.failures[engine] = error
@@ -53,7 +58,20 @@ struct UserInspection {
                 found.failures[engine] = HabitStoreError(.inputOutput, "\(error)", at: .init(path: directory.path))
             }
         }
+        found.hasParted = hasParted(found, pair)
+        for engine in EngineName.allCases where found.failures[engine] == nil { pair.close(engine) }
         return found
+    }
+
+    /// Whether the mirror has gone another way than the store that it should follow; false where that cannot be asked now.
+    private func hasParted(_ found: Found, _ pair: StorePair) -> Bool {
+        guard let serving = leading(found), serving.role == .authoritative, let stage = serving.state?.stage,
+            stage.mirror != nil, !stage.awaitsMirror, let other = found.standings[serving.engine.other]
+        else { return false }
+        let answer = try? Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { _ in
+            pair.hasParted(other, from: serving)
+        }
+        return answer ?? false
     }
 
     /// The store whose word counts: the one that is authoritative, else one that is sealed, else what is left.
@@ -99,6 +117,7 @@ struct UserInspection {
     private func mirror(_ found: Found, _ state: RolloutState, _ engine: EngineName) -> UserStatus.Mirror {
         guard state.stage.mirror != nil else { return .none }
         guard let here = found.standings[engine], found.failures[engine.other] == nil else { return .unknown }
+        if found.hasParted { return .parted }
         guard let there = found.standings[engine.other], there.role != .backfilling,
             there.information.lineage == here.information.lineage
         else { return .notFilled }
@@ -150,6 +169,7 @@ struct UserInspection {
             lag: status.mirror.transactionsBehind ?? Int(status.token?.rawValue ?? 0),
             isBackfilled: status.mirror.transactionsBehind != nil,
             isKilled: status.isKilled || status.killTrigger != nil,
+            isMirrorParted: status.mirror == .parted,
             owesEvidence: owesEvidence
         )
         status.next = Gate(policy: options.gate).decide(from: stage, to: next, facts: facts, now: Date())

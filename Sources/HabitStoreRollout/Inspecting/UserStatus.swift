@@ -9,6 +9,8 @@ public struct UserStatus: Sendable {
         case none
         /// There is no store, or it was not filled to its end.
         case notFilled
+        /// It has gone another way than the current one, and cannot follow.
+        case parted
         /// It is so many transactions behind; 0 when it has everything.
         case behind(Int)
         /// It cannot be read, or the current store cannot.

@@ -209,9 +209,7 @@ struct UserExamination {
     /// The store that serves, and another that has gone a way of its own and is in nobody's way.
     private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
         guard let serving = serving(found), serving.state?.stage.awaitsMirror != true,
-            let other = found.standing(serving.engine.other), other.role != .backfilling,
-            other.epoch < serving.epoch
-                || other.role == .standby, other.token > .zero
+            let other = found.standing(serving.engine.other), pair.hasParted(other, from: serving)
         else { return nil }
         guard other.lineage == serving.lineage else { return (serving, other) }
         if other.token > serving.token, other.role != .standby { return (serving, other) }
