@@ -99,6 +99,51 @@ struct DoctorTests {
         #expect(try store.advance()?.reasons == [.mirrorParted])
     }
 
+    /// A mirror whose file was damaged never followed again, and the doctor said that it should be put back: it is copied anew.
+    /// The store that serves is never touched.
+    @Test(arguments: [Stage.dualwrite, .shadow, .live, .rampdown, .complete])
+    func aDamagedStoreThatDoesNotServeIsSetAsideAndCopiedAnew(stage: Stage) throws {
+        let user = try user(at: stage)
+        let (serving, other) = (stage.authority, stage.authority.other)
+        let (kept, path) = (try user.address(serving).path, try user.address(other).path)
+        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+        let garbage = Data("no store, for certain".utf8)
+        try garbage.write(to: URL(fileURLWithPath: path))
+        let file = FileIdentity(path: kept)
+        let stores = try user.stores()
+        let found = try stores.examine("alice").filter { $0.kind == .unreadable }
+        #expect(found.map(\.canBeMended) == [true])
+        #expect(try stores.mend("alice").filter { $0.kind == .unreadable || $0.kind == .mirrorLost } == [])
+        #expect(FileIdentity(path: kept) == file)
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: user.directory.path).filter { $0.contains("-damaged-") }
+                .min { $0.count < $1.count }
+        )
+        #expect(try Data(contentsOf: URL(fileURLWithPath: user.directory.path + "/" + name)) == garbage)
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.stage() == stage)
+        try store.save(Draft(content: "goes on"))
+        guard stage != .complete else { return }
+        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        #expect(try store.verify().verdict == .match)
+    }
+
+    /// What serves is damaged, and what is beside it is not current: there is nothing to mend without guessing.
+    @Test func aDamagedStoreThatServesIsLeftWhereItIs() throws {
+        let user = try user(at: .complete)
+        let path = try user.address(.new).path
+        try Data("no store, for certain".utf8).write(to: URL(fileURLWithPath: path))
+        let stores = try user.stores()
+        #expect(try stores.examine("alice").filter { $0.kind == .unreadable }.map(\.canBeMended) == [false])
+        try UserExamination(user.directory, schema: stores.schema, stores.options).setAside()
+        #expect(FileManager.default.fileExists(atPath: path))
+        let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
+        #expect(!names.contains { $0.contains("-damaged-") })
+    }
+
     /// An older copy of the old store was put back at `live`, and the new one's history does not reach back to it: reads went on,
     /// every write was refused, and nothing said what helps.
     @Test func anOldStoreThatCannotFollowIsCopiedAnew() throws {

@@ -26,7 +26,17 @@ struct UserExamination {
         defer { pair.close() }
         let found = look()
         let serving = serving(found)
+        let damaged = damaged(found)?.other
         var findings = found.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { engine, error in
+            if engine == damaged {
+                return UserFinding(
+                    .unreadable,
+                    error.description,
+                    "its file is set aside beside it, and the next copy from the \(engine.other.rawValue) store, which serves, makes "
+                        + "a new one",
+                    canBeMended: true
+                )
+            }
             let restore = "restore the \(engine.rawValue) file"
             let other = serving.map {
                 ", or accept the \($0.engine.rawValue) store with `habitstore rollout adopt`, which sets it aside"
@@ -53,14 +63,20 @@ struct UserExamination {
         return findings
     }
 
-    /// Gives the file of a store that parted, and does not serve, another name.
-    func setPartedAside() throws {
+    /// Gives the files of a store that does not serve, and parted or is damaged, other names. Nothing is done where there is
+    /// none any more.
+    func setAside() throws {
         defer { pair.close() }
         let lock = try SwitchLock(directory, options, isPassedBy: false)
         defer { withExtendedLifetime(lock) {} }
-        guard let (serving, other) = parted(look()) else { return }
+        let found = look()
+        let (parted, damaged) = (parted(found), damaged(found))
         pair.close()
-        _ = try directory.address(other.engine).setAside(as: "parted-\(serving.epoch)")
+        if let (serving, other) = parted {
+            _ = try directory.address(other.engine).setAside(as: "parted-\(serving.epoch)")
+        } else if let (serving, other) = damaged {
+            _ = try directory.address(other).setAside(as: "damaged-\(serving.epoch)")
+        }
     }
 
     private func look() -> StandingsFound {
@@ -211,15 +227,16 @@ struct UserExamination {
         guard let serving = serving(found), serving.state?.stage.awaitsMirror != true,
             let other = found.standing(serving.engine.other), pair.hasParted(other, from: serving)
         else { return nil }
-        guard other.lineage == serving.lineage else { return (serving, other) }
-        if other.token > serving.token, other.role != .standby { return (serving, other) }
-        let token = min(other.token, serving.token)
-        let agree = try? pair.read(serving.engine) { a, _ in
-            try pair.read(other.engine) { b, _ in
-                try a.replicaRead { a in try b.replicaRead { try Replication.agree(a, $0, at: token) } }
-            }
-        }
-        return agree == false ? (serving, other) : nil
+        return (serving, other)
+    }
+
+    /// The store that serves, beyond doubt, and another one whose file is damaged for good.
+    private func damaged(_ found: StandingsFound) -> (serving: Standing, other: EngineName)? {
+        guard let serving = serving(found), let control, let failure = found.failures[serving.engine.other],
+            StageSwitch.lastingDamage.contains(failure.code), StoreWitness(directory, control).vouches(for: serving),
+            let state = serving.state, state.engine(state.stage.authority) == serving.engine
+        else { return nil }
+        return (serving, serving.engine.other)
     }
 
     // MARK: The evidence

@@ -11,7 +11,8 @@ extension UserStores {
     }
 
     /// Mends what can be mended without guessing: unfinished moves are finished or undone, what killed processes have left is
-    /// removed, a store that has parted is set aside for the mirror to make a new one, and what is owed is written down.
+    /// removed, a store that has parted or is damaged, and does not serve, is set aside to be copied anew, and what is owed is
+    /// written down.
     ///
     /// - Returns: what is left.
     /// - Throws: why something could not be mended.
@@ -20,18 +21,20 @@ extension UserStores {
         let findings = try examine(user).filter(\.canBeMended)
         guard !findings.isEmpty else { return try examine(user) }
         try Leftovers.removeUnused(in: directory, onlyKnown: false)
-        if findings.contains(where: { $0.kind == .parted }) {
-            try UserExamination(directory, schema: schema(of: directory), options).setPartedAside()
+        if findings.contains(where: { $0.kind == .parted || $0.kind == .unreadable }) {
+            try UserExamination(directory, schema: schema(of: directory), options).setAside()
         }
         // Opening finishes or undoes what was begun, and writes down what is owed.
         let store = try store(for: user)
         defer { store.close() }
         try store.settleBoth()
         let actual = try store.recheck().actual
-        if findings.contains(where: { $0.kind == .mirrorLost }), actual.stage.awaitsMirror {
+        if actual.stage.awaitsMirror, actual.obstacle != nil {
             _ = try store.bringUp(actual.engine.other, to: actual)
             _ = try store.recheck()
         }
+        // A mirror that is made anew is no store yet when it is begun.
+        _ = store.route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
         store.record([])
         return try examine(user)
     }

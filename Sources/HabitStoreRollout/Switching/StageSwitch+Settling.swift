@@ -340,5 +340,8 @@ extension StageSwitch {
 
     /// What a file that cannot be read says about itself, and not about the moment: memory, descriptors, room and a disk that
     /// fails for a while take nobody back.
-    private static let lastingFailures: Set<HabitStoreError.Code> = [.corrupt, .notAStore, .engineUnavailable]
+    private static let lastingFailures = lastingDamage.union([.engineUnavailable])
+
+    /// What can only be said of the file itself, wherever it is read.
+    static let lastingDamage: Set<HabitStoreError.Code> = [.corrupt, .notAStore]
 }
