@@ -144,21 +144,29 @@ struct DoctorTests {
         #expect(!names.contains { $0.contains("-damaged-") })
     }
 
-    /// An older copy of the old store was put back at `live`, and the new one's history does not reach back to it: reads went on,
-    /// every write was refused, and nothing said what helps.
-    @Test func anOldStoreThatCannotFollowIsCopiedAnew() throws {
-        let user = try user(at: .live)
+    /// A user at `live` whose old store was put back from an older copy that the new one's history does not reach back to.
+    private func userWithAnOldStorePutBack(from stage: Stage) throws -> StagedUser {
+        let user = try user(at: stage)
         let old = try user.address(.old).path
         try FileManager.default.copyItem(atPath: old, toPath: user.folder.path("older"))
         do {
             let store = try user.stores().store(for: "alice")
             defer { store.close() }
+            try user.bring(store, to: .live) { _ = try $0.all(Draft.self) }
             for number in 0..<3 { try store.save(Draft(content: "later \(number)")) }
             let token = try store.currentToken()
             try store.pruneHistory(through: token)
         }
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: old + suffix) }
         try FileManager.default.copyItem(atPath: user.folder.path("older"), toPath: old)
+        return user
+    }
+
+    /// An older copy of the old store was put back at `live`, and the new one's history does not reach back to it: reads went on,
+    /// every write was refused, and nothing said what helps.
+    @Test(arguments: [Stage.shadow, .live])
+    func anOldStoreThatCannotFollowIsCopiedAnew(from: Stage) throws {
+        let user = try userWithAnOldStorePutBack(from: from)
         let stores = try user.stores()
         #expect(try stores.examine("alice").contains { $0.kind == .mirrorLost })
         #expect(try stores.mend("alice") == [])
@@ -170,6 +178,38 @@ struct DoctorTests {
         #expect(try store.verify().verdict == .match)
     }
 
+    /// One that was put back from `shadow` calls itself authoritative: a way back was told for ever that the user had been switched
+    /// meanwhile, and to try again. One that was put back from `live` was found not to follow once the new store was sealed, which
+    /// nothing unsealed then: the user was not even read any more. A kill landed in neither case.
+    @Test(arguments: [Stage.shadow, .live], [true, false])
+    func theWayBackCopiesAnOldStoreThatCannotFollow(from: Stage, isKill: Bool) throws {
+        let user = try userWithAnOldStorePutBack(from: from)
+        if isKill { try user.want("live", kill: true) }
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        if isKill {
+            #expect(try store.land())
+        } else {
+            try store.demote(to: .off)
+        }
+        #expect(try store.stage() == .off)
+        #expect(try store.engine() == user.old)
+        #expect(try store.fetchCount(FetchDescriptor<Draft>()) == 4)
+        try store.save(Draft(content: "goes on"))
+    }
+
+    @Test func whoMovesPastAnOldStoreThatCannotFollowIsToldWhatHelps() throws {
+        let user = try userWithAnOldStorePutBack(from: .shadow)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        let error = #expect(throws: HabitStoreError.self) { try store.demoteWithoutACopy() }
+        #expect(error?.code == .staleStore)
+        #expect(
+            error?.message.contains("`habitstore rollout doctor --user U --fix`") == true,
+            "\(String(describing: error))"
+        )
+    }
+
     /// Nobody was told of a user who could not be served at all.
     @Test func aUserWhoseStoresAreGoneIsNamed() throws {
         let user = try user(at: .shadow)
@@ -178,5 +218,16 @@ struct DoctorTests {
             try FileManager.default.removeItem(atPath: user.directory.path + "/" + name)
         }
         #expect(try user.stores().examine("alice").map(\.kind).contains(.noneAuthoritative))
+    }
+}
+
+extension UserStore {
+    /// The move alone, as a kill does it that waits for no copy.
+    fileprivate func demoteWithoutACopy() throws {
+        try routing.withLock { routing in
+            try withSwitch(&routing) { _, change in
+                _ = try change.move(try #require(try change.settle(old: .sqlite)), to: .off)
+            }
+        }
     }
 }

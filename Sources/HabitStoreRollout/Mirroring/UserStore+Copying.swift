@@ -26,7 +26,8 @@ extension UserStore {
     }
 
     /// Brings the old store up to a new one that has gone on alone, the long part of the way back from `complete`, while the
-    /// new one still takes writes; then runs `body`.
+    /// new one still takes writes; then runs `body`. Also where both are written and the old one is missing, or was put back
+    /// from before what the history still holds: nothing else would bring it up.
     func withOldUp<R>(_ body: () throws -> R) throws -> R {
         historyReaders.add(1, ordering: .releasing)
         defer { historyReaders.subtract(1, ordering: .releasing) }
@@ -36,6 +37,13 @@ extension UserStore {
                 _ = try bringUp(actual.state.engine(.old), to: actual)
             } catch let error as HabitStoreError where error.code == .notAuthoritative {
                 // Another process has taken the user back meanwhile; `body` sees where to.
+            }
+        } else if actual.stage.awaitsMirror, actual.obstacle != nil {
+            do {
+                _ = try bringUp(actual.state.engine(.old), to: actual)
+            } catch let error as HabitStoreError {
+                // The way back may be open all the same, and `body` says why where it is not.
+                options.logger.warning("a user's old store cannot be copied anew: \(error)")
             }
         }
         return try body()

@@ -25,9 +25,12 @@ extension StageSwitch {
         target.state.evidence = evidence ?? actual.state.evidence
         // What stands in the way of the move is found before anything is claimed for it.
         if actual.stage.authority != .old || stage.authority != .old {
-            _ = try place(actual.engine.other)
-            guard try standing(actual.engine.other)?.lineage == standing(actual.engine)?.lineage else {
-                throw Self.parted(pair.directory.address(actual.engine.other))
+            let other = actual.engine.other
+            _ = try place(other)
+            guard let here = try standing(actual.engine), let there = try standing(other), there.lineage == here.lineage
+            else { throw Self.parted(pair.directory.address(other)) }
+            guard stage == .complete || there.token >= here.information.historyFloor else {
+                throw cannotFollow(other, "is at token \(there.token)")
             }
         }
         target.epoch = claimEpoch(above: actual.epoch)
@@ -102,10 +105,29 @@ extension StageSwitch {
                 at: .init(path: pair.directory.address(engine).path)
             )
         }
-        guard standing.role == .standby || standing.role == .sealed else {
-            throw Self.overtaken(pair.directory)
+        switch standing.role {
+        case .standby, .sealed: return standing.place
+        case .authoritative where standing.epoch < control.confirmed:
+            throw cannotFollow(engine, "was put back from a copy")
+        case .backfilling:
+            throw HabitStoreError(
+                .staleStore,
+                "the \(engine.rawValue) store is an unfinished copy: try again when it is finished, which the mirror sees to, or "
+                    + "`habitstore rollout doctor --user U --fix` where the user cannot be written to",
+                at: .init(path: pair.directory.address(engine).path)
+            )
+        case .authoritative: throw Self.overtaken(pair.directory)
         }
-        return standing.place
+    }
+
+    /// What a mover fails with that finds a store which is not current, and which no history brings there.
+    private func cannotFollow(_ engine: EngineName, _ what: String) -> HabitStoreError {
+        HabitStoreError(
+            .staleStore,
+            "the \(engine.rawValue) store \(what), and the history of the \(engine.other.rawValue) store does not reach back to it: "
+                + "`habitstore rollout doctor --user U --fix` copies it anew",
+            at: .init(path: pair.directory.address(engine).path)
+        )
     }
 
     private func open(_ engine: EngineName, _ state: RolloutState, _ epoch: Int, expecting place: StorePlace) throws {

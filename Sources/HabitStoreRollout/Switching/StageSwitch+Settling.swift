@@ -299,9 +299,15 @@ extension StageSwitch {
         let epoch = claimEpoch(above: found.highestEpoch)
         var actual = Actual(state: state, epoch: epoch, token: sealed.token)
         if let other = found.standing(sealed.engine.other) {
-            if state.stage.awaitsMirror { try equalize(sealed, other, &actual) }
-            if state.stage.awaitsMirror || claims(other) {
-                try set(other.engine, .standby, epoch: epoch, state, expecting: other.place)
+            do {
+                if state.stage.awaitsMirror { try equalize(sealed, other, &actual) }
+                if state.stage.awaitsMirror || claims(other) {
+                    try set(other.engine, .standby, epoch: epoch, state, expecting: other.place)
+                }
+            } catch let error as HabitStoreError where error.code == .historyExpired && other.token < sealed.token {
+                // It only lacks what the sealed store holds, and no history brings it there: a copy has to.
+                actual.obstacle = error
+                actual.notes.append("the \(other.engine.rawValue) store is seen to later: \(error.description)")
             }
         }
         try set(sealed.engine, .authoritative, epoch: epoch, state, expecting: sealed.place)
