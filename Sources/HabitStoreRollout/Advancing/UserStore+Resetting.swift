@@ -54,7 +54,7 @@ extension UserStore {
                     anchor: actual.state.evidence,
                     at: Date()
                 )
-                let anchored = try change.anchor(actual, to: begun.head)
+                let anchored = try change.restate(actual) { $0.evidence = begun.head }
                 routing.loggedEpoch = anchored.epoch
                 routing.control?.noteLogged(anchored.epoch, in: evidence)
                 _ = try install(anchored, change, nil, revision, &routing)
@@ -88,22 +88,5 @@ extension UserStore {
         try begin()
         defer { route.end() }
         return try evidence.archive(anchor: try currentRoute().actual.state.evidence, at: Date())
-    }
-}
-
-extension StageSwitch {
-    /// Has the store that serves remember another place of the evidence, in the next epoch, so that all processes look again.
-    func anchor(_ actual: Actual, to head: EvidenceHead) throws -> Actual {
-        var target = actual
-        target.state.evidence = head
-        target.epoch = claimEpoch(above: actual.epoch)
-        try set(
-            actual.engine,
-            .authoritative,
-            epoch: target.epoch,
-            target.state,
-            expecting: StorePlace(role: .authoritative, epoch: actual.epoch)
-        )
-        return target
     }
 }

@@ -33,14 +33,14 @@ extension StageSwitch {
                 throw cannotFollow(other, "is at token \(there.token)")
             }
         }
+        if actual.stage.authority == .old, stage.authority == .old {
+            let moved = try restate(actual) { $0 = target.state }
+            CrashPoint.reach("switch.opened")
+            return moved
+        }
         target.epoch = claimEpoch(above: actual.epoch)
         target.obstacle = nil
         let place = StorePlace(role: .authoritative, epoch: actual.epoch)
-        if actual.stage.authority == .old, stage.authority == .old {
-            try set(actual.engine, .authoritative, epoch: target.epoch, target.state, expecting: place)
-            CrashPoint.reach("switch.opened")
-            return target
-        }
         var sealed = actual.state
         sealed.movingTo = stage
         try set(actual.engine, .sealed, epoch: actual.epoch, sealed, expecting: place)
@@ -159,18 +159,21 @@ extension StageSwitch {
     ///
     /// - Parameter flags: the identity of the flag file that wants it.
     func turn(_ actual: Actual, by flags: String) throws -> Actual {
+        try restate(actual) { state in
+            state.old = actual.state.old.other
+            state.stage = actual.stage == .off ? .complete : .off
+            state.noteTurn(by: flags)
+        }
+    }
+
+    /// Gives the store that serves, and goes on serving, another state, in the next epoch, so that all processes look again.
+    func restate(_ actual: Actual, _ change: (inout RolloutState) -> Void) throws -> Actual {
         var target = actual
-        target.state.old = actual.state.old.other
-        target.state.stage = actual.stage == .off ? .complete : .off
-        target.state.noteTurn(by: flags)
+        change(&target.state)
         target.epoch = claimEpoch(above: actual.epoch)
-        try set(
-            actual.engine,
-            .authoritative,
-            epoch: target.epoch,
-            target.state,
-            expecting: StorePlace(role: .authoritative, epoch: actual.epoch)
-        )
+        target.obstacle = nil
+        let place = StorePlace(role: .authoritative, epoch: actual.epoch)
+        try set(actual.engine, .authoritative, epoch: target.epoch, target.state, expecting: place)
         return target
     }
 
