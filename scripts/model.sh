@@ -7,20 +7,7 @@ set -eu
 size=${1:-small}
 case "$size" in small | large) ;; *) echo "error: SIZE is small or large" >&2; exit 1 ;; esac
 
-if ! command -v spin >/dev/null 2>&1; then
-    line="apt-get update && apt-get install -y spin"
-    if ! command -v apt-get >/dev/null 2>&1; then
-        echo "error: Spin is missing; see https://spinroot.com" >&2
-        exit 1
-    elif [ "$(id -u)" = 0 ]; then
-        sh -c "DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; $line" >/dev/null
-    elif sudo -n true 2>/dev/null; then
-        sudo sh -c "DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; $line" >/dev/null
-    else
-        echo "error: Spin is missing. Run: sudo sh -c '$line'" >&2
-        exit 1
-    fi
-fi
+command -v spin >/dev/null 2>&1 || sh "$(dirname "$0")/install.sh" Spin "see https://spinroot.com" spin
 command -v cc >/dev/null 2>&1 || { echo "error: a C compiler is missing" >&2; exit 1; }
 
 models=$(cd "$(dirname "$0")/../Models" && pwd)

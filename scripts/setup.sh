@@ -23,15 +23,6 @@ fi
 
 [ -n "$missing" ] || exit 0
 
-line="apt-get update && apt-get install -y$missing"
-if ! command -v apt-get >/dev/null 2>&1; then
-    echo "error: these libraries are missing, with their headers:$missing" >&2
-    exit 1
-elif [ "$(id -u)" = 0 ]; then
-    sh -c "DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; $line" >/dev/null
-elif sudo -n true 2>/dev/null; then
-    sudo sh -c "DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; $line" >/dev/null
-else
-    echo "error: libraries are missing. Type: sudo sh -c '$line'" >&2
-    exit 1
-fi
+# The packages' names are words of their own.
+# shellcheck disable=SC2086
+sh "$(dirname "$0")/install.sh" "the C libraries" "install these or what your system calls them:$missing" $missing
