@@ -42,6 +42,7 @@ let package = Package(
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
         ),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .target(name: "CFaultGuard"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "HabitStore",
@@ -69,7 +70,7 @@ let package = Package(
         .target(
             name: "HabitStoreRollout",
             dependencies: [
-                "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier",
+                "CFaultGuard", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),

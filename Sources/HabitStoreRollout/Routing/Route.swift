@@ -38,7 +38,7 @@ final class Route: Sendable {
         self.refusal = refusal
     }
 
-    /// Whether a later epoch was claimed since the route was made: what was written under it counts only where it is found
-    /// again in what serves then.
-    var isOvertaken: Bool { control.floor > actual.epoch }
+    /// Whether a later epoch was claimed since the route was made, or may have been, in another control file than the one that
+    /// is mapped: what was written under it counts only where it is found again in what serves then.
+    var isOvertaken: Bool { !control.isInPlace || control.floor > actual.epoch }
 }

@@ -105,8 +105,8 @@ extension UserStore {
     /// committed in, frozen in the middle of the write, say, and then it counts only where it was carried over.
     private func acknowledge(_ transaction: HistoryTransaction?, _ route: Route) throws {
         guard let transaction else { return }
-        if route.isOvertaken { try requireServed(transaction) }
-        route.control.noteAcknowledged(transaction.token)
+        let control = route.isOvertaken ? try requireServed(transaction) : route.control
+        control.noteAcknowledged(transaction.token)
     }
 
     /// How often a write that was overtaken looks for where the user is.
@@ -124,10 +124,13 @@ extension UserStore {
         throw StageSwitch.overtaken(directory)
     }
 
-    private func requireServed(_ transaction: HistoryTransaction) throws {
+    /// - Returns: the control file that stands there by then.
+    private func requireServed(_ transaction: HistoryTransaction) throws -> ControlFile {
         let isServed: Bool?
+        let control: ControlFile
         do {
             let present = try steadyRoute()
+            control = present.control
             isServed = try present.authority.replicaRead { replica in
                 let floor = try replica.information().historyFloor
                 return transaction.token <= floor
@@ -143,7 +146,7 @@ extension UserStore {
             )
         }
         switch isServed {
-        case true: return
+        case true: return control
         case false:
             throw HabitStoreError(
                 .notAuthoritative,

@@ -1,3 +1,4 @@
+import CFaultGuard
 import Foundation
 import HabitStore
 import Synchronization
@@ -18,16 +19,23 @@ import Synchronization
 ///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
 ///  finished   17, 18 the epoch in which the user was killed   19 how many differences are not in the evidence yet, as in 10
 ///  21, 22 the file's own inode, xor its generation times 2^32   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
+///  511 the magic's complement
 /// ```
 ///
 /// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
 /// asked of both stores and of the evidence then. It is written under the lock of the user's switches, but for the mark.
+///
+/// Other programs may cut the file off, remove or replace it while it is mapped. What was cut off reads as zeros and does not end
+/// the process, and the magic or its complement is missing then (``isWhole``). Whoever relies on what others were told by the file
+/// makes sure that it stands in its place (``isInPlace``) after telling them; the next look for the user's way makes it anew.
 final class ControlFile: Sendable {
     /// The file's size, and its mapping's.
     private static let sizeBytes = 4_096
     private static let magic: UInt64 = 0x314C_5254_4342_4148
     /// The cells that mean something.
     private static let cellCount = 25
+    /// The file's last cell.
+    private static let endCell = sizeBytes / 8 - 1
 
     private enum Place {
         static let word = 1
@@ -73,7 +81,8 @@ final class ControlFile: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.error("cannot be looked at", path) }
-        if status.st_size < Self.sizeBytes {
+        let isFull = status.st_size >= Self.sizeBytes
+        if !isFull {
             guard !isPrivate else {
                 errno = ENOENT
                 throw Self.error("has not got its size yet", path)
@@ -94,11 +103,20 @@ final class ControlFile: Sendable {
             0
         )
         guard let mapped, mapped != MAP_FAILED else { throw Self.error("cannot be mapped", path) }
-        let cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
-        if cells[0].load(ordering: .acquiring) != Self.magic {
-            for cell in 1..<Self.cellCount { cells[cell].store(0, ordering: .releasing) }
-            cells[0].store(Self.magic, ordering: .releasing)
+        let code = habitstore_guard_page(mapped)
+        guard code == 0 else {
+            munmap(mapped, Self.sizeBytes)
+            errno = code
+            throw Self.error("cannot be guarded", path)
         }
+        let cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
+        if !isFull || cells[0].load(ordering: .acquiring) != Self.magic {
+            // What is left of a file that was cut off says too little to be believed.
+            for cell in 0..<Self.cellCount { cells[cell].store(0, ordering: .releasing) }
+        }
+        // Earlier versions wrote none.
+        cells[Self.endCell].store(~Self.magic, ordering: .releasing)
+        cells[0].store(Self.magic, ordering: .releasing)
         self.cells = cells
         inode = UInt64(truncatingIfNeeded: status.st_ino)
         number = Self.number(of: descriptor, status)
@@ -107,7 +125,10 @@ final class ControlFile: Sendable {
         if known == 0 { store(number, at: Place.inode) }
     }
 
-    deinit { munmap(cells, Self.sizeBytes) }
+    deinit {
+        habitstore_unguard_page(cells)
+        munmap(cells, Self.sizeBytes)
+    }
 
     /// Whether the file is a copy of the one that was written: the user's folder was put back, or copied.
     var isCopy: Bool { number(Place.inode) != number }
@@ -115,11 +136,16 @@ final class ControlFile: Sendable {
     /// That the file is a copy is in the evidence.
     func noteCopy() { store(number, at: Place.inode) }
 
-    /// Whether the file that is mapped is the one that stands in the user's folder.
+    /// Whether the file that is mapped is the one that stands in the user's folder, and nothing of it was cut off. Costs a call of
+    /// the system.
     var isInPlace: Bool {
         var status = stat()
         return lstat(path, &status) == 0 && UInt64(truncatingIfNeeded: status.st_ino) == inode
+            && status.st_size >= Self.sizeBytes && isWhole
     }
+
+    /// Whether nothing of what is mapped was cut off.
+    var isWhole: Bool { load(0) == Self.magic && load(Self.endCell) == ~Self.magic }
 
     // MARK: The word
 
@@ -135,6 +161,8 @@ final class ControlFile: Sendable {
 
     /// Tells all processes the stage and the epoch, which stores and moves have come to.
     func publish(_ stage: Stage, epoch: Int) {
+        // Nobody but this process would see it, nor this process what others publish.
+        guard isWhole else { return invalidate() }
         let word = Self.word(stage, epoch: epoch)
         store(Place.word + 1, ~word)
         store(Place.word, word)

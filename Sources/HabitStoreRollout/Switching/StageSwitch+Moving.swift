@@ -38,7 +38,7 @@ extension StageSwitch {
             CrashPoint.reach("switch.opened")
             return moved
         }
-        target.epoch = claimEpoch(above: actual.epoch)
+        target.epoch = try claimEpoch(above: actual.epoch)
         target.obstacle = nil
         let place = StorePlace(role: .authoritative, epoch: actual.epoch)
         var sealed = actual.state
@@ -57,8 +57,18 @@ extension StageSwitch {
     }
 
     /// Takes the next epoch for a move. Whoever claims a later one has overtaken this move.
-    func claimEpoch(above epoch: Int) -> Int {
+    ///
+    /// - Throws: ``HabitStoreError/Code/fileMoved`` where nobody was told of it, since the control file is not in its place.
+    func claimEpoch(above epoch: Int) throws -> Int {
         let next = control.claim(above: epoch)
+        guard control.isInPlace else {
+            throw HabitStoreError(
+                .fileMoved,
+                "the user's control file was cut off, removed or replaced meanwhile; nobody was moved, and the next "
+                    + "operation makes it anew",
+                at: .init(path: pair.directory.path)
+            )
+        }
         if isPassing { control.notePassing(next) }
         return next
     }
@@ -170,7 +180,7 @@ extension StageSwitch {
     func restate(_ actual: Actual, _ change: (inout RolloutState) -> Void) throws -> Actual {
         var target = actual
         change(&target.state)
-        target.epoch = claimEpoch(above: actual.epoch)
+        target.epoch = try claimEpoch(above: actual.epoch)
         target.obstacle = nil
         let place = StorePlace(role: .authoritative, epoch: actual.epoch)
         try set(actual.engine, .authoritative, epoch: target.epoch, target.state, expecting: place)
@@ -198,7 +208,7 @@ extension StageSwitch {
         }
         guard actual.stage.authority == .new else {
             guard isKilled, failure.code != .notAuthoritative else { throw failure }
-            return remember(actual, failure)
+            return try remember(actual, failure)
         }
         let old = actual.state.engine(.old)
         guard let standing = try standing(old),
@@ -212,7 +222,7 @@ extension StageSwitch {
         target.state.isKilled = isKilled
         target.state.fled = isKilled ? actual.state.engine(.new) : nil
         target.state.evidence = evidence ?? actual.state.evidence
-        target.epoch = claimEpoch(above: max(actual.epoch, standing.epoch))
+        target.epoch = try claimEpoch(above: max(actual.epoch, standing.epoch))
         target.obstacle = nil
         target.token = standing.token
         if !isCurrent {
@@ -255,8 +265,9 @@ extension StageSwitch {
 
     /// The user is where a kill leads to, and the store takes no writes now: the control file remembers the kill until the
     /// store can.
-    private func remember(_ actual: Actual, _ failure: HabitStoreError) -> Actual {
+    private func remember(_ actual: Actual, _ failure: HabitStoreError) throws -> Actual {
         control.noteKilled(actual.epoch)
+        guard control.isInPlace else { throw failure }
         var target = actual
         target.state.stage = .off
         target.state.isKilled = true

@@ -222,7 +222,7 @@ extension StageSwitch {
     /// Gives the store that serves the epoch that a move has claimed which came to nothing. It can wait: until then each of
     /// its writes takes another look before it is acknowledged.
     private func raise(_ current: Standing, _ actual: inout Actual) throws {
-        let epoch = claimEpoch(above: current.epoch)
+        let epoch = try claimEpoch(above: current.epoch)
         do {
             try set(current.engine, .authoritative, epoch: epoch, actual.state, expecting: current.place)
             actual.epoch = epoch
@@ -296,7 +296,7 @@ extension StageSwitch {
         if let failure = found.failure, !claims(sealed) { throw failure }
         var state = sealed.state ?? RolloutState(stage: sealed.engine == old ? .off : .complete, old: old)
         state.movingTo = nil
-        let epoch = claimEpoch(above: found.highestEpoch)
+        let epoch = try claimEpoch(above: found.highestEpoch)
         var actual = Actual(state: state, epoch: epoch, token: sealed.token)
         if let other = found.standing(sealed.engine.other) {
             do {
@@ -333,7 +333,7 @@ extension StageSwitch {
         state.fled = isKilled ? claiming.engine.other : nil
         state.evidence = claiming.state?.evidence
         state.turns = claiming.state?.turns
-        let epoch = claimEpoch(above: found.highestEpoch)
+        let epoch = try claimEpoch(above: found.highestEpoch)
         try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: claiming.place)
         if isKilled { control.noteKilled(epoch) }
         var actual = Actual(state: state, epoch: epoch, token: claiming.token)
