@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -11,6 +12,7 @@ import Testing
 struct LMDBMovedFileTests {
     private let folder: LMDBWrapperTestFolder
     private let path: String
+    private var file: MovedFile<LMDBHabitStore> { MovedFile(path: path) }
 
     init() throws {
         folder = try LMDBWrapperTestFolder()
@@ -25,44 +27,32 @@ struct LMDBMovedFileTests {
         } catch { return (error as? HabitStoreError)?.code }
     }
 
-    /// What is at the path now, by a store that is opened anew and can be written to.
-    private func namesNow() throws -> [String] {
-        let store = try LMDBHabitStore(path: path)
+    @Test(arguments: FileFate.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileFate) throws {
+        let outcome = try file.write(after: fate)
+        #expect(outcome.code == .fileMoved)
+        #expect(!outcome.hasRun)
+        expectUntouched(outcome, fate)
+    }
+
+    @Test(arguments: FileFate.allCases) func insideAClosureNothingIsCommitted(fate: FileFate) throws {
+        let outcome = try file.write(during: fate)
+        #expect(outcome.code == .fileMoved)
+        #expect(outcome.hasRun)
+        expectUntouched(outcome, fate)
+    }
+
+    private func expectUntouched(_ outcome: MovedFile<LMDBHabitStore>.Outcome, _ fate: FileFate) {
+        #expect(outcome.names == (fate == .fileDeleted ? [] : [MovedFile<LMDBHabitStore>.kept]))
+        #expect(outcome.findings.isEmpty)
+    }
+
+    /// What was read before can be read on.
+    @Test(arguments: FileFate.allCases) func aReadGoesOnWithWhatWasOpen(fate: FileFate) throws {
+        let store = try file.open()
         defer { store.close() }
-        let names = try store.all(HabitTag.self).map(\.name)
-        try store.save(HabitTag(name: "new"))
-        #expect(try store.check { _ in }.isEmpty)
-        return names
-    }
-
-    @Test(arguments: LMDBFileFate.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: LMDBFileFate) throws {
-        let store = try LMDBHabitStore(path: path)
-        try store.save(HabitTag(name: "before"))
         try fate.befall(path)
-        var hasRun = false
-        #expect(code { try store.write { _ in hasRun = true } } == .fileMoved)
-        #expect(!hasRun)
-        #expect(code { try store.replicate { _ in hasRun = true } } == .fileMoved)
-        #expect(!hasRun)
-        // What was read before can be read on.
-        #expect(try store.all(HabitTag.self).map(\.name) == ["before"])
-        store.close()
-        #expect(try namesNow() == (fate == .fileDeleted ? [] : ["before"]))
-    }
-
-    @Test(arguments: LMDBFileFate.allCases) func insideAClosureNothingIsCommitted(fate: LMDBFileFate) throws {
-        let store = try LMDBHabitStore(path: path)
-        try store.save(HabitTag(name: "before"))
-        let found = code {
-            try store.write { transaction in
-                try transaction.insert(HabitTag(name: "lost"))
-                try fate.befall(path)
-            }
-        }
-        #expect(found == .fileMoved)
-        #expect(try store.all(HabitTag.self).map(\.name) == ["before"])
-        store.close()
-        #expect(try namesNow() == (fate == .fileDeleted ? [] : ["before"]))
+        #expect(code { try store.replicate { _ in } } == .fileMoved)
+        #expect(try store.all(HabitTag.self).map(\.name) == [MovedFile<LMDBHabitStore>.kept])
     }
 
     @Test func aFileThatComesBackIsWrittenTo() throws {

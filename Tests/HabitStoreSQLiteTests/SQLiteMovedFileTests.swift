@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
@@ -10,6 +11,7 @@ import Testing
 struct SQLiteMovedFileTests {
     private let folder: SQLiteWrapperFolder
     private let path: String
+    private var file: MovedFile<SQLiteHabitStore> { MovedFile(path: path) }
 
     init() throws {
         folder = try SQLiteWrapperFolder()
@@ -24,49 +26,27 @@ struct SQLiteMovedFileTests {
         } catch { return (error as? HabitStoreError)?.code }
     }
 
-    /// What is at the path now, by a store that is opened anew and can be written to.
-    private func namesNow() throws -> [String] {
-        let store = try SQLiteHabitStore(path: path)
-        defer { store.close() }
-        let names = try store.all(HabitTag.self).map(\.name)
-        try store.save(HabitTag(name: "new"))
-        #expect(try store.check { _ in }.isEmpty)
-        return names
+    @Test(arguments: FileFate.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: FileFate) throws {
+        let outcome = try file.write(after: fate)
+        #expect(outcome.code == .fileMoved)
+        #expect(!outcome.hasRun)
+        expectUntouched(outcome, fate)
     }
 
-    /// A store whose log is empty, so that the file alone is the store.
-    private func makeStore() throws -> SQLiteHabitStore {
-        let store = try SQLiteHabitStore(path: path)
-        try store.save(HabitTag(name: "before"))
-        store.close()
-        return try SQLiteHabitStore(path: path)
+    @Test(arguments: FileFate.allCases) func insideAClosureNothingIsCommitted(fate: FileFate) throws {
+        let outcome = try file.write(during: fate)
+        #expect(outcome.code == .fileMoved)
+        #expect(outcome.hasRun)
+        expectUntouched(outcome, fate)
     }
 
-    @Test(arguments: SQLiteFileFate.allCases) func betweenTwoWritesTheNextOneIsRefused(fate: SQLiteFileFate) throws {
-        let store = try makeStore()
-        try fate.befall(path)
-        var hasRun = false
-        #expect(code { try store.write { _ in hasRun = true } } == .fileMoved)
-        #expect(!hasRun)
-        store.close()
-        #expect(try namesNow() == (fate == .fileDeleted ? [] : ["before"]))
-    }
-
-    @Test(arguments: SQLiteFileFate.allCases) func insideAClosureNothingIsCommitted(fate: SQLiteFileFate) throws {
-        let store = try makeStore()
-        let found = code {
-            try store.write { transaction in
-                try transaction.insert(HabitTag(name: "lost"))
-                try fate.befall(path)
-            }
-        }
-        #expect(found == .fileMoved)
-        store.close()
-        #expect(try namesNow() == (fate == .fileDeleted ? [] : ["before"]))
+    private func expectUntouched(_ outcome: MovedFile<SQLiteHabitStore>.Outcome, _ fate: FileFate) {
+        #expect(outcome.names == (fate == .fileDeleted ? [] : [MovedFile<SQLiteHabitStore>.kept]))
+        #expect(outcome.findings.isEmpty)
     }
 
     @Test func aDeletedFolderIsAMovedFile() throws {
-        let store = try makeStore()
+        let store = try file.open()
         try FileManager.default.removeItem(atPath: folder.file("user"))
         #expect(code { try store.save(HabitTag(name: "lost")) } == .fileMoved)
         store.close()

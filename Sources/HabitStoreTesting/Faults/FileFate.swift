@@ -1,15 +1,18 @@
 import Foundation
 
-/// What may become of a file while a process has it open.
-enum LMDBFileFate: CaseIterable {
+/// What may become of a store's file while a process has it open.
+public enum FileFate: CaseIterable, Sendable {
+    /// A copy of the folder took the folder's place, as when a backup is put back.
     case folderSwapped
+    /// A copy of the file took the file's place.
     case fileReplacedByACopy
+    /// The file was deleted.
     case fileDeleted
 
     /// Lets it happen. The file's folder is the test's own.
-    func befall(_ path: String) throws {
+    public func befall(_ path: String) throws {
         let manager = FileManager.default
-        let folder = (path as NSString).deletingLastPathComponent
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         switch self {
         case .folderSwapped:
             try manager.copyItem(atPath: folder, toPath: folder + "-copy")
@@ -19,8 +22,7 @@ enum LMDBFileFate: CaseIterable {
             try manager.copyItem(atPath: path, toPath: path + "-copy")
             try manager.removeItem(atPath: path)
             try manager.moveItem(atPath: path + "-copy", toPath: path)
-        case .fileDeleted:
-            try manager.removeItem(atPath: path)
+        case .fileDeleted: try manager.removeItem(atPath: path)
         }
     }
 }
