@@ -181,6 +181,32 @@ struct InterruptedSwitchTests {
         #expect(try fixture.information(engine).role == .authoritative)
     }
 
+    /// A toggle that was killed, or whose verification did not come out clean, left its flag file behind as one that had been
+    /// followed. The file was never followed again, and the user was told that flag files disagree. Now a toggle that comes to
+    /// nothing is tried anew at the next opening.
+    @Test(arguments: EngineName.allCases)
+    func aToggleThatCameToNothingIsTriedAgainByTheSameFlagFile(engine: EngineName) throws {
+        let fixture = try fixture(on: engine)
+        try fixture.want(engine.other)
+        try fixture.with { _ in }
+        try fixture.want(engine)
+        try fixture.with { _ in }
+        let entry = SampleRecords.entry(100)
+        let layout = Entry.entity.layout
+        let right = try fixture.file(engine.other) { try $0.replicaRead { try $0.record(entity: 1, id: entry.id) } }
+        let wrong = try EncodedRecord(
+            [.uuid(entry.id), .date(entry.date), .string("other"), .null, .uuid(SampleRecords.id(2))],
+            layout: layout
+        )
+        try fixture.file(engine.other) { try $0.replicate { try $0.put(entity: 1, id: entry.id, wrong) } }
+        try fixture.want(engine.other)
+        #expect(try fixture.with { try $0.engine() } == engine)
+        try fixture.with { #expect($0.notes.first?.contains("1 differences") == true) }
+        let record = try #require(right)
+        try fixture.file(engine.other) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
+        #expect(try fixture.with { try $0.engine() } == engine.other)
+    }
+
     @Test(arguments: EngineName.allCases)
     func dataOfAnotherOriginBesideItIsNotOverwritten(engine: EngineName) throws {
         let fixture = try fixture(on: engine)

@@ -78,10 +78,14 @@ extension UserStore {
         }
         guard !isKillPulled else { return }
         let (from, target) = (try pair.store(actual.engine), try pair.store(actual.engine.other))
-        var turned = actual
-        turned.state.noteTurn(by: directTurn)
         var token = actual.token
-        var moved = try change.move(turned, to: stage, isKilled: actual.state.isKilled, evidence: anchor(actual)) {
+        var moved = try change.move(
+            actual,
+            to: stage,
+            isKilled: actual.state.isKilled,
+            evidence: anchor(actual),
+            turnedBy: directTurn
+        ) {
             let report = try verification(from, target).run { progress("verifying", $0.done, $0.total) }
             token = report.a.information.token
             guard report.verdict == .match else { throw differs(report) }

@@ -8,6 +8,8 @@ extension StageSwitch {
     ///   - actual: where the user is, as ``settle(old:)`` found it.
     ///   - isKilled: whether the user is kept from going forward from now on.
     ///   - evidence: the place that the user's evidence has come to; nil for what the stores remember.
+    ///   - flags: the flag file that puts the user there directly; it is remembered with the move, and not by a move that comes
+    ///     to nothing.
     ///   - check: runs while nobody can write and both stores are at one token, when the role changes hands.
     /// - Throws: why the user stays; nothing was handed over then.
     func move(
@@ -15,12 +17,14 @@ extension StageSwitch {
         to stage: Stage,
         isKilled: Bool = false,
         evidence: EvidenceHead? = nil,
+        turnedBy flags: String? = nil,
         check: () throws -> Void = {}
     ) throws -> Actual {
         var target = actual
         target.state.stage = stage
         target.state.isKilled = isKilled
         target.state.fled = isKilled ? actual.state.fled ?? actual.state.engine(.new) : nil
+        if let flags { target.state.noteTurn(by: flags) }
         guard target.state != actual.state else { return actual }
         target.state.evidence = evidence ?? actual.state.evidence
         // What stands in the way of the move is found before anything is claimed for it.
