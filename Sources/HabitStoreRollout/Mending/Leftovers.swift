@@ -13,13 +13,33 @@ enum Leftovers {
 
     /// The folders of a kind.
     static func folders(_ prefix: String, in directory: UserDirectory) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasPrefix(prefix) }
-            .map { directory.path + "/" + $0 }
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasPrefix(prefix) }
+                .map { directory.path + "/" + $0 }
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the user's folder cannot be read",
+                at: .init(path: directory.path),
+                underlying: error
+            )
+        }
     }
 
     /// Removes the folders of a kind. The caller holds the lock of who makes them.
     static func remove(_ prefix: String, in directory: UserDirectory) throws {
-        for folder in try folders(prefix, in: directory) { try FileManager.default.removeItem(atPath: folder) }
+        for folder in try folders(prefix, in: directory) {
+            do {
+                try FileManager.default.removeItem(atPath: folder)
+            } catch {
+                throw HabitStoreError(
+                    .inputOutput,
+                    "copies of the stores that are not needed any more cannot be removed",
+                    at: .init(path: folder),
+                    underlying: error
+                )
+            }
+        }
     }
 
     /// Removes what nobody is at work on.
