@@ -32,7 +32,8 @@ public final class UserStores: Sendable {
     /// - Parameters:
     ///   - flags: the path of the flag file; nil for none.
     ///   - queries: what a verification compares besides counts, relationships and contents.
-    /// - Throws: an error when no file can have the root's path.
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; an error when no file can have the
+    ///   root's path.
     public init(
         root: String,
         flags: String?,
@@ -40,6 +41,7 @@ public final class UserStores: Sendable {
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
     ) throws {
+        try DispatchTimers.prepare()
         self.root = root
         folder = UserDirectory.folder(root: root)
         self.schema = schema

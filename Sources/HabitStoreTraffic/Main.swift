@@ -6,7 +6,8 @@ import HabitStoreRollout
 ///
 /// It works until its standard input ends, and then writes down what it did: see ``TrafficLine``.
 /// `HabitStoreTraffic many ROOT FLAGS LOG COUNT` uses so many users one after the other: see ``ManyUsersReport``;
-/// `HabitStoreTraffic caches ROOT FLAGS LOG BYTES` gives SQLite's caches so much memory: see ``CacheReport``.
+/// `HabitStoreTraffic caches ROOT FLAGS LOG BYTES` gives SQLite's caches so much memory: see ``CacheReport``, and
+/// `HabitStoreTraffic crowded ROOT FLAGS LOG` comes to the end of its files: see ``CrowdedProcess``.
 @main
 enum Main {
     static func main() throws {
@@ -15,11 +16,15 @@ enum Main {
             let report = try CacheReport.make(root: arguments[2], budgetBytes: bytes)
             return try report.data().write(to: URL(fileURLWithPath: arguments[4]))
         }
+        if arguments.count == 5, arguments[1] == "crowded" {
+            let drafts = try CrowdedProcess.run(root: arguments[2], flags: arguments[3])
+            return try Data("\(drafts)".utf8).write(to: URL(fileURLWithPath: arguments[4]))
+        }
         let users = arguments.count == 6 && arguments[1] == "many" ? Int(arguments[5]) : nil
         guard users != nil || (arguments.count == 5 && ["write", "read"].contains(arguments[1])) else {
             throw HabitStoreError(
                 .invalidValue,
-                "usage: HabitStoreTraffic write|read|many|caches ROOT FLAGS LOG [NUMBER]"
+                "usage: HabitStoreTraffic write|read|many|caches|crowded ROOT FLAGS LOG [NUMBER]"
             )
         }
         var options = RolloutOptions()

@@ -40,6 +40,27 @@ struct OpenFilesTests {
         }
     }
 
+    /// A mirror that failed while the app had all its files open ended the app: Dispatch makes what its timers need when the
+    /// first one is set, and traps where it cannot. Now that is made before the first user is opened, and the process goes on as
+    /// soon as files can be had.
+    @Test func aMirrorThatFailsWhereNoFilesAreLeftEndsNobody() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        try user.bring(store, to: .dualwrite) { _ = try $0.all(Draft.self) }
+        store.close()
+        let log = user.folder.path("log")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrafficProcess.binary("HabitStoreTraffic").path,
+            "crowded", user.root, user.flags, log,
+        ]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+        #expect(try String(contentsOfFile: log, encoding: .utf8) == "1")
+    }
+
     /// Each connection may cache 16 MiB: with some hundred users that would be gigabytes.
     @Test func cachesOfAllUsersTogetherStayWithinTheirBudget() throws {
         let bounded = try caches(budgetBytes: 8 << 20)

@@ -1,0 +1,46 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import Synchronization
+
+/// A process that has as many files open as it may when a user's mirror fails for the first time.
+enum CrowdedProcess {
+    /// How long the mirror has for several retries, in seconds.
+    private static let retryingSeconds = 0.5
+
+    /// Uses the user `alice`, whose mirror cannot be opened, first of all since there are no more files to be had.
+    ///
+    /// - Returns: how many drafts there are in the end.
+    static func run(root: String, flags: String) throws -> Int {
+        let taken = Mutex<[Int32]?>(nil)
+        var options = RolloutOptions()
+        options.followsFlags = false
+        options.advancesByItself = false
+        options.mirror.retrySeconds = 0.05
+        options.logger.logLevel = .critical
+        options.opener = { address, access, schema in
+            guard address.engine == .lmdb else { return try address.open(access, schema: schema) }
+            taken.withLock { if $0 == nil { $0 = allFiles() } }
+            throw HabitStoreError(.inputOutput, "no more files can be opened", at: .init(path: address.path))
+        }
+        let stores = try UserStores(root: root, flags: flags, options: options)
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        Thread.sleep(forTimeInterval: retryingSeconds)
+        guard let files = taken.withLock({ $0 }), !files.isEmpty else {
+            throw HabitStoreError(.internalInconsistency, "the mirror was not opened")
+        }
+        for file in files { close(file) }
+        try store.save(Draft(content: "after"))
+        return try store.fetchCount(FetchDescriptor<Draft>())
+    }
+
+    private static func allFiles() -> [Int32] {
+        var files: [Int32] = []
+        while true {
+            let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else { return files }
+            files.append(file)
+        }
+    }
+}
