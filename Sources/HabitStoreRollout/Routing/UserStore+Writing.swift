@@ -94,9 +94,10 @@ extension UserStore {
         var isPrepared = false
     }
 
-    /// A write failed that another way may be open to: the user was moved before it began, or the store's file was.
+    /// A write failed that another way may be open to: the user was moved before it began, or the store's file was, which
+    /// another thread of the process may have seen before.
     private func reroute(_ route: Route, _ error: HabitStoreError, hasBegun: Bool) throws {
-        guard error.code == .notAuthoritative || pair.closeIfMoved(error) else { return }
+        guard error.code == .notAuthoritative || isLeft(by: error) || pair.closeIfMoved(error) else { return }
         forget(route)
         if !hasBegun { throw Rerouted() }
     }

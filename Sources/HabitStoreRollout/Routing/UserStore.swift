@@ -167,8 +167,15 @@ public final class UserStore: HabitStore {
             // This read has begun and is not begun again; the next one is answered by the store that is sound.
             leave(route, error)
             throw error
+        } catch let error as HabitStoreError where isLeft(by: error) {
+            forget(route)
+            throw error
         }
     }
+
+    /// Whether an error says that a store was closed while the user was not: its file was replaced, and the next operation is
+    /// for the one that is there now.
+    func isLeft(by error: HabitStoreError) -> Bool { error.code == .closed && !isClosed }
 
     /// A read that was refused by the store that it knew of.
     private func readAnew<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
