@@ -8,7 +8,7 @@ FIXTURES ?= fixtures
 SECONDS ?= 60
 SEED ?= 1
 JOBS ?= 1
-# `make crash-sweep KILLS=2000 SEED=7`, `make power-cut CUTS=200`, `make several-processes PULLS=200`
+# `make crash-sweep KILLS=2000 SEED=7 PREVIOUS=…/habitstore-crash` (an earlier version's), `make power-cut CUTS=200`, `make several-processes PULLS=200`
 KILLS ?= 2000
 PULLS ?= 200
 CUTS ?= 200
@@ -80,7 +80,8 @@ crash-sweep: setup ## Kill processes in the middle of writes and moves, and chec
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" group-sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" migration-sweep --kills $(KILLS) --seed $(SEED)
-	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" tangle-sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" tangle-sweep --kills $(KILLS) --seed $(SEED) \
+		$(if $(PREVIOUS),--previous $(PREVIOUS))
 
 power-cut: setup ## The same with an ext4 that is shut down under them; needs root and loop devices: CUTS, SEED
 	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)

@@ -44,6 +44,7 @@ let package = Package(
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .target(name: "CFaultGuard"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .target(name: "CSystemFaults"),
         .target(
             name: "HabitStore",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
@@ -124,7 +125,8 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreCrash",
             dependencies: [
-                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
+                "CSystemFaults", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
+                "HabitStoreTesting",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -15,7 +15,7 @@ struct Report {
         case violation = "v"
         /// Something that is counted.
         case done = "d"
-        /// A kill has landed: when, and on which engine.
+        /// A kill has landed: when it was begun, and on which engine.
         case landed = "k"
         /// A re-arm began or ended: when, and which.
         case rearming = "r"
@@ -47,7 +47,7 @@ struct Report {
     private(set) var done: [String: Int] = [:]
     /// What comparisons found to differ.
     private(set) var mismatches: [String] = []
-    /// The kills that landed, by when.
+    /// The kills that landed, by when they were begun.
     private(set) var landings: [UInt64: EngineName] = [:]
     /// When re-arms began, and when they ended; nil for those that nobody heard of again.
     private(set) var rearms: [(begun: UInt64, ended: UInt64?)] = []

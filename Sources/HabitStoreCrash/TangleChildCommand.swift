@@ -32,6 +32,12 @@ struct TangleChildCommand: ParsableCommand {
     @Option(parsing: .upToNextOption, help: "What is done beside writing.")
     var duty: [TangleDuty] = []
 
+    @Option(parsing: .upToNextOption, help: "What the system refuses this process now and then.")
+    var trouble: [TangleTrouble] = []
+
+    @Flag(help: "Let the first trouble stay.")
+    var lasting = false
+
     /// How long a child takes to its end at most, once it was told.
     private static let endingSeconds = 60.0
 
@@ -42,9 +48,12 @@ struct TangleChildCommand: ParsableCommand {
         let group = DispatchGroup()
         let worker = TangleWorker(root: root, flags: flags, progress: progress, duties: duty)
         let (seed, first, silent) = (seed, lane * TangleWorkload.laneWidth + 1, silent)
+        let troublemaker = TangleTroublemaker(trouble, isLasting: lasting)
+        let writer = TangleWriter(progress: progress, isTroubled: lasting && !trouble.isEmpty)
         Self.detach(in: group) { worker.work(SeededGenerator(seed: seed)) }
-        if !silent { Self.detach(in: group) { TangleWriter(progress: progress).write(from: first) } }
-        if duty.contains(.reading) { Self.detach(in: group) { TangleWriter(progress: progress).read() } }
+        if !silent { Self.detach(in: group) { writer.write(from: first) } }
+        if duty.contains(.reading) { Self.detach(in: group) { writer.read() } }
+        Thread.detachNewThread { troublemaker.work(SeededGenerator(seed: seed)) }
         while let line = readLine() {
             switch line {
             case "pause": Report.Line.done.tell(progress.pause(seconds: 5) ? "paused" : "unpaused")
@@ -52,6 +61,7 @@ struct TangleChildCommand: ParsableCommand {
             default: break
             }
         }
+        troublemaker.end()
         progress.resume()
         progress.end()
         guard group.wait(timeout: .now() + Self.endingSeconds) == .success else {

@@ -1,3 +1,4 @@
+import CSystemFaults
 import Foundation
 
 /// A clock that all processes of the machine share.
@@ -7,5 +8,18 @@ enum TangleClock {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// What the clock of the day may be off by, in days.
+    private static let days: [Int64] = [-1, 0, 1]
+
+    /// Moves the clock of the day of this process.
+    ///
+    /// - Returns: what was done, in words that are counted; nil where that cannot be done here.
+    static func shift(_ roll: UInt64) -> String? {
+        guard system_faults_are_supported() else { return nil }
+        let days = days[Int(roll % UInt64(days.count))]
+        system_faults_shift_clock(days * 86_400)
+        return days == 0 ? "clock right again" : "clock a day \(days < 0 ? "back" : "forward")"
     }
 }

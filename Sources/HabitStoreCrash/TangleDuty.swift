@@ -22,4 +22,14 @@ enum TangleDuty: String, CaseIterable, ExpressibleByArgument {
     case filing
     /// Looks for what is wrong, and mends.
     case mending
+    /// Moves the user forward, and never back.
+    case promoting
+    /// Sets the clock of its process a day forward, a day back, and right again.
+    case shiftingClock
+
+    /// What makes two stores equal that differ, or begins the evidence anew.
+    var canHeal: Bool { ![.reading, .verifying, .promoting, .pruning, .shiftingClock].contains(self) }
+
+    /// What versions before this one know too.
+    static let known: [Self] = [.reading, .moving, .toggling, .killing, .killingAll, .rearming, .pruning, .verifying]
 }

@@ -11,6 +11,14 @@ final class TangleProcess: Sendable {
         let wasKilled: Bool
         let isSignalled: Bool
         let status: Int32
+        /// The last thing that it wrote to its standard error.
+        let lastError: String
+
+        /// Whether it ended by itself, since it was given no memory.
+        var ranOutOfMemory: Bool {
+            let messages = ["bad_alloc", "allocate", "memory", "out of"]
+            return isSignalled && !wasKilled && messages.contains { lastError.localizedLowercase.contains($0) }
+        }
     }
 
     /// The number of its lane.
@@ -23,15 +31,25 @@ final class TangleProcess: Sendable {
     private let read = DispatchSemaphore(value: 0)
     private let killed = Atomic<Bool>(false)
 
+    private let errors: URL
+
     /// Starts it.
-    init(_ arguments: [String], lane: Int, crashPoint: String?) throws {
+    ///
+    /// - Parameters:
+    ///   - program: the version of this command whose child it is; nil for this one.
+    ///   - errors: where it writes its standard error.
+    init(_ arguments: [String], of program: URL?, lane: Int, crashPoint: String?, errors: URL) throws {
         self.lane = lane
         self.crashPoint = crashPoint
-        process.executableURL = Bundle.main.executableURL
+        self.errors = errors
+        process.executableURL = program ?? Bundle.main.executableURL
         process.arguments = ["tangle-child"] + arguments
         var environment = ProcessInfo.processInfo.environment
         environment["HABITSTORE_CRASH_POINT"] = crashPoint
+        environment["SWIFT_BACKTRACE"] = "enable=no"
         process.environment = environment
+        try Data().write(to: errors)
+        process.standardError = try FileHandle(forWritingTo: errors)
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardInput = input
@@ -75,7 +93,9 @@ final class TangleProcess: Sendable {
             output: told,
             wasKilled: killed.load(ordering: .sequentiallyConsistent),
             isSignalled: process.terminationReason == .uncaughtSignal,
-            status: process.terminationStatus
+            status: process.terminationStatus,
+            lastError: (try? String(contentsOf: errors, encoding: .utf8))?.split(separator: "\n").last.map(String.init)
+                ?? ""
         )
     }
 }

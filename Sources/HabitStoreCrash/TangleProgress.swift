@@ -20,9 +20,9 @@ final class TangleProgress: Sendable {
     /// - Returns: whether that came about in time.
     func pause(seconds: Double) -> Bool {
         paused.store(true, ordering: .sequentiallyConsistent)
-        let deadline = Date(timeIntervalSinceNow: seconds)
+        let deadline = ContinuousClock.now + .seconds(seconds)
         while busy.load(ordering: .sequentiallyConsistent) > 0 {
-            guard Date() < deadline else { return false }
+            guard ContinuousClock.now < deadline else { return false }
             Thread.sleep(forTimeInterval: 0.002)
         }
         return true

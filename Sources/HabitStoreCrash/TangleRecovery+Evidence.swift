@@ -13,21 +13,66 @@ extension TangleRecovery {
         }
         var admitted: [Int] = []
         var epochs: [Int] = []
+        var verified: [Date] = []
         for record in chain.records {
             switch record.event {
             // Where nothing follows, another store that is there may be an old one or none yet.
-            case .difference(let stage, let token, let message, _) where !isTampered && stage.mirror != nil:
+            case .difference(let stage, let token, let message, _)
+            where !isTampered && stage.mirror != nil && scenario.start != .differing:
                 outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
-            case .admitted(.live, let epoch): admitted.append(epoch)
+            case .verified: verified.append(record.time)
+            case .admitted(let to, let epoch):
+                if to == .live { admitted.append(epoch) }
+                checkFreshness(of: verified, for: to, at: record.time, &outcome)
             case .stageChanged(let from, let to, let epoch, _, let reason, _):
+                verified = []
+                if reason == .differenceFound, !isTampered {
+                    outcome.violations.append("the user was taken from \(from) to \(to), and nothing differed")
+                }
                 let before = epochs.filter { $0 < epoch }.max() ?? 0
-                if to == .live, from < .live, !admitted.contains(where: { $0 >= before && $0 < epoch }) {
+                // Earlier versions let in without a line of it.
+                if to == .live, from < .live, !isMixed, !admitted.contains(where: { $0 >= before && $0 < epoch }) {
                     outcome.violations.append(
                         "\(from) to live (\(reason.rawValue)) at epoch \(epoch) without being admitted since epoch \(before)"
                     )
                 }
                 epochs.append(epoch)
             default: break
+            }
+        }
+    }
+
+    /// What lets a user in was proven in the stay, not too long ago and not in the future, by the clock of who lets in.
+    private func checkFreshness(of verified: [Date], for stage: Stage, at time: Date, _ outcome: inout Outcome) {
+        guard stage >= .live, !verified.isEmpty else { return }
+        let lifetime = TangleUser.options.gate.verificationLifetimeSeconds + Gate.clockToleranceSeconds
+        let ages = verified.map { time.timeIntervalSince($0) }
+        if !ages.contains(where: { $0 >= -Gate.clockToleranceSeconds && $0 <= lifetime }) {
+            outcome.violations.append("let in to \(stage) by verifications that are \(ages.map { Int($0) }) s old")
+        }
+    }
+
+    /// Stores that differ let nobody in, whatever the files were like that should say so, and who has found it is heard.
+    func checkDifference(_ user: TangleUser, _ stage: Stage, _ outcome: inout Outcome) throws {
+        let found = reports.flatMap(\.mismatches).count
+        outcome.ends.append(found > 0 ? "a difference was found" : "nobody looked for the difference")
+        if stage >= .live { outcome.violations.append("the user came to \(stage), and the stores differ") }
+        if found > 0, try !user.store.owesEvidence && !isDifferenceInEvidence() {
+            outcome.violations.append("a difference was found, and the evidence neither tells of it nor is owed it")
+        }
+        if stage == .shadow, try user.goForward() == nil {
+            outcome.violations.append("the gate to live is open, and the stores differ")
+        }
+        user.store.close()
+    }
+
+    private func isDifferenceInEvidence() throws -> Bool {
+        let chain = try EvidenceLog(UserDirectory(root: root.path, user: TangleWorkload.user)).read()
+        return chain.records.contains { record in
+            switch record.event {
+            case .difference: true
+            case .verified(_, _, _, _, let differences, _, _): differences > 0
+            default: false
             }
         }
     }

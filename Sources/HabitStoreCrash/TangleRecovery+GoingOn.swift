@@ -15,7 +15,8 @@ extension TangleRecovery {
                 case .complete: try user.goBack()
                 default: return
                 }
-            } catch let error as HabitStoreError where [.notAuthoritative, .busy].contains(error.code) {
+            } catch let error as HabitStoreError where [.notAuthoritative, .busy, .unsupported].contains(error.code) {
+                // The flags may turn the user in between: what is no stage to go back from then was one before.
                 missing = "\(error)"
             }
             guard let reason = missing, reason.contains("the evidence") else { continue }

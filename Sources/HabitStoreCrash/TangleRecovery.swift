@@ -9,6 +9,8 @@ struct TangleRecovery {
     /// The writes that were there before.
     let base: Set<Int>
     let reports: [Report]
+    /// Whether processes of an earlier version were among them.
+    let isMixed: Bool
 
     /// What was found.
     struct Outcome {
@@ -37,7 +39,9 @@ struct TangleRecovery {
 
     func check() -> Outcome {
         var outcome = Outcome(violations: reports.flatMap(\.violations))
-        outcome.violations += reports.flatMap(\.mismatches).map { "a comparison of the stores: \($0)" }
+        if scenario.start != .differing {
+            outcome.violations += reports.flatMap(\.mismatches).map { "a comparison of the stores: \($0)" }
+        }
         do {
             try flags.want(.init())
             let roles = try TangleRoles(root: root)
@@ -96,6 +100,10 @@ struct TangleRecovery {
         try checkRecords(user.store, &outcome)
         outcome.step = "looking at a kill"
         try checkKilled(user, stage, &outcome)
+        if scenario.start == .differing {
+            outcome.step = "looking for the difference"
+            return try checkDifference(user, stage, &outcome)
+        }
         user.store.close()
         outcome.step = "reading the evidence"
         try checkEvidence(&outcome)
@@ -162,17 +170,23 @@ struct TangleRecovery {
 
     /// A killed user is on the engine that the kill led to, whatever other flag files say.
     private func checkKilled(_ user: TangleUser, _ stage: Stage, _ outcome: inout Outcome) throws {
-        guard try user.stores.status(of: TangleWorkload.user).isKilled else { return }
+        let landings = reports.flatMap(\.landings).sorted { $0.key < $1.key }
+        // A re-arm that ended after the last kill was begun, or did not, may have led elsewhere.
+        let rearms = reports.flatMap(\.rearms)
+        let last = landings.last.flatMap { last in
+            !isTampered && rearms.allSatisfy { ($0.ended ?? .max) < last.key } ? last : nil
+        }
+        guard try user.stores.status(of: TangleWorkload.user).isKilled else {
+            if last != nil { outcome.violations.append("a kill has landed, nobody has re-armed, and it is forgotten") }
+            return
+        }
         outcome.ends.append("killed")
         if stage != .off { outcome.violations.append("the user is killed, and at \(stage.rawValue)") }
         let engine = try user.store.engine()
-        let landings = reports.flatMap(\.landings).sorted { $0.key < $1.key }
-        guard !isTampered, let last = landings.last else { return }
-        // A re-arm that ended after the last landing, or did not, may have led elsewhere.
-        let isSure = reports.flatMap(\.rearms).allSatisfy { ($0.ended ?? .max) < last.key }
-        if isSure, last.value != engine {
+        if let last, last.value != engine {
             outcome.violations.append("the user was killed and on \(last.value.rawValue), and is on \(engine.rawValue)")
         }
+        guard !isTampered, !landings.isEmpty else { return }
         guard let other = reports.last.map({ _ in flags }) else { return }
         try other.want(.init(stage: .complete, old: engine.other))
         user.stores.reloadFlags()

@@ -1,3 +1,4 @@
+import CSystemFaults
 import Foundation
 import HabitStore
 import HabitStoreRollout
@@ -5,6 +6,8 @@ import HabitStoreRollout
 /// Runs the processes of a scenario, and does to them what the scenario says.
 struct TangleRun {
     private let scenario: TangleScenario
+    /// An earlier version of this command.
+    private let previous: URL?
     private let folder: URL
     private let root: URL
     private let files: TangleFiles
@@ -18,15 +21,24 @@ struct TangleRun {
 
     /// How long all processes have to come to their ends, in seconds.
     private static let endingSeconds = 90.0
+    private static let noMemory = "\(TangleTroublemaker.limited) \(TangleTrouble.memory.rawValue)"
     /// How long one may take to come to rest.
     private static let pausingSeconds = 6.0
 
-    init(_ scenario: TangleScenario, in folder: URL) throws {
+    /// - Parameter previous: an earlier version of this command, some of whose processes are mixed in.
+    init(_ scenario: TangleScenario, previous: URL?, in folder: URL) throws {
         self.scenario = scenario
+        self.previous = previous
         self.folder = folder
         root = folder.appendingPathComponent("root")
         files = try TangleFiles(root: root)
+        if !system_faults_are_supported() {
+            skipped.insert("no call can be made to fail here and no clock be moved: that needs glibc")
+        }
     }
+
+    /// Whether processes of an earlier version are among them.
+    var isMixed: Bool { previous != nil && scenario.parts.contains(where: \.isPrevious) }
 
     /// Runs everything until all processes have ended.
     ///
@@ -62,9 +74,16 @@ struct TangleRun {
             "--seed", "\(part.seed &+ UInt64(lane))",
         ]
         if part.isSilent { arguments.append("--silent") }
-        arguments += ["--duty"] + part.duties.map(\.rawValue)
-        processes.append(try TangleProcess(arguments, lane: lane, crashPoint: crashPoint))
-        count("begun")
+        let program = part.isPrevious ? previous : nil
+        let duties = part.duties.filter { program == nil || TangleDuty.known.contains($0) }
+        if !duties.isEmpty { arguments += ["--duty"] + duties.map(\.rawValue) }
+        if program == nil, !part.troubles.isEmpty {
+            arguments += ["--trouble"] + part.troubles.map(\.rawValue) + (part.isLasting ? ["--lasting"] : [])
+        }
+        let errors = folder.appendingPathComponent("errors-\(lane)")
+        let process = try TangleProcess(arguments, of: program, lane: lane, crashPoint: crashPoint, errors: errors)
+        processes.append(process)
+        count(program == nil ? "begun" : "begun, of the previous version")
     }
 
     private mutating func apply(_ event: TangleEvent) throws {
@@ -98,6 +117,8 @@ struct TangleRun {
 
     /// Replaces a store's file by a copy of itself, while all processes rest and have it open.
     private mutating func replace(_ engine: EngineName) throws {
+        // An earlier version goes on writing to the file that was there, by the lock of the one that is there now.
+        guard !isMixed || engine != .lmdb else { return count("replacements left out, for an earlier version") }
         let running = processes.filter(\.isRunning)
         for process in running {
             process.signal(SIGCONT)
@@ -143,14 +164,18 @@ struct TangleRun {
         try? end.output.write(to: folder.appendingPathComponent("told-\(process.lane)"))
         var report = Report()
         report.take(end.output)
-        if end.isSignalled {
-            let point = end.wasKilled ? nil : process.crashPoint?.split(separator: ":").first
-            figures.died(at: point.map(String.init) ?? "at random")
-        } else if end.status != 0 || isStuck {
-            report.note(violation: "process \(process.lane) ended with the status \(end.status)")
-        }
-        if end.isSignalled, !end.wasKilled, process.crashPoint == nil {
-            report.note(violation: "process \(process.lane) ended by the signal \(end.status)")
+        let hadNoMemory = report.done[Self.noMemory] != nil && end.ranOutOfMemory
+        let point = process.crashPoint?.split(separator: ":").first.map(String.init)
+        switch (end.isSignalled, end.wasKilled) {
+        case (true, true): figures.died(at: "at random")
+        // No program can do without the memory of its own language.
+        case (true, false) where hadNoMemory: figures.died(at: "at an allocation, with no memory left")
+        case (true, false) where end.status == SIGKILL && point != nil: figures.died(at: point ?? "")
+        case (true, false):
+            report.note(violation: "process \(process.lane) ended by the signal \(end.status): \(end.lastError)")
+        case (false, _) where end.status != 0 || isStuck:
+            report.note(violation: "process \(process.lane) ended with the status \(end.status): \(end.lastError)")
+        case (false, _): break
         }
         return report
     }

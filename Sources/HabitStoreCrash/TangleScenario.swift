@@ -6,7 +6,7 @@ import HabitStoreTesting
 /// since the processes race.
 struct TangleScenario: CustomStringConvertible {
     /// One process.
-    struct Part {
+    struct Part: CustomStringConvertible {
         let duties: [TangleDuty]
         let isSilent: Bool
         /// Whether its flag file calls the other engine the old one.
@@ -15,6 +15,23 @@ struct TangleScenario: CustomStringConvertible {
         let seed: UInt64
         /// Whether it is killed in the end; else it is told to end.
         let isKilled: Bool
+        /// What the system refuses it now and then.
+        let troubles: [TangleTrouble]
+        /// Whether the first trouble stays until the end.
+        let isLasting: Bool
+        /// Whether an earlier version runs it, where there is one.
+        let isPrevious: Bool
+
+        var description: String {
+            var words = [duties.map(\.rawValue).joined(separator: "+")]
+            if isSilent { words.append("silent") }
+            if isExchanged { words.append("exchanged") }
+            if isPrevious { words.append("previous") }
+            if let crashPoint { words.append("@\(crashPoint)") }
+            if !troubles.isEmpty { words.append("with \(troubles.map(\.rawValue).joined(separator: "+"))") }
+            if !troubles.isEmpty, isLasting { words.append("lasting") }
+            return words.joined(separator: " ")
+        }
     }
 
     let number: Int
@@ -24,18 +41,23 @@ struct TangleScenario: CustomStringConvertible {
     let events: [TangleEvent]
     let seconds: Double
     let tampering: TangleTampering?
+    /// Whether the processes begin without the control file.
+    let lacksControl: Bool
     /// Whether the evidence is so long that a checkpoint is due.
     var hasLongEvidence: Bool {
         parts.contains { $0.duties.contains(.filing) || $0.crashPoint?.hasPrefix("evidence.") == true }
     }
 
     /// What the processes are about; the others of their duties are drawn.
-    private static let themes: [(starts: [TangleTemplate], duties: [TangleDuty])] = [
-        ([.missing, .pruned], [.killing, .rearming]), ([.filled], [.moving, .toggling]),
-        (TangleTemplate.stages, [.moving, .killing]), (TangleTemplate.stages, [.killing]),
-        (TangleTemplate.stages, [.toggling, .moving]), (TangleTemplate.all, TangleDuty.allCases),
-        ([.missing, .pruned], [.moving, .toggling, .killing]),
-        ([.stage(.live), .stage(.rampdown)], [.moving, .reading]),
+    private static let themes: [(starts: [TangleTemplate], duties: [TangleDuty], isTroubled: Bool)] = [
+        ([.missing, .pruned], [.killing, .rearming], false), ([.filled], [.moving, .toggling], false),
+        ([.differing], [.verifying, .promoting], true), (TangleTemplate.stages, [.moving, .killing], true),
+        (TangleTemplate.stages, [.moving, .killing], false), (TangleTemplate.stages, [.killing], false),
+        (TangleTemplate.stages, [.shiftingClock, .moving], false),
+        (TangleTemplate.stages, [.reading, .verifying], true),
+        (TangleTemplate.stages, [.toggling, .moving], false), (TangleTemplate.all, TangleDuty.allCases, false),
+        ([.missing, .pruned], [.moving, .toggling, .killing], false),
+        ([.stage(.live), .stage(.rampdown)], [.moving, .reading], false),
     ]
 
     init(seed: UInt64, number: Int) {
@@ -47,14 +69,23 @@ struct TangleScenario: CustomStringConvertible {
         start = theme.starts.randomElement(using: &generator) ?? .filled
         seconds = Double.random(in: 0.3...1.6, using: &generator)
         let count = Int.random(in: 2...4, using: &generator)
-        parts = (0..<count).map { place in Self.part(place, theme.duties, &generator) }
-        tampering =
-            Int.random(in: 0..<5, using: &generator) == 0
-            ? TangleTampering.allCases.randomElement(using: &generator) : nil
+        let (start, isTroubled) = (start, theme.isTroubled)
+        parts = (0..<count).map { place in
+            Self.part(place, theme.duties, start, isTroubled: isTroubled, &generator)
+        }
+        let mayBePutBack = Int.random(in: 0..<5, using: &generator) == 0 && start != .differing
+        tampering = mayBePutBack ? TangleTampering.allCases.randomElement(using: &generator) : nil
+        lacksControl = Int.random(in: 0..<8, using: &generator) == 0
         events = Self.events(count, seconds, &generator)
     }
 
-    private static func part(_ place: Int, _ duties: [TangleDuty], _ generator: inout SeededGenerator) -> Part {
+    private static func part(
+        _ place: Int,
+        _ duties: [TangleDuty],
+        _ start: TangleTemplate,
+        isTroubled: Bool,
+        _ generator: inout SeededGenerator
+    ) -> Part {
         var own = [duties[place % duties.count]]
         for duty in TangleDuty.allCases where Int.random(in: 0..<6, using: &generator) == 0 { own.append(duty) }
         // A kill for everybody keeps all others where they are.
@@ -76,14 +107,25 @@ struct TangleScenario: CustomStringConvertible {
         case "kill.latched", "kill.fenced": own.append(.killing)
         default: break
         }
+        // What makes the stores equal again would hide what they were.
+        if start == .differing { own.removeAll(where: \.canHeal) }
+        let hasTroubles = isTroubled || Int.random(in: 0..<5, using: &generator) == 0
         return Part(
             duties: own,
             isSilent: Int.random(in: 0..<5, using: &generator) == 0,
             isExchanged: Int.random(in: 0..<6, using: &generator) == 0,
             crashPoint: point,
             seed: generator.next(),
-            isKilled: Bool.random(using: &generator)
+            isKilled: Bool.random(using: &generator),
+            troubles: hasTroubles ? troubles(&generator) : [],
+            isLasting: Int.random(in: 0..<5, using: &generator) == 0,
+            isPrevious: Int.random(in: 0..<3, using: &generator) == 0
         )
+    }
+
+    private static func troubles(_ generator: inout SeededGenerator) -> [TangleTrouble] {
+        let all = TangleTrouble.allCases.shuffled(using: &generator)
+        return Array(all.prefix(Int.random(in: 1...3, using: &generator)))
     }
 
     private static func events(_ count: Int, _ seconds: Double, _ generator: inout SeededGenerator) -> [TangleEvent] {
@@ -116,11 +158,8 @@ struct TangleScenario: CustomStringConvertible {
     }
 
     var description: String {
-        let parts = parts.map { part in
-            part.duties.map(\.rawValue).joined(separator: "+") + (part.isSilent ? " silent" : "")
-                + (part.isExchanged ? " exchanged" : "") + (part.crashPoint.map { " @\($0)" } ?? "")
-        }
-        return "scenario \(number): \(start), from \(old.rawValue), [\(parts.joined(separator: " | "))]"
+        let parts = parts.map(\.description).joined(separator: " | ")
+        return "scenario \(number): \(start)\(lacksControl ? " without control" : ""), from \(old.rawValue), [\(parts)]"
             + (tampering.map { ", then \($0.rawValue)" } ?? "")
             + (events.isEmpty ? "" : "; \(events.map(\.description).joined(separator: ", "))")
     }

@@ -7,7 +7,7 @@ struct TangleSweepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tangle-sweep",
         abstract:
-            "Stop and kill several processes that move, kill, copy and write one user at once, and check what is left.",
+            "Stop and kill several processes that move, kill, copy and write one user at once, refuse them what they need, and check what is left.",
         discussion: """
             The seed reproduces which processes there are and what is done to them when. What comes of it differs from run to \
             run, since the processes race.
@@ -26,6 +26,9 @@ struct TangleSweepCommand: ParsableCommand {
     @Option(help: "Where the roots are made.")
     var folder = NSTemporaryDirectory()
 
+    @Option(help: "An earlier version of this command, some of whose processes are mixed in.")
+    var previous: String?
+
     @Flag(help: "Print each scenario, and what was refused.")
     var verbose = false
 
@@ -37,6 +40,7 @@ struct TangleSweepCommand: ParsableCommand {
         let folder = URL(fileURLWithPath: folder).appendingPathComponent("tangle-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let templates = try TangleTemplates(in: folder)
+        let previous = previous.map { URL(fileURLWithPath: $0) }
         var figures = TangleFigures()
         let started = Date()
         var number = only ?? 0
@@ -44,7 +48,7 @@ struct TangleSweepCommand: ParsableCommand {
             let scenario = TangleScenario(seed: seed, number: number)
             let place = folder.appendingPathComponent("\(number)")
             if verbose { print(scenario) }
-            if try Self.run(scenario, place, templates, &figures), only == nil {
+            if try Self.run(scenario, previous, place, templates, &figures), only == nil {
                 try FileManager.default.removeItem(at: place)
             } else {
                 print("see \(place.path)")
@@ -60,6 +64,7 @@ struct TangleSweepCommand: ParsableCommand {
 
     private static func run(
         _ scenario: TangleScenario,
+        _ previous: URL?,
         _ folder: URL,
         _ templates: TangleTemplates,
         _ figures: inout TangleFigures
@@ -72,7 +77,11 @@ struct TangleSweepCommand: ParsableCommand {
             hasLongEvidence: scenario.hasLongEvidence,
             to: root
         )
-        var run = try TangleRun(scenario, in: folder)
+        if scenario.lacksControl {
+            let files = try TangleFiles(root: root)
+            try files.apply(.missingControl, from: files)
+        }
+        var run = try TangleRun(scenario, previous: previous, in: folder)
         let reports = try run.run(&figures)
         if let tampering = scenario.tampering {
             _ = try templates.copy(scenario.start, scenario.old, hasLongEvidence: false, to: older)
@@ -80,7 +89,8 @@ struct TangleSweepCommand: ParsableCommand {
         }
         // The recovery changes what it looks at: who wants to know how something came about needs what was there before.
         try FileManager.default.copyItem(at: root, to: folder.appendingPathComponent("before"))
-        let outcome = TangleRecovery(root: root, scenario: scenario, base: base, reports: reports).check()
+        let outcome = TangleRecovery(root: root, scenario: scenario, base: base, reports: reports, isMixed: run.isMixed)
+            .check()
         figures.add(run, reports, outcome)
         for violation in outcome.violations { print("VIOLATION \(scenario): \(violation)") }
         return outcome.violations.isEmpty

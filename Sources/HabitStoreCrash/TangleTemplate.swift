@@ -10,6 +10,8 @@ enum TangleTemplate: Hashable, CustomStringConvertible {
     case missing
     /// Thousands of records at `complete`, whose history does not reach back to the old store: a way back is a copy.
     case pruned
+    /// Thousands of records at `shadow`, of which the mirror lacks one.
+    case differing
 
     static let stages = Stage.allCases.map { Self.stage($0) }
     static let all = stages + [.filled, .missing, .pruned]
@@ -20,6 +22,7 @@ enum TangleTemplate: Hashable, CustomStringConvertible {
         case .stage(let stage): stage
         case .filled: .off
         case .missing, .pruned: .complete
+        case .differing: .shadow
         }
     }
 
@@ -35,6 +38,7 @@ enum TangleTemplate: Hashable, CustomStringConvertible {
         case .filled: "off with much in it"
         case .missing: "complete without the old store"
         case .pruned: "complete with its history pruned"
+        case .differing: "shadow with a mirror that differs"
         }
     }
 }

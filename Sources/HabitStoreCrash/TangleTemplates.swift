@@ -37,7 +37,7 @@ struct TangleTemplates {
             try FileManager.default.copyItem(at: root, to: place)
             writes[place.lastPathComponent] = Set(1...number)
         }
-        for template in [TangleTemplate.filled, .missing, .pruned] { try make(template, old, flags) }
+        for template in [TangleTemplate.filled, .missing, .pruned, .differing] { try make(template, old, flags) }
     }
 
     /// Makes a user with many records of one with few.
@@ -50,8 +50,12 @@ struct TangleTemplates {
         if template == .pruned { try user.store.pruneHistory(through: try user.store.currentToken()) }
         user.store.close()
         writes[place.lastPathComponent] = writes[few.lastPathComponent]
-        guard template == .missing else { return }
         let stores = try UserDirectory(root: place.path, user: TangleWorkload.user)
+        if template == .differing {
+            let mirror = StoreAddress(old.other, path: stores.path + "/" + TangleFiles.name(old.other))
+            try TangleWorkload.spoil(try mirror.open(.readWrite))
+        }
+        guard template == .missing else { return }
         for name in try FileManager.default.contentsOfDirectory(atPath: stores.path)
         where name.hasPrefix(TangleFiles.name(old)) {
             try FileManager.default.removeItem(atPath: stores.path + "/" + name)

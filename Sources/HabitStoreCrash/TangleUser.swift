@@ -23,7 +23,7 @@ struct TangleUser {
     }
 
     /// Short waits, so that a process which is stopped is waited for in vain; copies in small pieces, so that they take long.
-    private static var options: RolloutOptions {
+    static var options: RolloutOptions {
         var options = RolloutOptions()
         options.followsFlags = false
         options.advancesByItself = false

@@ -55,6 +55,8 @@ struct TangleWorker: Sendable {
             Report.Line.mismatch.tell("\(stage) \(tokens): \(report.differences.first?.message ?? "")")
         case .filing: try file(user, roll)
         case .mending: try mend(roll)
+        case .promoting: try promote(user)
+        case .shiftingClock: if let what = TangleClock.shift(roll) { Report.Line.done.tell(what) }
         }
     }
 
@@ -84,19 +86,24 @@ struct TangleWorker: Sendable {
         case 1:
             try user.goBackByFlags()
             Report.Line.done.tell("went back by flags")
-        default:
-            if let missing = try user.goForward(tries: 1) {
-                return Report.Line.notMoved.tell("forward: \(missing.prefix(60))")
-            }
-            Report.Line.done.tell("advanced")
+        default: return try promote(user)
         }
         Report.Line.stage.tell(try user.store.stage().rawValue)
     }
 
+    private func promote(_ user: TangleUser) throws {
+        if let missing = try user.goForward(tries: 1) {
+            return Report.Line.notMoved.tell("forward: \(missing.prefix(60))")
+        }
+        Report.Line.done.tell("advanced")
+        Report.Line.stage.tell(try user.store.stage().rawValue)
+    }
+
     private func kill(_ user: TangleUser, isForAll: Bool) throws {
+        let begun = TangleClock.now
         guard try user.kill(sentinel: isForAll ? sentinel : nil) else { return }
         Report.Line.done.tell(isForAll ? "killed everybody" : "killed")
-        Report.Line.landed.tell("\(TangleClock.now) \(try user.store.engine().rawValue)")
+        Report.Line.landed.tell("\(begun) \(try user.store.engine().rawValue)")
     }
 
     private func rearm(_ user: TangleUser) throws {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreRollout
 
 /// The writes of processes that write at once. Each process has its lane, and numbers that only rise; what a store has to
 /// hold follows from which writes are in it, in whatever order the lanes took turns.
@@ -58,6 +59,16 @@ enum TangleWorkload {
     /// Records that only make a copy long. They are no writes that are counted.
     static func fill(_ records: Int, in transaction: any WriteTransaction) throws {
         for number in 0..<records { try transaction.insert(entry(.bulk, number, number)) }
+    }
+
+    /// Takes a record from a store that is filled, past everything that would tell of it, and closes the store.
+    static func spoil(_ store: any UserStoreBackend) throws {
+        defer { store.close() }
+        let name = "\(Entry.self)"
+        guard let entity = store.schema.entities.firstIndex(where: { $0.name == name }) else {
+            throw HabitStoreError(.unknownEntity, "the schema has no entity \(name)")
+        }
+        try store.replicate { try $0.remove(entity: entity, id: id(.bulk, 0)) }
     }
 
     /// The numbers of the writes that have happened, by what each has left.

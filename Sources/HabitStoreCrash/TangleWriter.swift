@@ -5,9 +5,17 @@ import HabitStoreRollout
 /// Writes and reads the store that is open, and tells what came of it.
 struct TangleWriter: Sendable {
     let progress: TangleProgress
+    /// Whether something of the system may be in the way until the end.
+    let isTroubled: Bool
 
     /// How long a failed write rests: what stands in its way may take a moment.
     private static let restSeconds = 0.01
+
+    /// What keeps no process for good that is whole, and what does so only while the system refuses it something.
+    private static let never: Set<HabitStoreError.Code> = [.staleStore, .fileMoved, .corrupt, .notAStore]
+    private static let passing: Set<HabitStoreError.Code> = [
+        .inputOutput, .full, .permissionDenied, .limitExceeded, .engineUnavailable, .outcomeUnknown, .closed,
+    ]
 
     /// How long what stands in a process's way may do so in the end, in seconds.
     private static let lastSeconds = 4.0
@@ -16,14 +24,14 @@ struct TangleWriter: Sendable {
     func write(from first: Int) {
         let number = writeAll(from: first)
         guard let store = progress.present?.store else { return }
-        let deadline = Date(timeIntervalSinceNow: Self.lastSeconds)
+        let deadline = ContinuousClock.now + .seconds(Self.lastSeconds)
         for number in number... {
             do {
                 return try write(number, to: store)
             } catch let error as HabitStoreError
-                where [.staleStore, .fileMoved, .corrupt, .notAStore].contains(error.code)
+                where Self.never.contains(error.code) || !isTroubled && Self.passing.contains(error.code)
             {
-                guard Date() < deadline else {
+                guard ContinuousClock.now < deadline else {
                     return Report.Line.violation.tell("the process is kept from writing: \(Report.text(error))")
                 }
                 Thread.sleep(forTimeInterval: Self.restSeconds)

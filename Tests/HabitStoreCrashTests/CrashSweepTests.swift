@@ -28,8 +28,8 @@ struct CrashSweepTests {
         try sweep(["migration-sweep", "--kills", "\(Self.migrationKills)"])
     }
 
-    /// Several processes write, read, move, kill, copy and toggle one user at once, and are stopped, continued and killed: what
-    /// was acknowledged is there, and the user goes on.
+    /// Several processes write, read, move, kill, copy and toggle one user at once, and are stopped, continued, killed, short of
+    /// memory, open files and room, without their evidence, and a day off: what was acknowledged is there, and the user goes on.
     @Test func severalProcessesAtOnceLoseNothingWhereverTheyAreStoppedOrKilled() throws {
         try sweep(["tangle-sweep", "--kills", "\(Self.tangleKills)"])
     }

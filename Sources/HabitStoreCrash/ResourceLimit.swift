@@ -1,0 +1,53 @@
+import Foundation
+import HabitStore
+
+/// A limit that the system sets a process, and that the process lowers for itself for a while.
+enum ResourceLimit {
+    case descriptors, memory, fileSize
+
+    /// Sets the limit.
+    ///
+    /// - Returns: what it was.
+    @discardableResult
+    func set(_ value: UInt64) throws -> UInt64 {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { throw Self.error("asked for") }
+        let before = UInt64(limit.rlim_cur)
+        limit.rlim_cur = rlim_t(clamping: value)
+        guard setrlimit(resource, &limit) == 0 else { throw Self.error("set") }
+        return before
+    }
+
+    #if canImport(Glibc)
+    private var resource: __rlimit_resource_t {
+        switch self {
+        case .descriptors: __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        case .memory: __rlimit_resource_t(RLIMIT_AS.rawValue)
+        case .fileSize: __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        }
+    }
+    #else
+    private var resource: Int32 {
+        switch self {
+        case .descriptors: RLIMIT_NOFILE
+        case .memory: RLIMIT_AS
+        case .fileSize: RLIMIT_FSIZE
+        }
+    }
+    #endif
+
+    /// How much of it this process takes now; nil where the system does not say.
+    var used: UInt64? {
+        switch self {
+        case .descriptors: (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")).map { UInt64($0.count) }
+        case .memory:
+            (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))
+                .flatMap { UInt64($0.prefix { $0 != " " }) }.map { $0 * UInt64(getpagesize()) }
+        case .fileSize: 0
+        }
+    }
+
+    private static func error(_ what: String) -> HabitStoreError {
+        HabitStoreError(.inputOutput, "a limit of the process cannot be \(what): \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,107 @@
+import CSystemFaults
+import Foundation
+import HabitStoreTesting
+import Synchronization
+
+/// Troubles one process of the tangle while it works, and lets it be again.
+final class TangleTroublemaker: Sendable {
+    private struct Present {
+        let trouble: TangleTrouble
+        /// How many calls had failed before.
+        let failed: UInt64
+        /// What the limit was before.
+        let limit: UInt64
+    }
+
+    private struct State {
+        var isOver = false
+        var present: Present?
+    }
+
+    private let troubles: [TangleTrouble]
+    private let isLasting: Bool
+    private let state = Mutex(State())
+
+    /// What the names of the files begin with that calls fail for.
+    private static let files: [StaticString] = [
+        "evidence", "control", "switch.lock", "copy.lock", "store.", "habit-store.",
+    ]
+    private static let pauseSeconds = 0.01...0.25
+    private static let troubleSeconds = 0.02...0.4
+    /// How much more the process gets than it has.
+    private static let more: [ResourceLimit: ClosedRange<UInt64>] = [
+        .descriptors: 0...12, .memory: 0...(64 << 20), .fileSize: 0...(256 << 10),
+    ]
+
+    /// - Parameter isLasting: whether the first trouble stays until the end of the process.
+    init(_ troubles: [TangleTrouble], isLasting: Bool) {
+        self.troubles = troubles.filter(\.isPossible)
+        self.isLasting = isLasting
+        // A file that may not grow is an error of the write, and not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
+    /// Makes trouble until ``end()``.
+    func work(_ seeded: SeededGenerator) {
+        var generator = seeded
+        // Half of them begin before the stores are opened.
+        if Bool.random(using: &generator) { Thread.sleep(forTimeInterval: 0.3) }
+        while let trouble = troubles.randomElement(using: &generator) {
+            guard begin(trouble, &generator), !isLasting else { return }
+            Thread.sleep(forTimeInterval: Double.random(in: Self.troubleSeconds, using: &generator))
+            lift()
+            Thread.sleep(forTimeInterval: Double.random(in: Self.pauseSeconds, using: &generator))
+        }
+    }
+
+    /// Lifts what may be lifted, and makes no more.
+    func end() {
+        state.withLock { $0.isOver = true }
+        if !isLasting { lift() }
+    }
+
+    private func begin(_ trouble: TangleTrouble, _ generator: inout SeededGenerator) -> Bool {
+        let file = Self.files.randomElement(using: &generator) ?? ""
+        let more = trouble.limit.flatMap { Self.more[$0] }.map { UInt64.random(in: $0, using: &generator) } ?? 0
+        return state.withLock { state in
+            guard !state.isOver else { return false }
+            // Telling it needs memory.
+            Report.Line.done.tell(
+                trouble.limit == nil ? "\(trouble.rawValue) \(file)" : "\(Self.limited) \(trouble.rawValue)"
+            )
+            do {
+                var before: UInt64 = 0
+                if let limit = trouble.limit { before = try limit.set((limit.used ?? 0) + more) }
+                state.present = Present(trouble: trouble, failed: system_faults_count(), limit: before)
+            } catch {
+                Report.Line.violation.tell("a limit cannot be set: \(error)")
+                return false
+            }
+            if let error = trouble.error {
+                file.withUTF8Buffer { name in
+                    name.withMemoryRebound(to: CChar.self) { system_faults_fail($0.baseAddress, error) }
+                }
+            }
+            return true
+        }
+    }
+
+    /// What is told before the process is given a limit.
+    static let limited = "limited"
+
+    private func lift() {
+        state.withLock { state in
+            guard let present = state.present else { return }
+            state.present = nil
+            system_faults_fail(nil, 0)
+            do {
+                try present.trouble.limit?.set(present.limit)
+            } catch {
+                Report.Line.violation.tell("a limit cannot be lifted: \(error)")
+            }
+            guard present.trouble.limit == nil else { return }
+            let isMet = system_faults_count() > present.failed
+            Report.Line.done.tell("\(present.trouble.rawValue) files \(isMet ? "met" : "not met")")
+        }
+    }
+}
