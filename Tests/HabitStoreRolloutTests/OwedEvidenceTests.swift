@@ -35,6 +35,31 @@ struct OwedEvidenceTests {
         }
     }
 
+    /// A kill waited for another process's lock of the evidence, 30 s, if the user's folder had been put back: that was to be written
+    /// down first.
+    @Test func aKillDoesNotWaitToSayThatTheFolderWasPutBack() throws {
+        let user = try proven()
+        try FileManager.default.removeItem(atPath: user.directory.path + "/control")
+        try user.want("live", kill: true)
+        let log = try EvidenceLog(user.directory)
+        let held = try EvidenceFile(log.path, .append)
+        let start = ContinuousClock.now
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.land())
+        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(store.owesEvidence)
+        #expect(try held.size() > 0)
+        release(held)
+        #expect(store.record([]))
+        let kinds = try log.read().records.map(\.event)
+        #expect(kinds.contains { if case .putBack = $0 { true } else { false } })
+        #expect(kinds.contains { if case .killed = $0 { true } else { false } })
+    }
+
+    /// Ends the lock.
+    private func release(_ file: consuming EvidenceFile) {}
+
     @Test func aDifferenceThatCouldNotBeWrittenClosesTheGateForTheNextProcess() throws {
         let user = try proven()
         do {

@@ -7,6 +7,8 @@ struct EvidenceFile: ~Copyable {
     enum Access {
         /// Beside other readers.
         case read
+        /// Without a lock: what somebody is appending may be seen in part, and is no record then.
+        case look
         /// Alone; the file is made if it is missing.
         case append
     }
@@ -48,7 +50,7 @@ struct EvidenceFile: ~Copyable {
         let opened = Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard opened >= 0 else { throw error("opened", errno, path) }
         do {
-            try lock(opened, access == .append ? LOCK_EX : LOCK_SH, path, waitSeconds)
+            if access != .look { try lock(opened, access == .append ? LOCK_EX : LOCK_SH, path, waitSeconds) }
             let status = try status(opened, path)
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw HabitStoreError(.inputOutput, "the evidence is not a file", at: .init(path: path))

@@ -31,12 +31,12 @@ extension EvidenceLog {
         try trace(anchor: anchor)?.containsAnchor ?? (anchor == nil || anchor == .start)
     }
 
-    /// How far the log says that its user has come.
+    /// How far the log says that its user has come. Nobody's lock is waited for.
     ///
     /// - Parameter anchor: what the stores remember of it.
     /// - Throws: what the system refuses.
     func trace(anchor: EvidenceHead?) throws -> EvidenceTrace? {
-        guard let file = try open() else { return nil }
+        guard let file = try open(.look) else { return nil }
         var trace = try EvidenceTrace(file, anchor: anchor)
         if !trace.containsAnchor, let anchor, let before = trace.before, try archives(before).contains(anchor) {
             trace.noteAnchor()

@@ -117,9 +117,9 @@ public struct EvidenceLog: Sendable {
         return lstat(path, &status) == 0 ? UInt64(clamping: status.st_size) : 0
     }
 
-    func open() throws -> EvidenceFile? {
+    func open(_ access: EvidenceFile.Access = .read) throws -> EvidenceFile? {
         do {
-            return try EvidenceFile(path, .read)
+            return try EvidenceFile(path, access)
         } catch let error as HabitStoreError where error.code == .notFound {
             return nil
         }

@@ -79,8 +79,8 @@ extension UserStore {
         var actual =
             try settle(change, old: wanted.old)
             ?? change.createFirst(first(wanted))
-        try notePutBack(&actual, change.control)
         let trigger = killTrigger(actual, change.control)
+        notePutBack(&actual, change.control, isUrgent: trigger != nil)
         if trigger == nil {
             turn(&actual, wanted, change)
             record(actual, &routing)
@@ -139,14 +139,16 @@ extension UserStore {
     }
 
     /// A folder that was put back says so in the evidence, once.
-    private func notePutBack(_ actual: inout Actual, _ control: ControlFile) throws {
+    ///
+    /// - Parameter isUrgent: whether a kill waits for it: what cannot be written at once is written later.
+    private func notePutBack(_ actual: inout Actual, _ control: ControlFile, isUrgent: Bool) {
         guard let what = actual.putBack else { return }
         actual.notes.append("\(what); what was proven before does not count any more")
         options.logger.warning(
             "a user's folder was put back",
             metadata: ["what": "\(what)", "folder": "\(directory.path)"]
         )
-        if record([.putBack(what: what)]) { control.noteCopy() }
+        if record([.putBack(what: what)], isUrgent: isUrgent) { control.noteCopy() }
     }
 
     /// The state that a new user begins with.
