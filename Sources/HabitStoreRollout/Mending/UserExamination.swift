@@ -254,7 +254,9 @@ struct UserExamination {
             ]
         }
         do {
-            let anchor = found.standings.max { $0.epoch < $1.epoch }?.state?.evidence
+            // A store that only follows remembers nothing of the evidence, and has the epoch of the one that serves.
+            let remembering = found.standings.filter { $0.state != nil }
+            let anchor = remembering.max { $0.epoch < $1.epoch }?.state?.evidence
             let summary = try log.summary(anchor: anchor)
             if let damage = summary.damage {
                 return [
