@@ -290,10 +290,12 @@ final class ControlFile: Sendable {
     var isKilled: Bool { (epoch(Place.killed) ?? 0) > 0 }
 
     /// Remembers that the user was killed in an epoch.
-    func noteKilled(_ epoch: Int) {
-        guard !isKilled else { return }
-        store(epoch, at: Place.killed)
-        synchronize()
+    ///
+    /// - Returns: whether the disk has it too.
+    @discardableResult
+    func noteKilled(_ epoch: Int) -> Bool {
+        if !isKilled { store(epoch, at: Place.killed) }
+        return synchronize()
     }
 
     /// The user was re-armed.
@@ -381,7 +383,12 @@ final class ControlFile: Sendable {
 
     private func numbered(_ place: Int) -> UInt64 { numbered(cell: load(place)) }
 
-    private func synchronize() { msync(cells, Self.sizeBytes, MS_SYNC) }
+    /// Brings the file to the disk. All processes see what was stored in any case; where the disk fails, a power cut takes it, and
+    /// makes the witness know less. Only who has told nobody else has to ask.
+    ///
+    /// - Returns: whether the disk has it.
+    @discardableResult
+    private func synchronize() -> Bool { msync(cells, Self.sizeBytes, MS_SYNC) == 0 }
 
     /// The inode, and the generation (`FS_IOC_GETVERSION`) or the time of birth where there is one.
     private static func number(of descriptor: Int32, _ status: stat) -> UInt64 {
