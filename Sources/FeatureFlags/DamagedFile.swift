@@ -56,7 +56,12 @@ package struct DamagedFile {
         var compiler = FlagCompiler(
             source: source,
             configuration: configuration,
-            evaluators: SharedEvaluators(source: source, configuration: configuration, nodes: nodes),
+            evaluators: SharedEvaluators(
+                source: source,
+                configuration: configuration,
+                nodes: nodes,
+                refusesConstantBuckets: true
+            ),
             flagSetMetadata: [:],
             warnings: FlagWarningList()
         )

@@ -142,7 +142,12 @@ struct FlagCompiler {
         case .null: return nil
         case .object(let members) where members.isEmpty: return nil
         case .object(let members) where members.count == 1:
-            var compiler = RuleCompiler(source: source, configuration: configuration, evaluators: evaluators)
+            var compiler = RuleCompiler(
+                source: source,
+                configuration: configuration,
+                evaluators: evaluators,
+                refusesConstantBuckets: true
+            )
             return try compiler.compile(member.value).rule
         case .object:
             throw error("the \"targeting\" must hold one operator, and holds more members", member.value.range)

@@ -62,7 +62,12 @@ struct FlagFileCompiler {
                 )
             }
         }
-        return SharedEvaluators(source: source, configuration: configuration, nodes: nodes)
+        return SharedEvaluators(
+            source: source,
+            configuration: configuration,
+            nodes: nodes,
+            refusesConstantBuckets: true
+        )
     }
 
     private func error(_ message: String, _ range: Range<Int>) -> FlagError {

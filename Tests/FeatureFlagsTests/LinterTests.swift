@@ -65,7 +65,7 @@ import Testing
         (#"{"fractional": [["a", "1"], ["b", 1]]}"#, ["weights", "never-matches"]),
         (#"{"fractional": [["a", -1], ["b", 1]]}"#, ["weights"]),
         (#"{"fractional": [["a", 2147483647], ["b", 1]]}"#, ["weights"]),
-        (#"{"fractional": ["a", "b"]}"#, ["weights", "never-matches"]),
+        (#"{"fractional": ["a", "b"]}"#, ["constant-bucket", "weights", "never-matches"]),
         (#"{"fractional": []}"#, ["weights", "never-matches"]),
         (#"{"fractional": [["a", 10], ["b", 80]]}"#, ["percentages"]),
         (#"{"fractional": [["a", 20]]}"#, ["percentages"]),

@@ -111,10 +111,54 @@ struct FlagsCommandTests {
         let unknown = try evaluate("--flag", "nobody")
         #expect(unknown.status == 1)
         #expect(try unknown.json()["errorCode"] as? String == "FLAG_NOT_FOUND")
-        try evaluate("--flag", "size", "--context", "[1]").expectError(64, containing: "JSON object")
+        try sandbox.run("flags", "evaluate", "--flag", "size", "--file", "flags.json", "--context", "[1]")
+            .expectError(64, containing: "JSON object")
         let text = try sandbox.run("flags", "evaluate", "--flag", "size", "--file", "flags.json")
         text.expectSuccess()
         #expect(text.output.contains("STATIC"))
+    }
+
+    /// `flags set` took ten of ten users with it: all of them were in the one bucket of the text "targetingKey".
+    @Test func aPercentageOfAConstantIsFoundAndCannotBeRaised() throws {
+        let sandbox = try Sandbox()
+        let old = Self.text.replacing(
+            #"{"fractional": [["lmdb", 10]"#,
+            with: #"{"fractional": ["targetingKey", ["lmdb", 10]"#
+        )
+        try sandbox.write("flags.json", old)
+        try sandbox.write(
+            "new.json",
+            old.replacing(#"["lmdb", 10], ["sqlite",  90]"#, with: #"["lmdb", 90], ["sqlite",  10]"#)
+        )
+        for arguments in [["new.json"], ["new.json", "--against", "flags.json", "--strict"]] {
+            let lint = try sandbox.run(["flags", "lint"] + arguments)
+            #expect(lint.status == 1)
+            #expect(lint.output.contains("[constant-bucket]"))
+        }
+        try sandbox.run(
+            "flags",
+            "set",
+            "habit-store-backend",
+            "--percentage",
+            "lmdb=90,sqlite=10",
+            "--file",
+            "flags.json"
+        )
+        .expectError(64, containing: "the same for everybody")
+        #expect(try content(sandbox) == old)
+        let context = #"{"targetingKey": "berta"}"#
+        let run = try sandbox.run(
+            "flags",
+            "evaluate",
+            "--flag",
+            "habit-store-backend",
+            "--file",
+            "flags.json",
+            "--context",
+            context
+        )
+        #expect(run.status == 1)
+        #expect(run.output.contains("PARSE_ERROR"))
     }
 
     @Test func theFileOfTheSettingsIsUsedWhereNoneIsNamed() throws {

@@ -19,7 +19,8 @@ extension FlagFileText {
     /// entry that is there must be given a weight; variants that are new are put behind.
     ///
     /// - Throws: A ``FlagError`` for an unknown flag or variant, shares that add up to nothing, a rule with no
-    ///   `fractional` or several, and a file that cannot be changed in place.
+    ///   `fractional` or several, one that buckets by what is the same for everybody, and a file that cannot be changed
+    ///   in place.
     public func settingPercentages(_ shares: [Share], of key: String) throws(FlagError) -> FlagFileText {
         let flag = try flag(key)
         for share in shares {
@@ -80,6 +81,14 @@ extension FlagFileText {
     private func edits(of place: [FlagDocument.Step], _ shares: [Share]) throws(FlagError) -> [FlagFileEdit] {
         guard let node = document.node(at: place), case .array(let elements) = node.value else {
             throw refusal("the entries of \"fractional\" must stand in the rule itself", document.root.range)
+        }
+        if let first = elements.first {
+            let bucket = ConstantBucket(
+                source: document.source,
+                configuration: FlagConfiguration(),
+                evaluators: document.evaluators
+            )
+            if let message = bucket.message(about: first) { throw refusal(message, first.range) }
         }
         var edits: [FlagFileEdit] = []
         var named: Set<String> = []

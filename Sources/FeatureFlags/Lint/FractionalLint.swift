@@ -34,9 +34,16 @@ struct FractionalLint {
     }
 
     private func checkBucketing(_ node: JSONNode) {
-        guard reader.configuration.fractional != .v3, let types = reader.types(node),
-            types.isDisjoint(with: [.string, .null])
-        else { return }
+        let bucket = ConstantBucket(
+            source: reader.document.source,
+            configuration: reader.configuration,
+            evaluators: reader.document.evaluators
+        )
+        if let message = bucket.message(about: node) {
+            collector?.add(.constantBucket, message, at: node.range)
+            return
+        }
+        guard reader.configuration.fractional != .v3, cannotBeText(node) else { return }
         collector?.add(
             .arguments,
             "\"fractional\" must be given a text to choose by; it gives null else",
@@ -51,6 +58,14 @@ struct FractionalLint {
         }
         let name: String? =
             switch variant.value {
+    private func cannotBeText(_ node: JSONNode) -> Bool {
+        switch reader.constant(node) {
+        case .string?, .null?: false
+        case .some: true
+        case nil: reader.types(node)?.isDisjoint(with: [.string, .null]) ?? false
+        }
+    }
+
             case .string(let name): name
             case .bool(let value): value ? "true" : "false"
             default: nil

@@ -22,6 +22,8 @@ public enum LintRule: String, Sendable, CaseIterable {
     case unusedEvaluator = "unused-evaluator"
     /// The targeting can give a result that is no variant of the flag.
     case unknownVariant = "unknown-variant"
+    /// A percentage of something that is the same for everybody, so that it moves all users at once or none.
+    case constantBucket = "constant-bucket"
     /// Weights of `fractional` that are all zero, or that it does not take.
     case weights
     /// Weights that look like percentages and do not add up.
@@ -53,8 +55,7 @@ public enum LintRule: String, Sendable, CaseIterable {
     public var severity: LintFinding.Severity {
         switch self {
         case .syntax, .schema, .duplicateKey, .unknownOperator, .arguments, .unknownReference, .unknownVariant,
-            .weights,
-            .invalidVersion, .killFlag:
+            .constantBucket, .weights, .invalidVersion, .killFlag:
             .error
         case .unknownMember, .metadata, .encoding, .unusedEvaluator, .percentages, .emptyList, .typeMismatch,
             .constantCondition, .unreachableBranch, .neverMatches, .disabledTargeting, .killPulled, .stageJump,

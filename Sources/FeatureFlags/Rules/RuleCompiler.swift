@@ -14,6 +14,9 @@ struct RuleCompiler {
     private let evaluators: SharedEvaluators
     /// The evaluator that is compiled; nil for a flag's own rule.
     private let evaluator: String?
+    /// Whether a percentage of something that is the same for everybody is an error, as it is in flags. A rule on its own
+    /// may have one: it can be evaluated against any data.
+    private let refusesConstantBuckets: Bool
     private var size = 0
     private var deepest = 0
 
@@ -21,12 +24,14 @@ struct RuleCompiler {
         source: SourceText,
         configuration: FlagConfiguration,
         evaluators: SharedEvaluators,
-        evaluator: String? = nil
+        evaluator: String? = nil,
+        refusesConstantBuckets: Bool = false
     ) {
         self.source = source
         self.configuration = configuration
         self.evaluators = evaluators
         self.evaluator = evaluator
+        self.refusesConstantBuckets = refusesConstantBuckets
     }
 
     mutating func compile(_ node: JSONNode) throws(FlagError) -> Result {
@@ -71,6 +76,7 @@ struct RuleCompiler {
         }
         try grow(by: 1, node)
         let call = RuleCall(
+        if refusesConstantBuckets, member.key == "fractional" { try refuseConstantBucket(member.value) }
             name: member.key,
             arguments: try arguments(member.value, depth: depth + 1),
             fractional: configuration.fractional
@@ -79,6 +85,18 @@ struct RuleCompiler {
     }
 
     /// The arguments of an operator: a list's elements, or a single value without brackets. An evaluator that is
+    private func refuseConstantBucket(_ node: JSONNode) throws(FlagError) {
+        var list = node
+        if case .object(let members) = node.value, members.count == 1, let member = members.first, member.key == "$ref",
+            case .string(let name) = member.value.value, evaluator == nil, let shared = evaluators.nodes[name]
+        {
+            list = shared
+        }
+        let first: JSONNode? = if case .array(let elements) = list.value { elements.first } else { list }
+        let bucket = ConstantBucket(source: source, configuration: configuration, evaluators: evaluators.nodes)
+        if let first, let message = bucket.message(about: first) { throw error(message, first.range) }
+    }
+
     /// spliced in here may be either.
     private mutating func arguments(_ node: JSONNode, depth: Int) throws(FlagError) -> [Rule] {
         switch node.value {

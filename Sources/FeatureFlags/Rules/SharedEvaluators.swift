@@ -11,10 +11,19 @@ final class SharedEvaluators {
 
     private let source: SourceText
     private let configuration: FlagConfiguration
-    private let nodes: [String: JSONNode]
+    /// The rules as they are written, by name.
+    let nodes: [String: JSONNode]
     private var compiled: [String: Swift.Result<Evaluator, FlagError>] = [:]
 
-    init(source: SourceText, configuration: FlagConfiguration, nodes: [String: JSONNode]) {
+    private let refusesConstantBuckets: Bool
+
+    init(
+        source: SourceText,
+        configuration: FlagConfiguration,
+        nodes: [String: JSONNode],
+        refusesConstantBuckets: Bool = false
+    ) {
+        self.refusesConstantBuckets = refusesConstantBuckets
         self.source = source
         self.configuration = configuration
         self.nodes = nodes
@@ -35,7 +44,13 @@ final class SharedEvaluators {
     }
 
     private func compile(_ name: String, _ node: JSONNode) throws(FlagError) -> Evaluator {
-        var compiler = RuleCompiler(source: source, configuration: configuration, evaluators: self, evaluator: name)
+        var compiler = RuleCompiler(
+            source: source,
+            configuration: configuration,
+            evaluators: self,
+            evaluator: name,
+            refusesConstantBuckets: refusesConstantBuckets
+        )
         let result = try compiler.compile(node)
         let arguments: [Rule]? =
             switch result.rule {
