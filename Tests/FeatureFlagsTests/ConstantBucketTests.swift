@@ -133,4 +133,25 @@ import Testing
         #expect(error?.message.contains(#"write {"var": "targetingKey"}"#) == true)
         #expect(error?.location.line == 2)
     }
+
+    /// All users without an id, to whom an app gives the empty one, were in one bucket, and moved together.
+    @Test(arguments: FractionalGeneration.allCases)
+    func anEmptyTargetingKeyGetsTheDefault(generation: FractionalGeneration) throws {
+        let configuration = FlagConfiguration(fractional: generation)
+        let snapshot = try FlagSnapshot(
+            json: Data(file(#"{"fractional": [["a", 50], ["a", 50]]}"#).utf8),
+            source: "test.json",
+            configuration: configuration
+        )
+        for context in [EvaluationContext(targetingKey: ""), EvaluationContext(attributes: ["targetingKey": ""])] {
+            let resolution = snapshot.resolve("f", context: context)
+            #expect(resolution.reason == .default)
+            #expect(resolution.variant == "b")
+        }
+        #expect(snapshot.resolve("f", context: EvaluationContext(targetingKey: " ")).reason == .targetingMatch)
+        let inner = #"{"map": [{"var": "users"}, {"fractional": [["x", 1]]}]}"#
+        let users = EvaluationContext(attributes: ["users": [["targetingKey": ""], ["targetingKey": "ada"]]])
+        let rule = try JsonLogicRule(json: Data(inner.utf8), configuration: configuration)
+        #expect(try rule.evaluate(flagKey: "f", context: users) == [nil, "x"])
+    }
 }

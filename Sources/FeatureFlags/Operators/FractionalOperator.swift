@@ -5,7 +5,7 @@
 /// is chosen. Without a bucketing text, or where it is null, the text is the flag's key followed at once by the
 /// targeting key. A change of this formula moves users between variants.
 ///
-/// Bad input gives null, so that the default variant is served: no targeting key, a bucketing value that is no text
+/// Bad input gives null, so that the default variant is served: no targeting key or an empty one, a bucketing value that is no text
 /// (but for v3, which takes any value), an entry that is no list or is empty, a variant that is a list or an object, a
 /// weight that is no number, not whole or greater than 2^31 - 1, a sum of weights greater than that, and weights that
 /// are all 0. A negative weight is 0.

@@ -126,16 +126,20 @@ struct Evaluation: ~Copyable {
         return values
     }
 
-    /// The flag's key and the targeting key as the current frame has them; nil where the latter is no text. Inside of
-    /// `map` and its like the element takes the context's place, as it does in flagd.
+    /// The flag's key and the targeting key as the current frame has them; nil where the latter is not a text, or is
+    /// empty: everybody without an id would fall into one bucket. Inside of `map` and its like the element takes the
+    /// context's place, as it does in flagd.
     func bucketingKeys() -> (flagKey: String, targetingKey: String)? {
         switch frame {
         case .context:
-            if let key = context.targetingKey { return (flagKey, key) }
-            guard case .string(let key) = context.attributes["targetingKey"] else { return nil }
+            if let key = context.targetingKey { return key.isEmpty ? nil : (flagKey, key) }
+            guard case .string(let key) = context.attributes["targetingKey"], !key.isEmpty else { return nil }
             return (flagKey, key)
         case .value(let value):
-            guard case .object(let members) = value, case .string(let key) = members["targetingKey"] else { return nil }
+            guard case .object(let members) = value, case .string(let key) = members["targetingKey"], !key.isEmpty
+            else {
+                return nil
+            }
             return (members["$flagd"]?.objectValue?["flagKey"]?.stringValue ?? "", key)
         case .reduction:
             return nil
