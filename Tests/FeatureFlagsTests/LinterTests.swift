@@ -45,7 +45,7 @@ import Testing
                 """
                 {"if": [{"in": [{"var": "targetingKey"}, ["ada"]]}, "a",
                   {"sem_ver": [{"var": "app.version"}, ">=", "2.1.0"]}, "a",
-                  {"and": [{">=": [{"var": "$flagd.timestamp"}, 10]}, {"<": [{"var": "$flagd.timestamp"}, 20]}]}, "a",
+                  {"and": [{">=": [{"var": "$flagd.timestamp"}, 1764547200]}, {"<": [{"var": "$flagd.timestamp"}, 1767225600]}]}, "a",
                   {"$ref": "mail"}, "a",
                   {"fractional": [{"cat": [{"var": "$flagd.flagKey"}, {"var": "email"}]}, ["a", 10], ["b", 90]]}]}
                 """,

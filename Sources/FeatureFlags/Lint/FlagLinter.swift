@@ -100,16 +100,30 @@ public struct FlagLinter: Sendable {
     private func lintRules(_ document: FlagDocument, _ collector: LintCollector) -> [String: [FractionalShape]] {
         let reader = RuleReader(document: document, configuration: configuration)
         let references = ReferenceList()
+        let variables = VariableList(collector: collector)
+        defer { variables.finish() }
         var shapes: [String: [FractionalShape]] = [:]
         for flag in document.flags {
-            var lint = TargetingLint(flag: flag, reader: reader, collector: collector, references: references)
+            var lint = TargetingLint(
+                flag: flag,
+                reader: reader,
+                collector: collector,
+                references: references,
+                variables: variables
+            )
             lint.run()
             shapes[flag.key] = lint.shapes
         }
         guard case .object(let members)? = document.root.member("$evaluators")?.value.value else { return shapes }
         for member in members {
-            OperatorLint(reader: reader, collector: collector, references: references, evaluator: member.key)
-                .visit(member.value)
+            OperatorLint(
+                reader: reader,
+                collector: collector,
+                references: references,
+                evaluator: member.key,
+                variables: variables
+            )
+            .visit(member.value)
             if !references.names.contains(member.key) {
                 collector.add(
                     .unusedEvaluator,

@@ -30,6 +30,13 @@ struct FractionalLint {
         }
         let shape = FractionalShape(range: operation.nameRange, entries: entries)
         checkSum(shape)
+        if entries.count > 1, let variant = entries[0].variant, entries.allSatisfy({ $0.variant == variant }) {
+            collector?.add(
+                .equalBranches,
+                "all entries give \(quoted(variant)); the weights decide nothing",
+                at: shape.range
+            )
+        }
         return shape
     }
 
@@ -51,13 +58,6 @@ struct FractionalLint {
         )
     }
 
-    private func entry(_ node: JSONNode) -> FractionalShape.Entry? {
-        guard case .array(let parts) = node.value, let variant = parts.first else {
-            collector?.add(.weights, "an entry of \"fractional\" must be a list [\"variant\", weight]", at: node.range)
-            return nil
-        }
-        let name: String? =
-            switch variant.value {
     private func cannotBeText(_ node: JSONNode) -> Bool {
         switch reader.constant(node) {
         case .string?, .null?: false
@@ -66,6 +66,20 @@ struct FractionalLint {
         }
     }
 
+    private func entry(_ node: JSONNode) -> FractionalShape.Entry? {
+        guard case .array(let parts) = node.value, let variant = parts.first else {
+            collector?.add(.weights, "an entry of \"fractional\" must be a list [\"variant\", weight]", at: node.range)
+            return nil
+        }
+        if parts.count > 2 {
+            collector?.add(
+                .arguments,
+                "an entry of \"fractional\" takes a variant and a weight, and \(parts.count) items stand here",
+                at: parts[2].range
+            )
+        }
+        let name: String? =
+            switch variant.value {
             case .string(let name): name
             case .bool(let value): value ? "true" : "false"
             default: nil

@@ -16,6 +16,16 @@ public enum LintRule: String, Sendable, CaseIterable {
     case unknownOperator = "unknown-operator"
     /// An operator has arguments that it cannot use.
     case arguments
+    /// A variable that does not exist, or whose name is nearly that of one that does.
+    case unknownVariable = "unknown-variable"
+    /// Arguments in the wrong order.
+    case exchangedArguments = "exchanged-arguments"
+    /// A comparison of `$flagd.timestamp` with what is not a time in seconds.
+    case timestamp
+    /// A text that is compared as it stands, and looks as if it was meant otherwise.
+    case suspiciousText = "suspicious-text"
+    /// Branches, or all entries of a percentage, that give the same.
+    case equalBranches = "equal-branches"
     /// A `$ref` to an evaluator that does not exist, or from one evaluator to another.
     case unknownReference = "unknown-reference"
     /// An evaluator that no flag refers to.
@@ -55,9 +65,10 @@ public enum LintRule: String, Sendable, CaseIterable {
     public var severity: LintFinding.Severity {
         switch self {
         case .syntax, .schema, .duplicateKey, .unknownOperator, .arguments, .unknownReference, .unknownVariant,
-            .constantBucket, .weights, .invalidVersion, .killFlag:
+            .constantBucket, .weights, .invalidVersion, .timestamp, .killFlag:
             .error
-        case .unknownMember, .metadata, .encoding, .unusedEvaluator, .percentages, .emptyList, .typeMismatch,
+        case .unknownVariable, .exchangedArguments, .suspiciousText, .equalBranches, .unknownMember, .metadata,
+            .encoding, .unusedEvaluator, .percentages, .emptyList, .typeMismatch,
             .constantCondition, .unreachableBranch, .neverMatches, .disabledTargeting, .killPulled, .stageJump,
             .rebucketing:
             .warning

@@ -12,7 +12,13 @@ struct RebucketingLint {
         let nothing = LintCollector(source: old.source)
         for flag in old.flags {
             guard let after = newShapes[flag.key], !after.isEmpty else { continue }
-            var lint = TargetingLint(flag: flag, reader: reader, collector: nothing, references: ReferenceList())
+            var lint = TargetingLint(
+                flag: flag,
+                reader: reader,
+                collector: nothing,
+                references: ReferenceList(),
+                variables: VariableList(collector: nothing)
+            )
             lint.run()
             guard lint.shapes.count == after.count else { continue }
             for (before, after) in zip(lint.shapes, after) { compare(before, after) }

@@ -11,7 +11,7 @@ extension RuleReader {
             return !parts.isEmpty && parts.allSatisfy { $0 == true } ? true : nil
         case "or":
             let parts = arguments.map { truth($0) }
-            if parts.contains(true) { return true }
+            if parts.contains(true) || isTautology(arguments) { return true }
             return parts.allSatisfy { $0 == false } ? false : nil
         case "!": return arguments.first.flatMap { truth($0) }.map { !$0 }
         case "!!": return arguments.first.flatMap { truth($0) }
@@ -19,8 +19,17 @@ extension RuleReader {
         case "sem_ver": return canCompareVersions(arguments) ? nil : false
         case "===", "==": return canBeEqual(arguments, isStrict: operation.name == "===") ? nil : false
         case "!==", "!=": return canBeEqual(arguments, isStrict: operation.name == "!==") ? nil : true
+        case "<", "<=": return canLieBetween(arguments, orEqual: operation.name == "<=") ? nil : false
         default: return nil
         }
+    }
+
+    /// Whether there can be a value between the two limits of a comparison with three arguments.
+    private func canLieBetween(_ arguments: [JSONNode], orEqual: Bool) -> Bool {
+        guard arguments.count == 3, let lower = constant(arguments[0])?.number,
+            let upper = constant(arguments[2])?.number
+        else { return true }
+        return orEqual ? lower <= upper : lower < upper
     }
 
     /// Whether `in` can find anything: its list is not empty, and holds a value of the type that is looked for.
@@ -109,6 +118,24 @@ extension RuleReader {
             }
             if bound.lower > bound.upper { return true }
             bounds[comparison.path] = bound
+        }
+        return false
+    }
+
+    /// Whether one of the conditions holds whatever a variable is: it cannot be equal to two texts.
+    private func isTautology(_ conditions: [JSONNode]) -> Bool {
+        var texts: [String: FlagValue] = [:]
+        for condition in conditions {
+            guard let operation = operation(resolved(condition)), operation.arguments.count == 2,
+                operation.name == "!=" || operation.name == "!==", let comparison = comparison(operation),
+                case .string = comparison.value
+            else { continue }
+            if let known = texts[comparison.path], known != comparison.value,
+                !Self.isNumber(known) || !Self.isNumber(comparison.value)
+            {
+                return true
+            }
+            texts[comparison.path] = comparison.value
         }
         return false
     }

@@ -42,6 +42,10 @@ struct RuleReader {
 
     /// The value of a rule that needs no context; nil where one is needed.
     func constant(_ node: JSONNode) -> FlagValue? {
+        switch node.value {
+        case .null, .bool, .int, .string: return node.flagValue
+        case .double, .array, .object: break
+        }
         guard isConstant(resolved(node)) else { return nil }
         let evaluators = SharedEvaluators(
             source: document.source,

@@ -19,7 +19,8 @@ struct SchemaLint {
         for member in members where !Self.fileMembers.contains(member.key) {
             collector.add(
                 .unknownMember,
-                "a flag file has no member \(quoted(member.key)); it is ignored",
+                "a flag file has no member \(quoted(member.key)); it is ignored"
+                    + NearMiss.question(member.key, among: Self.fileMembers.sorted()),
                 at: member.keyRange
             )
         }
@@ -93,7 +94,8 @@ struct SchemaLint {
         for member in members where !Self.flagMembers.contains(member.key) && !(isElement && member.key == "key") {
             collector.add(
                 .unknownMember,
-                "a flag has no member \(quoted(member.key)); it is ignored",
+                "a flag has no member \(quoted(member.key)); it is ignored"
+                    + NearMiss.question(member.key, among: Self.flagMembers.sorted()),
                 at: member.keyRange
             )
         }
@@ -164,7 +166,8 @@ struct SchemaLint {
             guard let variants, !variants.contains(name), !name.isEmpty else { return }
             collector.add(
                 .schema,
-                "the \"defaultVariant\" \(quoted(name)) is not one of the variants",
+                "the \"defaultVariant\" \(quoted(name)) is not one of the variants"
+                    + NearMiss.question(name, among: variants.sorted()),
                 at: member.value.range
             )
         default:

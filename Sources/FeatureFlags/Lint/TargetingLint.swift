@@ -4,16 +4,24 @@ struct TargetingLint {
     private let reader: RuleReader
     private let collector: LintCollector
     private let references: ReferenceList
+    private let variables: VariableList
     private let variants: Set<String>
     private var canChoose = false
     /// The percentages that the targeting can hand out.
     private(set) var shapes: [FractionalShape] = []
 
-    init(flag: FlagDocument.Flag, reader: RuleReader, collector: LintCollector, references: ReferenceList) {
+    init(
+        flag: FlagDocument.Flag,
+        reader: RuleReader,
+        collector: LintCollector,
+        references: ReferenceList,
+        variables: VariableList
+    ) {
         self.flag = flag
         self.reader = reader
         self.collector = collector
         self.references = references
+        self.variables = variables
         if case .object(let members)? = flag.node.member("variants")?.value.value {
             variants = Set(members.map(\.key))
         } else {
@@ -25,7 +33,8 @@ struct TargetingLint {
         guard let targeting = flag.node.member("targeting"), case .object(let members) = targeting.value.value,
             members.count == 1
         else { return }
-        OperatorLint(reader: reader, collector: collector, references: references).visit(targeting.value)
+        OperatorLint(reader: reader, collector: collector, references: references, variables: variables)
+            .visit(targeting.value)
         checkResult(targeting.value)
         if !canChoose {
             collector.add(
@@ -108,7 +117,8 @@ struct TargetingLint {
         guard !variants.contains(name) else { return }
         collector.add(
             .unknownVariant,
-            "\(quoted(name)) is no variant of the flag \(quoted(flag.key)); whoever gets it is served the caller's default",
+            "\(quoted(name)) is no variant of the flag \(quoted(flag.key)); whoever gets it is served the caller's default"
+                + NearMiss.question(name, among: variants.sorted()),
             at: node.range
         )
     }

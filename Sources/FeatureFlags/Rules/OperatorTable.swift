@@ -40,5 +40,8 @@ enum OperatorTable {
         return table
     }()
 
+    /// The names of all operators.
+    static var names: [String] { byName.keys.sorted() }
+
     static func type(named name: String) -> (any RuleOperator.Type)? { byName[name] }
 }
