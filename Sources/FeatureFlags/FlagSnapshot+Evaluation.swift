@@ -18,6 +18,10 @@ extension FlagSnapshot: FlagEvaluator {
         guard isLoaded else {
             return .failure(.providerNotReady, "no flags could be read from \(source) yet", metadata: metadata)
         }
-        return .failure(.flagNotFound, "there is no flag \(quoted(key)) in \(source)", metadata: metadata)
+        return .failure(
+            .flagNotFound,
+            "there is no flag \(quoted(key)) in \(source)\(NearMiss.question(key, among: flags.keys))",
+            metadata: metadata
+        )
     }
 }

@@ -118,6 +118,24 @@ struct FlagsCommandTests {
         #expect(text.output.contains("STATIC"))
     }
 
+    @Test func aMisspeltNameIsAnsweredWithTheNearestOne() throws {
+        let sandbox = try sandbox()
+        let flag = try sandbox.run("flags", "evaluate", "--flag", "habit-store-bakend", "--file", "flags.json")
+        #expect(flag.status == 1)
+        #expect(flag.output.contains(#"did you mean "habit-store-backend"?"#))
+        try sandbox.run("flags", "set", "siz", "--variant", "small", "--file", "flags.json")
+            .expectError(64, containing: #"did you mean "size"?"#)
+        let arguments = ["flags", "explain", "--flag", "habit-store-backend", "--file", "flags.json", "--context"]
+        let context = #"{"targetingkey": "ada"}"#
+        let text = try sandbox.run(arguments + [context])
+        #expect(
+            text.output.contains(#"the rule reads "targetingKey", and the context has "targetingkey""#),
+            "\(text.output)"
+        )
+        let hints = try sandbox.run(arguments + [context, "--format", "json"]).list("hints")
+        #expect((hints.first?["location"] as? [String: Any])?["line"] as? Int == 3)
+    }
+
     /// `flags set` took ten of ten users with it: all of them were in the one bucket of the text "targetingKey".
     @Test func aPercentageOfAConstantIsFoundAndCannotBeRaised() throws {
         let sandbox = try Sandbox()

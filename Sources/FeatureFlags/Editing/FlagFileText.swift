@@ -84,7 +84,8 @@ public struct FlagFileText: Sendable {
         guard let flag = document.flag(key) else {
             throw FlagError(
                 .flagNotFound,
-                "there is no flag \(quoted(key)) in the file",
+                "there is no flag \(quoted(key)) in the file"
+                    + NearMiss.question(key, among: document.flags.map(\.key)),
                 at: FlagError.Location(file: document.source.name)
             )
         }

@@ -11,12 +11,22 @@ public struct FlagExplanation: Sendable {
         public let location: FlagError.Location?
     }
 
+    /// A name that the rule reads, that the context does not have, and that is nearly one that it has.
+    public struct Hint: Sendable, Equatable {
+        /// What is read, and what there is. It names attributes of the context and shows none of their values.
+        public let message: String
+        /// Where it is read.
+        public let location: FlagError.Location
+    }
+
     /// The outcome.
     public let resolution: Resolution
     /// The operators in the order in which they began.
     public let steps: [EvaluationStep]
     /// What decided, from the outermost rule to the innermost; empty where the flag has no targeting in force.
     public let decisions: [Decision]
+    /// What may be misspelt in the rule or in the context.
+    public let hints: [Hint]
     /// The file's path, or the name that the caller gave to it.
     public let source: String
     /// The SHA-256 digest of the file's bytes in hexadecimal digits.
@@ -39,16 +49,21 @@ public struct FlagExplanation: Sendable {
         let document = try FlagDocument(bytes: bytes, format: format, name: path)
         let (resolution, steps) = snapshot.explain(flagKey, context: context)
         var decisions: [Decision] = []
+        var hints: [Hint] = []
         if let targeting = document.flag(flagKey)?.node.member("targeting"), !steps.isEmpty {
             let reader = RuleReader(document: document, configuration: configuration)
             var walk = DecisionWalk(reader: reader, steps: steps)
             walk.follow(targeting.value)
             decisions = walk.decisions
+            var variables = ContextVariables(reader: reader)
+            variables.collect(targeting.value)
+            hints = variables.hints(context)
         }
         return FlagExplanation(
             resolution: resolution,
             steps: steps,
             decisions: decisions,
+            hints: hints,
             source: path,
             digest: snapshot.digest
         )

@@ -41,6 +41,9 @@ struct FlagsExplainCommand: ReportingCommand {
             table.append(["bucketing value", "\(bucketingText(choice)) (\(choice.generation.rawValue))"])
             table.append(["hash", "\(choice.hash) (0x\(String(choice.hash, radix: 16)))"])
             table.append(["bucket", "\(choice.bucket) of \(choice.totalWeight)"])
+        for hint in explanation.hints {
+            table.append(["hint", "\(hint.message) at \(hint.location.line ?? 0):\(hint.location.column ?? 0)"])
+        }
             let weights = choice.entries.map { "\($0.variant.stringValue ?? $0.variant.text) \($0.weight)" }
             table.append(["weights", weights.joined(separator: ", ")])
         }
@@ -78,6 +81,9 @@ struct FlagsExplainCommand: ReportingCommand {
         members["steps"] = .array(
             explanation.steps.map { step in
                 .object([
+        members["hints"] = .array(
+            explanation.hints.map { .object(["message": .string($0.message), "location": $0.location.json]) }
+        )
                     "operator": .string(step.operator),
                     "line": .int(step.line),
                     "column": .int(step.column),
