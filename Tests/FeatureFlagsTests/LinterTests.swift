@@ -175,6 +175,16 @@ import Testing
         #expect(!yaml.isReadable)
     }
 
+    /// `{}` was a file with an error for the linter, and one that cannot be read for everything else.
+    @Test(arguments: ["{}", "[]", "5", #"{"flags": 5}"#, #"{"flag": {}}"#])
+    func aFileThatNoFlagCanBeReadFromIsNotReadable(json: String) throws {
+        let report = try Self.linter.lint(Data(json.utf8), source: "test.json")
+        #expect(!report.isReadable)
+        #expect(report.hasErrors)
+        #expect(throws: FlagError.self) { try makeSnapshot(json) }
+        #expect(try Self.linter.lint(Data(#"{"flags": {}}"#.utf8), source: "test.json").isReadable)
+    }
+
     /// A file without errors has no quarantined flag: the linter is never kinder than the loader.
     @Test func whatTheLoaderRefusesIsAnError() throws {
         for flag in [

@@ -72,8 +72,8 @@ public struct FlagLinter: Sendable {
             guard let flag = document.flag(key) else { continue }
             KillFlagLint(flag: flag, collector: collector, configuration: configuration).run()
         }
-        let flags = compiled(document, collector)
-        let oldFlags = old.map { compiled($0, nil) }
+        let (flags, isLoadable) = compiled(document, collector)
+        let oldFlags = old.map { compiled($0, nil).flags }
         for order in stages {
             guard let flag = document.flag(order.flagKey), let new = flags[order.flagKey] else { continue }
             let lint = StageLint(order: order, document: document, flag: flag, collector: collector)
@@ -93,7 +93,7 @@ public struct FlagLinter: Sendable {
             )
             .run()
         }
-        return LintReport(source: name, findings: collector.sorted, isReadable: true)
+        return LintReport(source: name, findings: collector.sorted, isReadable: isLoadable)
     }
 
     /// Looks at all rules. Returns the percentages that each flag hands out.
@@ -137,20 +137,25 @@ public struct FlagLinter: Sendable {
 
     /// The flags as they are loaded. What quarantines one and was not found before becomes a finding, so that a clean
     /// report means a file that loads whole.
-    private func compiled(_ document: FlagDocument, _ collector: LintCollector?) -> [String: CompiledFlag] {
+    private func compiled(
+        _ document: FlagDocument,
+        _ collector: LintCollector?
+    ) -> (flags: [String: CompiledFlag], isLoadable: Bool) {
         var compiler = FlagFileCompiler(
             source: document.source,
             configuration: configuration,
             warnings: FlagWarningList()
         )
+        var isLoadable = true
         do throws(FlagError) {
             try compiler.compile(document.root)
         } catch {
+            isLoadable = false
             if let collector, collector.errorLocations.isEmpty {
                 collector.add(LintFinding(.schema, error.message, at: error.location))
             }
         }
-        guard let collector, !compiler.quarantined.isEmpty else { return compiler.flags }
+        guard let collector, !compiler.quarantined.isEmpty else { return (compiler.flags, isLoadable) }
         var keyRanges: [String: Range<Int>] = [:]
         for flag in document.flags { keyRanges[flag.key] = flag.keyRange }
         for (key, error) in compiler.quarantined.sorted(by: { $0.key < $1.key }) {
@@ -159,6 +164,6 @@ public struct FlagLinter: Sendable {
                 .contains(where: collector.errorLocations.contains)
             if !isFound { collector.add(LintFinding(.schema, error.message, at: error.location)) }
         }
-        return compiler.flags
+        return (compiler.flags, isLoadable)
     }
 }

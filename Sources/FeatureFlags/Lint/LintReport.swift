@@ -5,7 +5,8 @@ public struct LintReport: Sendable, Equatable {
     /// What was found, in the order of the file; at most ``FlagLinter/maximumFindings`` of each
     /// severity.
     public let findings: [LintFinding]
-    /// Whether the file could be parsed. If not, the one finding says why.
+    /// Whether the file could be read as a flag file. If not, no flag is evaluated from it, and a finding says why: it
+    /// cannot be parsed, or has no `flags`.
     public let isReadable: Bool
 
     /// Whether anything is wrong, beyond warnings.
