@@ -45,7 +45,9 @@ final class CompiledFlag: Sendable {
             return resolution
         case .targeted(let targeting):
             var evaluation = Evaluation(flagKey: key, context: context, clock: clock, trace: trace)
-            return targeting.resolve(&evaluation)
+            let resolution = targeting.resolve(&evaluation)
+            trace?.work += evaluation.spentWork
+            return resolution
         case .killing(let flag, let otherwise):
             let resolution = flag.resolve(context, clock: clock, trace: trace)
             if case .bool(true) = resolution.value { return resolution }

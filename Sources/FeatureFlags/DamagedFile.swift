@@ -29,6 +29,8 @@ package struct DamagedFile {
 
     /// The kill flags that can be read in full, by key.
     mutating func killFlags(_ format: FlagFormat) -> [String: CompiledFlag] {
+        let budget = remainingBytes
+        defer { WorkMeter.current?.add(budget - remainingBytes) }
         var flags: [String: CompiledFlag] = [:]
         for key in configuration.killFlags {
             let definition =

@@ -11,7 +11,9 @@ extension FlagSnapshot: FlagEvaluator {
     {
         guard let flag = flags[key] else { return (notFound(key), []) }
         let trace = EvaluationTrace()
-        return (flag.resolve(context, clock: clock, trace: trace), trace.steps)
+        let resolution = flag.resolve(context, clock: clock, trace: trace)
+        WorkMeter.current?.add(trace.work)
+        return (resolution, trace.steps)
     }
 
     private func notFound(_ key: String) -> Resolution {

@@ -41,6 +41,17 @@ public struct JsonLogicRule: Sendable {
         return try Self.result(rule, &evaluation)
     }
 
+    /// How many steps the rule takes for the data, and in the evaluation context of a flag.
+    package func work(flagKey: String, context: EvaluationContext) -> Int {
+        var steps = 0
+        for frame in [Evaluation.Frame.context, .value(.object(context.attributes))] {
+            var evaluation = Evaluation(flagKey: flagKey, context: context, clock: clock, frame: frame)
+            do throws(EvaluationFault) { _ = try rule.evaluate(&evaluation) } catch { steps += 1 }
+            steps += evaluation.spentWork
+        }
+        return steps
+    }
+
     private static func result(_ rule: Rule, _ evaluation: inout Evaluation) throws(FlagError) -> FlagValue {
         do throws(EvaluationFault) {
             return try rule.evaluate(&evaluation)

@@ -7,7 +7,10 @@ struct FlagFuzzer {
     private(set) var loaded = 0
     private(set) var refused = 0
     private(set) var evaluations = 0
-    private(set) var slowest: (milliseconds: Double, input: [UInt8]) = (0, [])
+    /// The input that was the most work, in the steps of ``WorkMeter``.
+    private(set) var hardest: (steps: Int, input: [UInt8]) = (0, [])
+    /// The longest that an input took, in milliseconds of processor time; on a busy machine it is longer.
+    private(set) var longestMilliseconds = 0.0
 
     private var generator: SeededGenerator
     private var corpus = Dictionary(grouping: FuzzCorpus.inputs, by: \.kind)
@@ -45,11 +48,12 @@ struct FlagFuzzer {
         guard let base = randomInput(), let other = randomInput() else { return }
         let input = InputMutator.mutated(base, with: other, &generator)
         record.set(input.bytes)
-        let start = Self.processorMilliseconds()
-        let behavior = run(input)
-        let duration = Self.processorMilliseconds() - start
+        let start = ProcessorTime.milliseconds()
+        let meter = WorkMeter()
+        let behavior = WorkMeter.$current.withValue(meter) { run(input, meter) }
+        longestMilliseconds = max(longestMilliseconds, ProcessorTime.milliseconds() - start)
         inputs += 1
-        if duration > slowest.milliseconds { slowest = (duration, input.bytes) }
+        if meter.total > hardest.steps { hardest = (meter.total, input.bytes) }
         if corpusSize < Self.corpusLimit, seenBehaviors.insert(behavior).inserted {
             corpus[input.kind, default: []].append(input)
             corpusSize += 1
@@ -64,23 +68,29 @@ struct FlagFuzzer {
     }
 
     /// Returns what tells this input's behavior from others.
-    private mutating func run(_ input: FuzzInput) -> Int {
+    private mutating func run(_ input: FuzzInput, _ meter: WorkMeter) -> Int {
         let configuration = Self.configurations[inputs % Self.configurations.count]
         var hasher = Hasher()
         switch input.kind {
-        case .rule: runRule(input.bytes, configuration, &hasher)
+        case .rule: runRule(input.bytes, configuration, meter, &hasher)
         case .json: runFile(input.bytes, .json, configuration, &hasher)
         case .yaml: runFile(input.bytes, .yaml, configuration, &hasher)
         }
         return hasher.finalize()
     }
 
-    private mutating func runRule(_ bytes: [UInt8], _ configuration: FlagConfiguration, _ hasher: inout Hasher) {
+    private mutating func runRule(
+        _ bytes: [UInt8],
+        _ configuration: FlagConfiguration,
+        _ meter: WorkMeter,
+        _ hasher: inout Hasher
+    ) {
         do throws(FlagError) {
             let rule = try JsonLogicRule(json: Data(bytes), configuration: configuration)
             loaded += 1
             for context in Self.contexts {
                 evaluations += 2
+                meter.add(rule.work(flagKey: "f", context: context))
                 note(try rule.evaluate(flagKey: "f", context: context), &hasher)
                 note(try rule.evaluate(.object(context.attributes)), &hasher)
             }
@@ -147,12 +157,6 @@ struct FlagFuzzer {
         guard !condition else { return }
         print("\(message); the input is in the file of the current input")
         exit(3)
-    }
-
-    private static func processorMilliseconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000
     }
 
     /// The most memory that the process had.

@@ -1,17 +1,24 @@
 import Foundation
 import Synchronization
 
-/// Ends the process when one input takes for ever: an input that is only slow is measured where it is read.
+/// Ends the process when one input takes for ever: by processor time, which a busy machine does not use up, and where
+/// nothing is computed either, by the clock.
 final class HangMonitor: Sendable {
-    /// When the current input began, in milliseconds of the monotonic clock; 0 between inputs.
-    private let began = Atomic<UInt64>(0)
+    private struct Start {
+        let processorMilliseconds: Double
+        let instant: ContinuousClock.Instant
+    }
 
-    init(seconds: UInt64) {
+    /// When the current input began; nil between inputs.
+    private let began = Mutex<Start?>(nil)
+
+    init(processorSeconds: Double, seconds: Double) {
         Thread.detachNewThread { [self] in
             while true {
                 sleep(1)
-                let start = began.load(ordering: .acquiring)
-                if start != 0, Self.now() - start > seconds * 1000 {
+                guard let start = began.withLock({ $0 }) else { continue }
+                let processor = (ProcessorTime.milliseconds() - start.processorMilliseconds) / 1000
+                if processor > processorSeconds || ContinuousClock.now - start.instant > .seconds(seconds) {
                     print("an input hangs; it is in the file of the current input")
                     exit(2)
                 }
@@ -19,9 +26,10 @@ final class HangMonitor: Sendable {
         }
     }
 
-    func begin() { began.store(Self.now(), ordering: .releasing) }
+    func begin() {
+        let start = Start(processorMilliseconds: ProcessorTime.milliseconds(), instant: .now)
+        began.withLock { $0 = start }
+    }
 
-    func end() { began.store(0, ordering: .releasing) }
-
-    private static func now() -> UInt64 { DispatchTime.now().uptimeNanoseconds / 1_000_000 }
+    func end() { began.withLock { $0 = nil } }
 }

@@ -77,6 +77,34 @@ import Testing
         #expect(error.message.contains("more than 1000000 values"))
     }
 
+    /// What `make fuzz-flags` judges by: the same numbers on every machine.
+    @Test func workIsCountedAndNotTimed() throws {
+        func work(_ body: () throws -> Void) rethrows -> Int {
+            let meter = WorkMeter()
+            try WorkMeter.$current.withValue(meter) { try body() }
+            return meter.total
+        }
+        let text =
+            #"{"flags": {"f": {"state": "ENABLED", "variants": {"a": 1}, "targeting": {"if": [{"var": "x"}, "a"]}}}}"#
+        let reading = try work { _ = try makeSnapshot(text) }
+        // Its bytes, its 11 values, and the 2 operators.
+        #expect(reading == text.utf8.count + 11 + 2)
+        let snapshot = try makeSnapshot(text)
+        #expect(work { _ = snapshot.explain("f", context: EvaluationContext()) } == 2)
+        #expect(work { _ = snapshot.resolve("f", context: EvaluationContext()) } == 0)
+        let broken = Array((#"{"kill": "# + String(repeating: "[", count: 200)).utf8)
+        let configuration = FlagConfiguration(killFlags: ["kill"])
+        let searching = work {
+            var damaged = DamagedFile(bytes: broken, name: "test", configuration: configuration)
+            _ = damaged?.killFlags(.json)
+        }
+        #expect(searching <= broken.count)
+        let rule = try JsonLogicRule(json: Data(#"{"map": [{"var": "l"}, {"+": [{"var": ""}, 1]}]}"#.utf8))
+        let list = EvaluationContext(attributes: ["l": .list((0..<100).map { .int($0) })])
+        // Twice: as a flag's rule and on its own. The operator, its list and 100 elements, with two operators for each.
+        #expect(rule.work(flagKey: "f", context: list) == 2 * (2 + 100 + 200))
+    }
+
     @Test func anEvaluationCanBeExplained() throws {
         let snapshot = try makeSnapshot(
             targeting:

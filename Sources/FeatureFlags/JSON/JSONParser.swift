@@ -21,6 +21,7 @@ struct JSONParser {
     /// The file's one value. Duplicate keys, lone surrogates and rounded integers are added to the warnings.
     static func parse(_ source: SourceText, warnings: inout FlagWarningList) throws(FlagError) -> JSONNode {
         var parser = JSONParser(source, warnings)
+        defer { WorkMeter.current?.add(parser.values + parser.index) }
         let node = try parser.parseDocument()
         warnings = parser.warnings
         return node

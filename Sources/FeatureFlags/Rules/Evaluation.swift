@@ -32,6 +32,9 @@ struct Evaluation: ~Copyable {
         self.trace = trace
     }
 
+    /// The steps that were taken.
+    var spentWork: Int { FlagLimits.evaluationWork - remainingWork }
+
     /// Counts steps of work; one is about what reading an attribute costs.
     @inline(__always)
     mutating func spend(_ steps: Int) throws(EvaluationFault) {

@@ -1,6 +1,8 @@
 /// What happened in one evaluation, for explaining it to a person. An evaluation that nobody wants explained has none.
 final class EvaluationTrace {
     private(set) var steps: [EvaluationStep] = []
+    /// The work that the evaluation was, see ``WorkMeter``.
+    var work = 0
     private var depth = 0
 
     /// Notes that an operator began; returns its place in `steps`.

@@ -35,6 +35,7 @@ struct RuleCompiler {
     }
 
     mutating func compile(_ node: JSONNode) throws(FlagError) -> Result {
+        defer { WorkMeter.current?.add(size) }
         let rule = try compile(node, depth: 1)
         return Result(rule: rule, depth: deepest, size: size)
     }
@@ -75,8 +76,8 @@ struct RuleCompiler {
             throw error("the operator \(quoted(member.key)) is not known; check how it is spelled", member.keyRange)
         }
         try grow(by: 1, node)
-        let call = RuleCall(
         if refusesConstantBuckets, member.key == "fractional" { try refuseConstantBucket(member.value) }
+        let call = RuleCall(
             name: member.key,
             arguments: try arguments(member.value, depth: depth + 1),
             fractional: configuration.fractional
@@ -84,7 +85,6 @@ struct RuleCompiler {
         return .operation(RuleOperation(member.key, type.init(call), at: location(member.keyRange)))
     }
 
-    /// The arguments of an operator: a list's elements, or a single value without brackets. An evaluator that is
     private func refuseConstantBucket(_ node: JSONNode) throws(FlagError) {
         var list = node
         if case .object(let members) = node.value, members.count == 1, let member = members.first, member.key == "$ref",
@@ -97,6 +97,7 @@ struct RuleCompiler {
         if let first, let message = bucket.message(about: first) { throw error(message, first.range) }
     }
 
+    /// The arguments of an operator: a list's elements, or a single value without brackets. An evaluator that is
     /// spliced in here may be either.
     private mutating func arguments(_ node: JSONNode, depth: Int) throws(FlagError) -> [Rule] {
         switch node.value {

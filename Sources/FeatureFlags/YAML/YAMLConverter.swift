@@ -3,7 +3,12 @@ import Yams
 /// Turns Yams' nodes into JSON's, with their places.
 struct YAMLConverter {
     private let source: SourceText
-    private var values = 0
+    private(set) var values = 0
+    /// A value takes at least two bytes. What is more has been repeated by aliases and merge keys, and their number alone
+    /// says little: each may repeat what the ones before it have repeated.
+    private let maximumValues: Int
+    /// Where each place is. An alias leads to the same places again and again.
+    private var offsets: [Place: Int] = [:]
 
     init(_ source: SourceText) { self.source = source }
 

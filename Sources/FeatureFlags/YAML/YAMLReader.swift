@@ -22,6 +22,8 @@ enum YAMLReader {
             )
         }
         // The parser calls itself for each level, up to a thousand, and the caller's stack may be small.
+        let meter = WorkMeter.current
+        meter?.add(source.bytes.count)
         return try DeepStack.run { () throws(FlagError) -> JSONNode in
             guard let root = try compose(source) else {
                 throw FlagError(
@@ -31,6 +33,7 @@ enum YAMLReader {
                 )
             }
             var converter = YAMLConverter(source)
+            defer { meter?.add(converter.values) }
             return try converter.convert(root, depth: 0)
         }
     }
