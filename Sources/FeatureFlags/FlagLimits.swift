@@ -6,6 +6,9 @@ public enum FlagLimits {
     public static let yamlSizeBytes = 1 << 20
     /// How many aliases (`*name`) a YAML file may have. With more, a small file could stand for an endless one.
     public static let yamlAliases = 16
+    /// How many values the aliases and merge keys of a YAML file may add to those that stand in it. A file with more is
+    /// refused as a whole.
+    public static let yamlRepeatedValues = 10_000
     /// How deep rules may stand in rules. A deeper rule quarantines its flag.
     public static let ruleDepth = 64
     /// How many operators and computed lists a flag's rule may have, evaluators included. A larger rule quarantines its

@@ -122,11 +122,39 @@ import Testing
         #expect(try failure(keys + "? *a7\n: 1\n").message.contains("a key must be a text"))
     }
 
+    /// 16 aliases are few, and each of them may repeat what the ones before it have repeated: 100 kB stood for more than a
+    /// million values, and took seconds to read and a minute without optimization.
+    @Test func whatAliasesRepeatIsCountedAndLimited() throws {
+        let words = (0..<20_000).map { "k\($0)" }
+        var list = "a0: &a0 [\(words.joined(separator: ","))]\n"
+        for level in 1...4 {
+            let alias = "*a\(level - 1)"
+            list += "a\(level): &a\(level) [\(alias), \(alias), \(alias), \(alias)]\n"
+        }
+        var map = "a0: &a0 {\(words.map { $0 + ": 1" }.joined(separator: ", "))}\n"
+        for level in 1...8 { map += "a\(level): &a\(level) {x: *a\(level - 1), y: *a\(level - 1)}\n" }
+        var merge = "base: &b {\(words.map { $0 + ": 1" }.joined(separator: ", "))}\n"
+        for number in 0..<15 { merge += "m\(number): {<<: *b}\n" }
+        for text in [list, map, merge] {
+            let meter = WorkMeter()
+            let error = try WorkMeter.$current.withValue(meter) { try failure(text + "flags: {}\n") }
+            #expect(error.message.contains("repeat more than 10000 values"))
+            #expect(meter.total < 2 * text.utf8.count + 2 * FlagLimits.yamlRepeatedValues, "\(meter.total)")
+        }
+        // What a flag file needs is far below.
+        let shared = (0..<15).map { "  f\($0): {<<: *base}\n" }.joined()
+        let base = "base: &base {state: ENABLED, variants: {a: 1}, defaultVariant: a}\n"
+        #expect(try snapshot(base + "flags:\n" + shared).int("f14", default: 0).value == 1)
+    }
+
+    /// The message of the parser's library for this named one of its C functions.
     @Test(arguments: ["[", "{a: ", "- ", "? "])
     func deepNestingIsAnErrorValue(opening: String) throws {
         for depth in [300, 5000, 100_000] {
             let error = try failure(String(repeating: opening, count: depth))
             #expect(error.code == .parseError)
+            #expect(!error.message.contains("yaml_"))
+            if depth == 5000 { #expect(error.message.contains("too deep")) }
         }
     }
 }

@@ -10,14 +10,19 @@ struct YAMLConverter {
     /// Where each place is. An alias leads to the same places again and again.
     private var offsets: [Place: Int] = [:]
 
-    init(_ source: SourceText) { self.source = source }
+    private struct Place: Hashable {
+        let line: Int
+        let column: Int
+    }
+
+    init(_ source: SourceText) {
+        self.source = source
+        maximumValues = min(FlagLimits.jsonValues, source.bytes.count / 2 + FlagLimits.yamlRepeatedValues)
+    }
 
     mutating func convert(_ node: Node, depth: Int) throws(FlagError) -> JSONNode {
         let offset = offset(of: node)
-        values += 1
-        guard values <= FlagLimits.jsonValues else {
-            throw error("the file has more than \(FlagLimits.jsonValues) values", offset)
-        }
+        try count(1, offset)
         guard depth <= FlagLimits.jsonDepth else {
             throw error("arrays and objects stand more than \(FlagLimits.jsonDepth) deep here", offset)
         }
@@ -33,6 +38,20 @@ struct YAMLConverter {
             return JSONNode(value: .object(try members(of: mapping, depth: depth)), range: range)
         case .alias:
             throw error("an alias stands here that refers to nothing", offset)
+        }
+    }
+
+    private mutating func count(_ number: Int, _ offset: Int) throws(FlagError) {
+        values += number
+        guard values <= FlagLimits.jsonValues else {
+            throw error("the file has more than \(FlagLimits.jsonValues) values", offset)
+        }
+        guard values <= maximumValues else {
+            throw error(
+                "aliases and merge keys repeat more than \(FlagLimits.yamlRepeatedValues) values; use \"$evaluators\" for "
+                    + "shared rules",
+                offset
+            )
         }
     }
 
@@ -64,7 +83,7 @@ struct YAMLConverter {
             guard case .object(let merged) = source.value else {
                 throw error("\"<<\" must be followed by a mapping, or a list of mappings", offset)
             }
-            values += merged.count
+            try count(merged.count, offset)
             members += merged
         }
         return members
@@ -114,9 +133,13 @@ struct YAMLConverter {
         }
     }
 
-    private func offset(of node: Node) -> Int {
+    private mutating func offset(of node: Node) -> Int {
         guard let mark = node.mark else { return 0 }
-        return source.offset(line: mark.line, column: mark.column)
+        let place = Place(line: mark.line, column: mark.column)
+        if let known = offsets[place] { return known }
+        let offset = source.offset(line: mark.line, column: mark.column)
+        offsets[place] = offset
+        return offset
     }
 
     private func error(_ message: String, _ offset: Int) -> FlagError {

@@ -57,6 +57,14 @@ enum YAMLReader {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
+            // libyaml speaks to programmers there.
+            guard !problem.lowercased().contains("nesting") else {
+                return located(
+                    "lists and mappings stand too deep here; at most \(FlagLimits.jsonDepth) may stand in each other",
+                    mark
+                )
+            }
+            guard !problem.contains("yaml_") else { return located("the file is not YAML here", mark) }
             return located("the file is not YAML: \(problem)", mark)
         case .duplicatedKeysInMapping(let duplicates, let context):
             let keys = duplicates.map { quoted($0) }.joined(separator: ", ")
