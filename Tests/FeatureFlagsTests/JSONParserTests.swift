@@ -130,10 +130,22 @@ import Testing
         }
     }
 
-    @Test func utf16IsNamed() throws {
-        for mark in [[0xFE, 0xFF], [0xFF, 0xFE]] as [[UInt8]] {
-            #expect(try loadingError(mark + [0, 0x7B]).message.contains("UTF-16"))
+    /// UTF-32's mark begins with UTF-16's, and was called that; without a mark the error was about a name in quotes.
+    @Test(
+        arguments: [
+            (String.Encoding.utf16BigEndian, [0xFE, 0xFF], "UTF-16"), (.utf16LittleEndian, [0xFF, 0xFE], "UTF-16"),
+            (.utf32BigEndian, [0, 0, 0xFE, 0xFF], "UTF-32"), (.utf32LittleEndian, [0xFF, 0xFE, 0, 0], "UTF-32"),
+        ] as [(String.Encoding, [UInt8], String)]
+    )
+    func anotherEncodingIsNamed(encoding: String.Encoding, mark: [UInt8], name: String) throws {
+        let content = Array(try #require(#"{"flags": {}}"#.data(using: encoding)))
+        for bytes in [content, mark + content] {
+            let error = try loadingError(bytes)
+            #expect(error.message == "the file is \(name); save it as UTF-8")
+            #expect(error.location == FlagError.Location(file: "test.json", line: 1, column: 1))
         }
+        // A byte of zero alone is damage, and what else stands there can still be searched.
+        #expect(try loadingError([0x7B, 0, 0x22, 0x61, 0x22]).message.contains("in quotes"))
     }
 
     @Test func aByteOrderMarkIsSkippedAndAWarning() throws {

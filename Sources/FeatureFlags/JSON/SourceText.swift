@@ -98,11 +98,25 @@ struct SourceText: Sendable {
     }
 
     private static func refuseOtherEncodings(_ bytes: [UInt8], _ name: String) throws(FlagError) {
-        guard bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) else { return }
+        guard let encoding = otherEncoding(bytes) else { return }
         throw FlagError(
             .parseError,
-            "the file is UTF-16; save it as UTF-8",
+            "the file is \(encoding); save it as UTF-8",
             at: FlagError.Location(file: name, line: 1, column: 1)
         )
+    }
+
+    /// What a file is that begins with another byte order mark than UTF-8's, or with a character of ASCII in more than one
+    /// byte. UTF-32's mark begins as UTF-16's does.
+    private static func otherEncoding(_ bytes: [UInt8]) -> String? {
+        if bytes.starts(with: [0xFF, 0xFE, 0, 0]) || bytes.starts(with: [0, 0, 0xFE, 0xFF]) { return "UTF-32" }
+        if bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return "UTF-16" }
+        guard bytes.count >= 4 else { return nil }
+        let characters = bytes.prefix(8).enumerated()
+        for (unit, place, name) in [(4, 0, "UTF-32"), (4, 3, "UTF-32"), (2, 0, "UTF-16"), (2, 1, "UTF-16")]
+        where characters.allSatisfy({ ($0.offset % unit == place) == ($0.element != 0) }) {
+            return name
+        }
+        return nil
     }
 }
