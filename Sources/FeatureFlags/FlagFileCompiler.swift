@@ -1,3 +1,5 @@
+import Crypto
+
 /// Turns the JSON of a whole flag file into compiled flags.
 struct FlagFileCompiler {
     private let source: SourceText
@@ -47,6 +49,16 @@ struct FlagFileCompiler {
             throw error("the \"flags\" must be an object or an array", member.value.range)
         }
         warnings = compiler.warnings
+    }
+
+    /// What tells the compiled flags from those of another version of the file.
+    func fingerprints(of root: JSONNode) -> [String: SHA256.Digest] {
+        var evaluators: [String: JSONNode] = [:]
+        if case .object(let members)? = root.member("$evaluators")?.value.value {
+            for evaluator in members { evaluators[evaluator.key] = evaluator.value }
+        }
+        let definitions = FlagDocument.flags(of: root).map { (key: $0.key, node: $0.node) }
+        return FlagFingerprints.make(of: definitions, metadata: metadata, evaluators: evaluators)
     }
 
     private mutating func evaluators(of root: JSONNode) -> SharedEvaluators {

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 
 /// The flags of one file, or of several files in order, at one time: loaded once, immutable, and safe to share between
@@ -20,6 +21,8 @@ public final class FlagSnapshot: Sendable {
     public let digest: String
 
     let flags: [String: CompiledFlag]
+    /// What tells the flags from those of another version of the file, see ``FlagFingerprints``; empty where nobody asks.
+    let fingerprints: [String: SHA256.Digest]
     /// Whether a file was read at all; without one there is nothing to be found.
     let isLoaded: Bool
     let clock: @Sendable () -> Int64
@@ -100,7 +103,8 @@ public final class FlagSnapshot: Sendable {
         bytes: [UInt8],
         format: FlagFormat,
         source: String,
-        configuration: FlagConfiguration
+        configuration: FlagConfiguration,
+        makesFingerprints: Bool = false
     ) throws(FlagError) {
         let text = try SourceText(bytes: bytes, name: source)
         var warnings = FlagWarningList()
@@ -121,6 +125,7 @@ public final class FlagSnapshot: Sendable {
         quarantined = compiler.quarantined
         self.warnings = compiler.warnings.warnings
         flags = compiler.flags
+        fingerprints = makesFingerprints ? compiler.fingerprints(of: root) : [:]
         isLoaded = true
     }
 
@@ -132,6 +137,7 @@ public final class FlagSnapshot: Sendable {
         warnings: [FlagWarning] = [],
         digest: String = "",
         flags: [String: CompiledFlag] = [:],
+        fingerprints: [String: SHA256.Digest] = [:],
         isLoaded: Bool,
         clock: @escaping @Sendable () -> Int64
     ) {
@@ -141,6 +147,7 @@ public final class FlagSnapshot: Sendable {
         self.warnings = warnings
         self.digest = digest
         self.flags = flags
+        self.fingerprints = fingerprints
         self.isLoaded = isLoaded
         self.clock = clock
     }

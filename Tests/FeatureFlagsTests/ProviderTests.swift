@@ -98,7 +98,7 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
             let path = file.path
             events.withLock { events in
                 #expect(events.first.map { if case .error = $0 { true } else { false } } == true)
-                #expect(events.contains(.configurationChanged(path: path)))
+                #expect(events.contains(.configurationChanged(path: path, keys: ["f"])))
                 #expect(events.contains { if case .stale(path, _) = $0 { true } else { false } })
                 #expect(events.last == .ready)
             }
@@ -115,6 +115,60 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
             try write("{", to: file)
             for _ in 0..<3 { provider.reload() }
             #expect(box.value == 2)
+        }
+    }
+
+    /// A file that was gone for a moment, or was written anew by a tool, told that all flags had changed, and programs
+    /// evaluated everything anew. What changed is told by key now, and nothing where nothing did.
+    @Test func aChangeNamesTheKeysAndNoChangeIsNone() throws {
+        try withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("flags.json")
+            let events = Mutex<[FlagProviderEvent]>([])
+            let provider = try provider([file.path]) { event in events.withLock { $0.append(event) } }
+            func changes(_ text: String) throws -> [[String]] {
+                try write(text, to: file)
+                return try take()
+            }
+            func take() throws -> [[String]] {
+                provider.reload()
+                return events.withLock { list in
+                    defer { list = [] }
+                    return list.compactMap {
+                        if case .configurationChanged(file.path, let keys) = $0 { keys } else { nil }
+                    }
+                }
+            }
+            func flag(_ value: Int, _ targeting: String = "{}") -> String {
+                #"{"state": "ENABLED", "variants": {"a": \#(value)}, "defaultVariant": "a", "targeting": \#(targeting)}"#
+            }
+            func text(_ flags: [String], evaluator: String = "1", version: String = "1") -> String {
+                #"{"metadata": {"version": "\#(version)"}, "flags": {\#(flags.joined(separator: ", "))}, "#
+                    + #""$evaluators": {"e": {"==": [{"var": "x"}, \#(evaluator)]}}}"#
+            }
+            let (one, two) = (#""one": \#(flag(1))"#, #""two": \#(flag(2))"#)
+            let shared = #""shared": \#(flag(3, #"{"if": [{"$ref": "e"}, "a"]}"#))"#
+            let first = text([one, two, shared])
+            #expect(try changes(first) == [["one", "shared", "two"]])
+            #expect(try changes(first).isEmpty)
+            #expect(try changes(first.replacing(", ", with: " ,\n  ")).isEmpty)
+            #expect(try changes(text([shared, two, one])).isEmpty)
+            #expect(
+                provider.state.sources[0].digest == FileDigest.hexadecimal(of: Array(text([shared, two, one]).utf8))
+            )
+            #expect(try changes(text([#""one": \#(flag(9))"#, two, shared])) == [["one"]])
+            #expect(try changes(text([one, shared])) == [["one", "two"]])
+            #expect(try changes(text([one, shared], evaluator: "2")) == [["shared"]])
+            #expect(try changes(text([one, shared], evaluator: "2", version: "2")) == [["one", "shared"]])
+            // Gone for a moment, and broken for another.
+            let last = text([one, shared], evaluator: "2", version: "2")
+            try FileManager.default.removeItem(at: file)
+            #expect(try take().isEmpty)
+            #expect(try changes(last).isEmpty)
+            #expect(try changes("{").isEmpty)
+            #expect(provider.state.status == .stale)
+            #expect(try changes(last).isEmpty)
+            #expect(provider.state.status == .ready)
+            #expect(provider.int("one", default: 0).value == 1)
         }
     }
 

@@ -49,7 +49,8 @@ struct FlagDocument: Sendable {
     /// The flag that counts: the last one of this key.
     func flag(_ key: String) -> Flag? { flags.last { $0.key == key } }
 
-    private static func flags(of root: JSONNode) -> [Flag] {
+    /// The flags of a file, in its order.
+    static func flags(of root: JSONNode) -> [Flag] {
         switch root.member("flags")?.value.value {
         case .object(let members)?:
             return members.map {

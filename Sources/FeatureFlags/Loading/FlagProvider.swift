@@ -188,8 +188,8 @@ public final class FlagProvider: FlagEvaluator {
         switch outcome {
         case .unchanged, .failedAgain:
             return
-        case .changed:
-            events.append(.configurationChanged(path: path))
+        case .changed(let keys):
+            if !keys.isEmpty { events.append(.configurationChanged(path: path, keys: keys)) }
             logger.notice("flags loaded", metadata: ["path": "\(path)", "digest": "\(state.digest ?? "")"])
             for (_, error) in state.quarantined.sorted(by: { $0.key < $1.key }).prefix(FlagLimits.warnings) {
                 logger.error("a flag is quarantined: \(error)")

@@ -4,7 +4,8 @@ import Foundation
 struct FlagSourceLoader: Sendable {
     enum Outcome: Equatable {
         case unchanged
-        case changed
+        /// Another file is in force, or the same one again; the flags of these keys are other ones.
+        case changed(keys: [String])
         case failed(FlagError)
         /// It failed as it did before, with the same bytes or none.
         case failedAgain
@@ -36,7 +37,8 @@ struct FlagSourceLoader: Sendable {
                 bytes: bytes,
                 format: state.source.format,
                 source: path,
-                configuration: configuration
+                configuration: configuration,
+                makesFingerprints: true
             )
             return accept(snapshot, digest: digest)
         } catch {
@@ -47,6 +49,9 @@ struct FlagSourceLoader: Sendable {
 
     private mutating func accept(_ snapshot: FlagSnapshot, digest: String) -> Outcome {
         readDigest = digest
+        var changed = FlagFingerprints.changes(from: layer.snapshot?.fingerprints ?? [:], to: snapshot.fingerprints)
+        // What damaged files had to say of them may end with this file.
+        changed.formUnion(layer.salvaged.keys)
         let (kept, retained) = retainingKillFlags(snapshot)
         // What a damaged file pulled is ended by a definition that is whole, or by none, and not by a wrong one.
         let salvaged = layer.salvaged.filter { snapshot.quarantined[$0.key] != nil }
@@ -59,7 +64,7 @@ struct FlagSourceLoader: Sendable {
         state.warnings = snapshot.warnings
         state.retainedKillFlags = retained
         state.salvagedKillFlags = salvaged.keys.sorted()
-        return .changed
+        return .changed(keys: changed.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
     }
 
     private mutating func fail(
@@ -106,6 +111,7 @@ struct FlagSourceLoader: Sendable {
             warnings: snapshot.warnings,
             digest: snapshot.digest,
             flags: flags,
+            fingerprints: snapshot.fingerprints,
             isLoaded: true,
             clock: snapshot.clock
         )
