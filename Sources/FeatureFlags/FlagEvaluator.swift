@@ -5,11 +5,19 @@
 public protocol FlagEvaluator: Sendable {
     /// Evaluates a flag whatever the type of its value is.
     func resolve(_ key: String, context: EvaluationContext) -> Resolution
+
+    /// Evaluates a flag for somebody who wants a value of one type: a value of another one is a `TYPE_MISMATCH`.
+    func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) -> Resolution
 }
 
 extension FlagEvaluator {
     /// Evaluates a flag for nobody in particular.
     public func resolve(_ key: String) -> Resolution { resolve(key, context: EvaluationContext()) }
+
+    /// Evaluates a flag for somebody who wants a value of one type: a value of another one is a `TYPE_MISMATCH`.
+    public func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) -> Resolution {
+        resolve(key, context: context).checked(type)
+    }
 
     /// Evaluates a flag of boolean variants.
     public func boolean(
@@ -17,7 +25,7 @@ extension FlagEvaluator {
         default defaultValue: Bool,
         context: EvaluationContext = EvaluationContext()
     ) -> EvaluationDetails<Bool> {
-        EvaluationDetails(key, defaultValue, resolve(key, context: context), "boolean") { $0.boolValue }
+        EvaluationDetails(key, defaultValue, resolve(key, as: .boolean, context: context)) { $0.boolValue }
     }
 
     /// Evaluates a flag of string variants.
@@ -26,7 +34,7 @@ extension FlagEvaluator {
         default defaultValue: String,
         context: EvaluationContext = EvaluationContext()
     ) -> EvaluationDetails<String> {
-        EvaluationDetails(key, defaultValue, resolve(key, context: context), "string") { $0.stringValue }
+        EvaluationDetails(key, defaultValue, resolve(key, as: .string, context: context)) { $0.stringValue }
     }
 
     /// Evaluates a flag of number variants. A variant that is no whole number, or a floating-point number outside
@@ -36,7 +44,7 @@ extension FlagEvaluator {
         default defaultValue: Int64,
         context: EvaluationContext = EvaluationContext()
     ) -> EvaluationDetails<Int64> {
-        EvaluationDetails(key, defaultValue, resolve(key, context: context), "whole number") { $0.intValue }
+        EvaluationDetails(key, defaultValue, resolve(key, as: .int, context: context)) { $0.intValue }
     }
 
     /// Evaluates a flag of number variants. An integer outside ±(2^53 - 1) is a `TYPE_MISMATCH`: nothing is rounded.
@@ -45,7 +53,7 @@ extension FlagEvaluator {
         default defaultValue: Double,
         context: EvaluationContext = EvaluationContext()
     ) -> EvaluationDetails<Double> {
-        EvaluationDetails(key, defaultValue, resolve(key, context: context), "floating-point number") { $0.doubleValue }
+        EvaluationDetails(key, defaultValue, resolve(key, as: .double, context: context)) { $0.doubleValue }
     }
 
     /// Evaluates a flag of object variants.
@@ -54,7 +62,7 @@ extension FlagEvaluator {
         default defaultValue: [String: FlagValue],
         context: EvaluationContext = EvaluationContext()
     ) -> EvaluationDetails<[String: FlagValue]> {
-        EvaluationDetails(key, defaultValue, resolve(key, context: context), "object") { $0.objectValue }
+        EvaluationDetails(key, defaultValue, resolve(key, as: .object, context: context)) { $0.objectValue }
     }
 }
 
@@ -63,17 +71,8 @@ extension EvaluationDetails {
         _ key: String,
         _ defaultValue: Value,
         _ resolution: Resolution,
-        _ typeName: String,
         _ convert: (FlagValue) -> Value?
     ) {
-        guard let untyped = resolution.value else {
-            self.init(flagKey: key, value: defaultValue, resolution: resolution)
-            return
-        }
-        if let value = convert(untyped) {
-            self.init(flagKey: key, value: value, resolution: resolution)
-        } else {
-            self.init(flagKey: key, value: defaultValue, resolution: resolution.mismatch(typeName))
-        }
+        self.init(flagKey: key, value: resolution.value.flatMap(convert) ?? defaultValue, resolution: resolution)
     }
 }

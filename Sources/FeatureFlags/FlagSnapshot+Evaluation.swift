@@ -5,6 +5,12 @@ extension FlagSnapshot: FlagEvaluator {
         return flag.resolve(context, clock: clock)
     }
 
+    /// Evaluates all flags for one subject, as of one time. Flags that are quarantined or disabled are among them.
+    public func resolveAll(context: EvaluationContext) -> [String: Resolution] {
+        let now = clock()
+        return flags.mapValues { $0.resolve(context, clock: { now }) }
+    }
+
     /// Evaluates a flag and tells how it came to the outcome: each operator that was evaluated, with its place in the
     /// file and what it gave, and how percentages were decided. For people; it is slower than ``resolve(_:context:)``.
     public func explain(_ key: String, context: EvaluationContext) -> (resolution: Resolution, steps: [EvaluationStep])

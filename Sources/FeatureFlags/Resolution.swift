@@ -86,11 +86,12 @@ public struct Resolution: Sendable {
         Resolution(reason: .error, errorCode: code, errorMessage: message, flagMetadata: metadata)
     }
 
-    /// The outcome where the value is of another type than the one that was asked for.
-    func mismatch(_ typeName: String) -> Resolution {
-        .failure(
+    /// The same outcome, or a failure where the value is of another type than the one that is asked for.
+    func checked(_ type: FlagValueType) -> Resolution {
+        guard let value, !type.fits(value) else { return self }
+        return .failure(
             .typeMismatch,
-            "the flag's value is of type \(value?.typeName ?? "null"), and a \(typeName) was asked for",
+            "the flag's value is of type \(value.typeName), and a \(type.name) was asked for",
             metadata: flagMetadata
         )
     }

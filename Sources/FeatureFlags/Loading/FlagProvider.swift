@@ -17,7 +17,8 @@ import Synchronization
 /// | `feature_flags_stale_sources` | gauge | how many files are not in force as they are |
 /// | `feature_flags_sentinel_present` | gauge | whether the sentinel file is there: 1 or 0 |
 ///
-/// An evaluation makes no system call and takes no lock: it reads the snapshot that is in force, and evaluates it.
+/// An evaluation makes no system call and takes no lock: it reads the snapshot that is in force, and evaluates it. Hooks
+/// are told of each evaluation; without any they cost nothing. ``snapshot`` and ``killSignal(context:)`` tell them nothing.
 public final class FlagProvider: FlagEvaluator {
     /// The sentinel file of the kill switch; nil where none was named.
     public let sentinel: SentinelFile?
@@ -26,6 +27,7 @@ public final class FlagProvider: FlagEvaluator {
     private let killFlag: String?
     private let configuration: FlagConfiguration
     private let logger: Logger
+    private let hooks: [FlagExposureHook]
     private let onEvent: @Sendable (FlagProviderEvent) -> Void
     private let metrics: FlagMetrics
     private let reference: SnapshotReference
@@ -41,6 +43,7 @@ public final class FlagProvider: FlagEvaluator {
     ///   - configuration: How the flags are evaluated.
     ///   - logger: Told about files and flags that are wrong, and about changes; never about an evaluation.
     ///   - metrics: Makes what is counted and measured.
+    ///   - hooks: Told of each evaluation: which flag, which variant and why, and for whom, by a keyed hash.
     ///   - onEvent: Told about the same, on the thread that noticed it; it must not wait for that thread.
     /// - Throws: A ``FlagError`` for a sentinel path that no file can have.
     public init(
@@ -49,6 +52,7 @@ public final class FlagProvider: FlagEvaluator {
         configuration: FlagConfiguration = FlagConfiguration(),
         logger: Logger = Logger(label: "feature-flags"),
         metrics: any MetricsFactory = MetricsSystem.factory,
+        hooks: [FlagExposureHook] = [],
         onEvent: @escaping @Sendable (FlagProviderEvent) -> Void = { _ in }
     ) throws(FlagError) {
         var configuration = configuration
@@ -57,6 +61,7 @@ public final class FlagProvider: FlagEvaluator {
         self.sources = sources
         self.configuration = configuration
         self.logger = logger
+        self.hooks = hooks
         self.onEvent = onEvent
         killFlag = killSwitch.flagKey
         loaders = Mutex(sources.map { FlagSourceLoader($0, configuration) })
@@ -87,7 +92,25 @@ public final class FlagProvider: FlagEvaluator {
 
     /// Evaluates a flag whatever the type of its value is.
     public func resolve(_ key: String, context: EvaluationContext) -> Resolution {
-        reference.load().resolve(key, context: context)
+        told(key, context, reference.load().resolve(key, context: context))
+    }
+
+    /// Evaluates a flag for somebody who wants a value of one type: a value of another one is a `TYPE_MISMATCH`.
+    public func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) -> Resolution {
+        told(key, context, reference.load().resolve(key, context: context).checked(type))
+    }
+
+    /// Evaluates all flags for one subject, in one state of the files and as of one time.
+    public func resolveAll(context: EvaluationContext) -> [String: Resolution] {
+        let resolutions = reference.load().resolveAll(context: context)
+        guard !hooks.isEmpty else { return resolutions }
+        for (key, resolution) in resolutions.sorted(by: { $0.key < $1.key }) { _ = told(key, context, resolution) }
+        return resolutions
+    }
+
+    private func told(_ key: String, _ context: EvaluationContext, _ resolution: Resolution) -> Resolution {
+        for hook in hooks { hook.tell(key, context, resolution) }
+        return resolution
     }
 
     /// What pulls the kill switch, or nil where nothing does. Costs no system call: the files are looked at when they
