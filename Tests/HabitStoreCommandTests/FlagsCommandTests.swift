@@ -118,6 +118,43 @@ struct FlagsCommandTests {
         #expect(text.output.contains("STATIC"))
     }
 
+    /// The text said `value null` where a program is served its own default, which need not be null.
+    @Test func evaluateSaysThatAMismatchIsServedTheCallersDefault() throws {
+        let sandbox = try sandbox()
+        let run = try sandbox.run("flags", "evaluate", "--flag", "size", "--type", "int", "--file", "flags.json")
+        #expect(run.status == 1)
+        #expect(run.output.contains("the caller's default"))
+        #expect(!run.output.contains("null"))
+        #expect(run.output.contains("TYPE_MISMATCH"))
+    }
+
+    @Test func evaluateAllAnswersForEveryFlagInOneCall() throws {
+        let sandbox = try sandbox()
+        try sandbox.write("some.json", Self.text.replacing(#""size": {"state""#, with: #""size": {"stat""#))
+        func all(_ file: String, _ arguments: String...) throws -> CommandRun {
+            try sandbox.run(
+                ["flags", "evaluate", "--all", "--file", file, "--context", #"{"targetingKey": "ada"}"#] + arguments
+            )
+        }
+        let run = try all("flags.json", "--format", "json")
+        run.expectSuccess()
+        let flags = try run.list("flags")
+        #expect(flags.compactMap { $0["flag"] as? String } == ["habit-store-backend", "habit-store-kill", "size"])
+        #expect(flags[0]["variant"] as? String == "lmdb")
+        #expect(flags[1]["value"] as? Bool == false)
+        #expect(try (run.json()["digest"] as? String)?.count == 64)
+        let text = try all("flags.json")
+        text.expectSuccess()
+        #expect(text.output.contains("TARGETING_MATCH"))
+        let some = try all("some.json")
+        #expect(some.status == 1)
+        #expect(some.output.contains("ERROR: PARSE_ERROR"))
+        #expect(some.output.contains("the caller's default"))
+        try sandbox.run("flags", "evaluate", "--file", "flags.json").expectError(64, containing: "--all")
+        try sandbox.run("flags", "evaluate", "--all", "--flag", "size").expectError(64, containing: "--all")
+        try sandbox.run("flags", "evaluate", "--all", "--type", "int").expectError(64, containing: "--type")
+    }
+
     @Test func aMisspeltNameIsAnsweredWithTheNearestOne() throws {
         let sandbox = try sandbox()
         let flag = try sandbox.run("flags", "evaluate", "--flag", "habit-store-bakend", "--file", "flags.json")

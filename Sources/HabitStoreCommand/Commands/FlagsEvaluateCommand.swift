@@ -5,23 +5,32 @@ import HabitTracking
 
 /// `habitstore flags evaluate`.
 struct FlagsEvaluateCommand: ReportingCommand {
-    /// The types that a flag's value can be asked for as.
-    enum ValueType: String, ExpressibleByArgument, CaseIterable {
-        case boolean, string, int, double, object
-    }
-
     static let configuration = CommandConfiguration(
         commandName: "evaluate",
-        abstract: "Evaluates a flag for somebody: value, variant, reason, error and metadata.",
-        discussion: "Exit code 1 means that the evaluation is an error, and a program would use its own default."
+        abstract: "Evaluates a flag for somebody, or all flags: value, variant, reason, error and metadata.",
+        discussion: "Exit code 1 means that an evaluation is an error, and a program would use its own default."
     )
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var fileOptions: FlagFileOptions
+
+    @Option(help: "The flag's key.")
+    var flag: String?
+
+    @Flag(help: "Evaluate all flags of the file, as of one time.")
+    var all = false
+
     @OptionGroup var contextOptions: FlagContextOptions
 
     @Option(help: "The type that a program asks for; without one any type will do.")
-    var type: ValueType?
+    var type: FlagValueType?
+
+    func validate() throws {
+        guard (flag != nil) != all else { throw ValidationError("name a flag with --flag, or ask for all with --all") }
+        guard !all || type == nil else {
+            throw ValidationError("--type is for one flag; flags of one file have values of several types")
+        }
+    }
 
     func run() async throws {
         let context = try contextOptions.parsed()
@@ -29,7 +38,17 @@ struct FlagsEvaluateCommand: ReportingCommand {
             path: try await fileOptions.path(),
             configuration: RolloutFlags.configuration
         )
-        let outcome = outcome(snapshot, context)
+        if let flag {
+            try report(flag, snapshot, context)
+        } else {
+            try reportAll(snapshot, context)
+        }
+    }
+
+    private func report(_ key: String, _ snapshot: FlagSnapshot, _ context: EvaluationContext) throws {
+        let resolution =
+            type.map { snapshot.resolve(key, as: $0, context: context) } ?? snapshot.resolve(key, context: context)
+        let outcome = FlagOutcome(flag: key, resolution)
         switch output.format {
         case .json: try JSON.write(JSON.object(outcome.json))
         case .text:
@@ -40,15 +59,23 @@ struct FlagsEvaluateCommand: ReportingCommand {
         if outcome.errorCode != nil { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
-    private func outcome(_ snapshot: FlagSnapshot, _ context: EvaluationContext) -> FlagOutcome {
-        let key = contextOptions.flag
-        switch type {
-        case nil: return FlagOutcome(flag: key, snapshot.resolve(key, context: context))
-        case .boolean: return FlagOutcome(snapshot.boolean(key, default: false, context: context)) { .bool($0) }
-        case .string: return FlagOutcome(snapshot.string(key, default: "", context: context)) { .string($0) }
-        case .int: return FlagOutcome(snapshot.int(key, default: 0, context: context)) { .int($0) }
-        case .double: return FlagOutcome(snapshot.double(key, default: 0, context: context)) { .double($0) }
-        case .object: return FlagOutcome(snapshot.object(key, default: [:], context: context)) { .object($0) }
+    private func reportAll(_ snapshot: FlagSnapshot, _ context: EvaluationContext) throws {
+        let resolutions = snapshot.resolveAll(context: context)
+        let outcomes = snapshot.keys.compactMap { key in resolutions[key].map { FlagOutcome(flag: key, $0) } }
+        switch output.format {
+        case .json:
+            try JSON.write(
+                JSON.object([
+                    "source": .string(snapshot.source),
+                    "digest": .string(snapshot.digest),
+                    "flags": .array(outcomes.map { .object($0.json) }),
+                ])
+            )
+        case .text:
+            var table = TextTable([.init("flag", canShrink: false), .init("value"), .init("variant"), .init("reason")])
+            for outcome in outcomes { table.append(outcome.summary) }
+            try Output.write(table.text(Terminal.options()))
         }
+        if outcomes.contains(where: { $0.errorCode != nil }) { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }

@@ -14,11 +14,15 @@ struct FlagsExplainCommand: ReportingCommand {
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var fileOptions: FlagFileOptions
+
+    @Option(help: "The flag's key.")
+    var flag: String
+
     @OptionGroup var contextOptions: FlagContextOptions
 
     func run() async throws {
         let explanation = try FlagExplanation.explain(
-            contextOptions.flag,
+            flag,
             context: try contextOptions.parsed(),
             path: try await fileOptions.path(),
             configuration: RolloutFlags.configuration
@@ -32,18 +36,18 @@ struct FlagsExplainCommand: ReportingCommand {
 
     private func text(_ explanation: FlagExplanation) -> String {
         var table = TextTable([.init("", canShrink: false), .init("")])
-        for row in FlagOutcome(flag: contextOptions.flag, explanation.resolution).rows { table.append(row) }
+        for row in FlagOutcome(flag: flag, explanation.resolution).rows { table.append(row) }
         for (index, decision) in explanation.decisions.enumerated() {
             let place = decision.location.map { " at \($0.line ?? 0):\($0.column ?? 0)" } ?? ""
             table.append([index == 0 ? "decided by" : "", decision.summary + place])
+        }
+        for hint in explanation.hints {
+            table.append(["hint", "\(hint.message) at \(hint.location.line ?? 0):\(hint.location.column ?? 0)"])
         }
         if let choice = explanation.fractional {
             table.append(["bucketing value", "\(bucketingText(choice)) (\(choice.generation.rawValue))"])
             table.append(["hash", "\(choice.hash) (0x\(String(choice.hash, radix: 16)))"])
             table.append(["bucket", "\(choice.bucket) of \(choice.totalWeight)"])
-        for hint in explanation.hints {
-            table.append(["hint", "\(hint.message) at \(hint.location.line ?? 0):\(hint.location.column ?? 0)"])
-        }
             let weights = choice.entries.map { "\($0.variant.stringValue ?? $0.variant.text) \($0.weight)" }
             table.append(["weights", weights.joined(separator: ", ")])
         }
@@ -69,7 +73,7 @@ struct FlagsExplainCommand: ReportingCommand {
     }
 
     private func json(_ explanation: FlagExplanation) -> JSON {
-        var members = FlagOutcome(flag: contextOptions.flag, explanation.resolution).json
+        var members = FlagOutcome(flag: flag, explanation.resolution).json
         members["source"] = .string(explanation.source)
         members["digest"] = .string(explanation.digest)
         members["decisions"] = .array(
@@ -77,13 +81,13 @@ struct FlagsExplainCommand: ReportingCommand {
                 .object(["summary": .string($0.summary), "location": $0.location?.json ?? .null])
             }
         )
+        members["hints"] = .array(
+            explanation.hints.map { .object(["message": .string($0.message), "location": $0.location.json]) }
+        )
         members["fractional"] = explanation.fractional.map { json($0) } ?? .null
         members["steps"] = .array(
             explanation.steps.map { step in
                 .object([
-        members["hints"] = .array(
-            explanation.hints.map { .object(["message": .string($0.message), "location": $0.location.json]) }
-        )
                     "operator": .string(step.operator),
                     "line": .int(step.line),
                     "column": .int(step.column),

@@ -1,11 +1,8 @@
 import ArgumentParser
 import FeatureFlags
 
-/// For whom a flag is evaluated.
+/// For whom flags are evaluated.
 struct FlagContextOptions: ParsableArguments {
-    @Option(help: "The flag's key.")
-    var flag: String
-
     @Option(help: ArgumentHelp("A JSON object, as '{\"targetingKey\": \"ada\", \"app\": {\"version\": \"2.1.0\"}}'."))
     var context = "{}"
 

@@ -21,16 +21,6 @@ struct FlagOutcome {
         metadata = resolution.flagMetadata
     }
 
-    init<Value>(_ details: EvaluationDetails<Value>, _ convert: (Value) -> FlagValue) {
-        flag = details.flagKey
-        value = details.variant == nil ? nil : convert(details.value)
-        variant = details.variant
-        reason = details.reason
-        errorCode = details.errorCode
-        errorMessage = details.errorMessage
-        metadata = details.flagMetadata
-    }
-
     /// The outcome as members of an answer.
     var json: [String: JSON] {
         [
@@ -42,6 +32,12 @@ struct FlagOutcome {
             "errorMessage": .optional(errorMessage),
             "metadata": .object(metadata.mapValues(\.json)),
         ]
+    }
+
+    /// The outcome as one row of a table of several.
+    var summary: [String] {
+        let why = errorCode.map { "\(reason.rawValue): \($0.rawValue)" } ?? reason.rawValue
+        return [flag, value?.text ?? "the caller's default", variant ?? "none", why]
     }
 
     /// The outcome as rows of a table.

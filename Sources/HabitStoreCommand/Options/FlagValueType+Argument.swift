@@ -1,0 +1,5 @@
+import ArgumentParser
+import FeatureFlags
+
+/// Types of values are typed by their names.
+extension FlagValueType: ExpressibleByArgument {}
