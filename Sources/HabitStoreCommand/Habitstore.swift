@@ -42,17 +42,21 @@ struct Habitstore: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         MappedFileFault.endInOneLine()
         var showsDetail = false
+        var isJSON = false
         do {
             try ArgumentText.check()
             var command = try parseAsRoot()
-            showsDetail = (command as? any ReportingCommand)?.output.verbose ?? false
+            if let output = (command as? any ReportingCommand)?.output {
+                showsDetail = output.verbose
+                isJSON = output.format == .json
+            }
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
                 try command.run()
             }
         } catch {
-            Foundation.exit(ErrorReport(error, showsDetail: showsDetail).emit().rawValue)
+            Foundation.exit(ErrorReport(error, showsDetail: showsDetail).emit(asJSON: isJSON).rawValue)
         }
     }
 }

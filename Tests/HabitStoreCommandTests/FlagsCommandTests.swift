@@ -173,6 +173,30 @@ struct FlagsCommandTests {
         #expect((hints.first?["location"] as? [String: Any])?["line"] as? Int == 3)
     }
 
+    /// Standard output was empty, and what read it failed at that and not at the error.
+    @Test func anErrorIsAnObjectWhereJSONIsAskedFor() throws {
+        let sandbox = try sandbox()
+        try sandbox.write("cut.json", "{")
+        for (arguments, status, code) in [
+            (["flags", "evaluate", "--flag", "size", "--file", "none.json"], 74, "FILE_NOT_FOUND"),
+            (["flags", "evaluate", "--all", "--file", "cut.json"], 65, "PARSE_ERROR"),
+            (["flags", "explain", "--flag", "size", "--file", "cut.json"], 65, "PARSE_ERROR"),
+            (["flags", "set", "size", "--variant", "none", "--file", "flags.json"], 64, "EDIT_REFUSED"),
+            (["flags", "evaluate", "--flag", "size", "--file", "flags.json", "--context", "5"], 64, "INVALID_CONTEXT"),
+            (["check", "none"], 74, "notFound"),
+        ] {
+            let run = try sandbox.run(arguments + ["--format", "json"])
+            #expect(run.status == Int32(status), "\(arguments)")
+            let error = try #require(try run.json()["error"] as? [String: Any], "\(arguments)")
+            #expect(error["exitCode"] as? Int == status, "\(arguments)")
+            #expect(error["code"] as? String == code, "\(arguments): \(error)")
+            let message = try #require(error["message"] as? String)
+            #expect(run.errors == "habitstore: error: \(message)\n")
+        }
+        let cut = try sandbox.run("flags", "evaluate", "--all", "--file", "cut.json", "--format", "json").json()
+        #expect(((cut["error"] as? [String: Any])?["location"] as? [String: Any])?["line"] as? Int == 1)
+    }
+
     /// `flags set` took ten of ten users with it: all of them were in the one bucket of the text "targetingKey".
     @Test func aPercentageOfAConstantIsFoundAndCannotBeRaised() throws {
         let sandbox = try Sandbox()

@@ -4,12 +4,16 @@ import Foundation
 import HabitStore
 import HabitTracking
 
-/// What an error comes to: text for standard error (or, for help, standard output), and the exit code.
+/// What an error comes to: text for standard error (or, for help, standard output), an object for programs, and the exit
+/// code.
 struct ErrorReport {
     /// The exit code.
     let status: ExitStatus
     private var standardOutput = ""
     private var lines: [String] = []
+    /// The kind of the error, and where it is, as far as it says.
+    private var code: String?
+    private var location: FlagError.Location?
 
     init(_ error: any Error, showsDetail: Bool) {
         switch error {
@@ -19,9 +23,12 @@ struct ErrorReport {
             lines = [Self.line(error.message, showsDetail ? error.detail : nil)] + error.illustration
         case let error as HabitStoreError:
             status = Self.status(of: error.code)
+            code = error.code.rawValue
             lines = [Self.line(Self.text(of: error), showsDetail ? error.detail : nil)]
         case let error as FlagError:
             status = Self.status(of: error.code)
+            code = error.code.rawValue
+            location = error.location
             lines = [Self.line(error.description, nil)]
         case let error as HabitTrackingError:
             status = .usage
@@ -44,9 +51,29 @@ struct ErrorReport {
         }
     }
 
-    /// Writes the text.
-    func emit() -> ExitStatus {
-        for line in lines { StandardError.write(line + "\n") }
+    /// The lines for standard error.
+    var text: String { lines.map { $0 + "\n" }.joined() }
+
+    /// The error for programs.
+    var json: JSON {
+        .object([
+            "code": .optional(code),
+            "exitCode": .int(Int(status.rawValue)),
+            "message": .optional(lines.first.map { String($0.dropFirst(Self.prefix.count)) }),
+            "location": location?.json ?? .null,
+        ])
+    }
+
+    /// Writes the text, and for programs, which read standard output, the object too, where nothing was written there.
+    func emit(asJSON: Bool = false) -> ExitStatus {
+        StandardError.write(text)
+        if asJSON, !lines.isEmpty, !Output.isUsed {
+            do {
+                try JSON.write(JSON.object(["error": json]))
+            } catch {
+                return error is OutputClosed ? .outputClosed : .inputOutput
+            }
+        }
         guard !standardOutput.isEmpty else { return status }
         do {
             try Output.write(standardOutput.hasSuffix("\n") ? standardOutput : standardOutput + "\n")
@@ -56,10 +83,12 @@ struct ErrorReport {
         }
     }
 
+    private static let prefix = "habitstore: error: "
+
     private static func line(_ message: String, _ detail: String?) -> String {
         let words = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
         let text = words.joined(separator: " ") + (detail.map { " (\($0))" } ?? "")
-        return "habitstore: error: " + TerminalText.escaped(text)
+        return prefix + TerminalText.escaped(text)
     }
 
     /// The store leaves out which name was unknown, since it may come from anywhere; here it was typed.

@@ -1,11 +1,18 @@
 import Foundation
+import Synchronization
 
 /// Standard output.
 enum Output {
+    private static let used = Atomic<Bool>(false)
+
+    /// Whether anything was written to it.
+    static var isUsed: Bool { used.load(ordering: .acquiring) }
+
     /// Writes all of a text.
     ///
     /// - Throws: ``OutputClosed`` when the reader went away, and a ``CommandFailure`` when it cannot be written.
     static func write(_ text: String) throws {
+        if !text.isEmpty { used.store(true, ordering: .releasing) }
         if let reason = writeAll(text, to: STDOUT_FILENO) {
             guard reason != EPIPE else { throw OutputClosed() }
             throw CommandFailure(
