@@ -197,6 +197,28 @@ struct FlagsCommandTests {
         #expect(((cut["error"] as? [String: Any])?["location"] as? [String: Any])?["line"] as? Int == 1)
     }
 
+    /// The first file that could not be read kept all others from being looked at.
+    @Test func lintLooksAtAllFilesWhateverIsWrongWithOne() throws {
+        let sandbox = try sandbox()
+        try sandbox.write("bad.json", Self.text.replacing(#""lmdb","#, with: #""lmbd","#))
+        try sandbox.write("empty.json", "{}")
+        let run = try sandbox.run("flags", "lint", "none.json", "bad.json", "empty.json", "flags.json")
+        #expect(run.status == 74)
+        #expect(run.errors.hasPrefix("habitstore: error: none.json"))
+        #expect(run.errors.filter { $0 == "\n" }.count == 1)
+        #expect(run.output.contains("bad.json:3:71: error: \"lmbd\" is no variant"))
+        #expect(run.output.contains("flags.json: nothing found"))
+        #expect(try sandbox.run("flags", "lint", "bad.json", "empty.json").status == 65)
+        #expect(try sandbox.run("flags", "evaluate", "--all", "--file", "empty.json").status == 65)
+        let json = try sandbox.run("flags", "lint", "none.json", "bad.json", "--format", "json")
+        #expect(json.status == 74)
+        #expect(json.errors.isEmpty)
+        let files = try json.list("files")
+        #expect((files[0]["error"] as? [String: Any])?["code"] as? String == "FILE_NOT_FOUND")
+        #expect((files[1]["findings"] as? [[String: Any]])?.isEmpty == false)
+        #expect(try json.json()["errors"] as? Int == 2)
+    }
+
     /// `flags set` took ten of ten users with it: all of them were in the one bucket of the text "targetingKey".
     @Test func aPercentageOfAConstantIsFoundAndCannotBeRaised() throws {
         let sandbox = try Sandbox()

@@ -10,7 +10,8 @@ struct FlagsLintCommand: ReportingCommand {
         abstract: "Finds in flag files what their author would not have wanted.",
         discussion: """
             One line for each finding: file:line:column: error or warning: what is wrong [rule].
-            Exit code 0: no errors; 1: errors, with --strict warnings too; 65: a file that cannot be parsed.
+            Exit code 0: no errors; 1: errors, with --strict warnings too; 65: a file that no flag can be evaluated from; \
+            74: one that cannot be read. All files are looked at, whatever is wrong with one.
             """
     )
 
@@ -32,14 +33,39 @@ struct FlagsLintCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let reports = try files.map { try RolloutFlags.linter.lint(path: $0, against: against) }
-        switch output.format {
-        case .json: try JSON.write(json(reports))
-        case .text: try Output.write(reports.map(text).joined())
+        let results = files.map { path in
+            Result { () throws(FlagError) in try RolloutFlags.linter.lint(path: path, against: against) }
         }
-        if reports.contains(where: { !$0.isReadable }) { throw ExitCode(ExitStatus.data.rawValue) }
-        let counts = reports.contains { strict ? !$0.findings.isEmpty : $0.hasErrors }
-        if counts { throw ExitCode(ExitStatus.different.rawValue) }
+        switch output.format {
+        case .json: try JSON.write(json(results))
+        case .text: try Output.write(results.compactMap(Self.report).map(text).joined())
+        }
+        let failures = results.compactMap { if case .failure(let error) = $0 { error } else { nil } }
+        if output.format == .text {
+            for failure in failures { StandardError.write(ErrorReport(failure, showsDetail: false).text) }
+        }
+        if let status = status(results) { throw ExitCode(status.rawValue) }
+    }
+
+    /// Of several the one that says most about what was not looked at.
+    private func status(_ results: [Result<LintReport, FlagError>]) -> ExitStatus? {
+        var statuses: [ExitStatus] = []
+        for result in results {
+            switch result {
+            case .failure(let error): statuses.append(ErrorReport(error, showsDetail: false).status)
+            case .success(let report):
+                if !report.isReadable {
+                    statuses.append(.data)
+                } else if strict ? !report.findings.isEmpty : report.hasErrors {
+                    statuses.append(.different)
+                }
+            }
+        }
+        return statuses.max { $0.rawValue < $1.rawValue }
+    }
+
+    private static func report(_ result: Result<LintReport, FlagError>) -> LintReport? {
+        if case .success(let report) = result { report } else { nil }
     }
 
     private func text(_ report: LintReport) -> String {
@@ -47,20 +73,30 @@ struct FlagsLintCommand: ReportingCommand {
         return report.findings.map { TerminalText.escaped($0.description) + "\n" }.joined()
     }
 
-    private func json(_ reports: [LintReport]) -> JSON {
-        let findings = reports.flatMap(\.findings)
+    private func json(_ results: [Result<LintReport, FlagError>]) -> JSON {
+        let findings = results.compactMap(Self.report).flatMap(\.findings)
+        let entries = zip(files, results).map { path, result -> JSON in
+            switch result {
+            case .success(let report):
+                .object([
+                    "file": .string(report.source),
+                    "isReadable": .bool(report.isReadable),
+                    "findings": .array(report.findings.map(\.json)),
+                    "error": .null,
+                ])
+            case .failure(let error):
+                .object([
+                    "file": .string(path),
+                    "isReadable": .bool(false),
+                    "findings": .array([]),
+                    "error": ErrorReport(error, showsDetail: false).json,
+                ])
+            }
+        }
         return .object([
             "errors": .int(findings.count { $0.severity == .error }),
             "warnings": .int(findings.count { $0.severity == .warning }),
-            "files": .array(
-                reports.map { report in
-                    .object([
-                        "file": .string(report.source),
-                        "isReadable": .bool(report.isReadable),
-                        "findings": .array(report.findings.map(\.json)),
-                    ])
-                }
-            ),
+            "files": .array(entries),
         ])
     }
 }
