@@ -10,6 +10,8 @@ public final class SQLiteEngine: StorageEngine {
 
     let database: SQLiteDatabase
     let tables: [SQLiteTable]
+    private let schema: Schema
+    private let definitions: SQLiteDefinitions
     /// Once all text was in NFC, it stays so: nothing here writes another form.
     private let isKnownCanonical = Atomic<Bool>(false)
     /// Once there is a table of digests, it stays.
@@ -29,7 +31,9 @@ public final class SQLiteEngine: StorageEngine {
         (mutant, joinShare) = (options.mutant, options.joinShare)
         #endif
         commits = SharedCommit(path: path) { $0.isInTransaction }
-        tables = try Self.tables(of: schema, path: path)
+        let tables = try Self.tables(of: schema, path: path)
+        let definitions = try schema.derived(SQLiteDefinitions.self) { try SQLiteDefinitions(tables) }
+        (self.schema, self.tables, self.definitions) = (schema, tables, definitions)
         var settings = SQLiteOptions()
         settings.busyLimitSeconds = options.busyLimitSeconds
         let mode: SQLiteOpenMode = options.isReadOnly ? .readOnly : (options.createsFile ? .create : .readWrite)
@@ -44,8 +48,9 @@ public final class SQLiteEngine: StorageEngine {
                     at: .init(path: connection.path)
                 )
             }
-            // A file whose bookkeeping is missing says so to whoever reads from it first.
-            if isStore, mode != .readOnly { listedIndexes = try? SQLiteIndexUpkeep.listed(connection) }
+            guard isStore else { return }
+            try definitions.require(connection, schema, tables)
+            if mode != .readOnly { listedIndexes = try SQLiteIndexUpkeep.listed(connection) }
         }
         if !isStore {
             try create()
@@ -90,6 +95,7 @@ public final class SQLiteEngine: StorageEngine {
     /// Runs `body` over one snapshot.
     public func read<R>(_ body: (SQLiteSnapshot) throws -> R) throws -> R {
         try database.withRead { connection in
+            try definitions.require(connection, schema, tables)
             let isKnown = isKnownCanonical.load(ordering: .acquiring)
             let snapshot = SQLiteSnapshot(
                 connection,
@@ -101,7 +107,7 @@ public final class SQLiteEngine: StorageEngine {
             #if PLANNER_MUTANTS
             (snapshot.mutant, snapshot.joinShare) = (mutant, joinShare)
             #endif
-            let result = try explaining(connection) { try body(snapshot) }
+            let result = try body(snapshot)
             if !isKnown, snapshot.textForm == true { isKnownCanonical.store(true, ordering: .releasing) }
             if snapshot.hasDigests == true { hasDigests.store(true, ordering: .releasing) }
             return result
@@ -141,6 +147,7 @@ public final class SQLiteEngine: StorageEngine {
     }
 
     private func run<R>(_ body: (SQLiteWriter) throws -> R, _ connection: SQLiteConnection) throws -> R {
+        try definitions.require(connection, schema, tables)
         let isKnown = isKnownCanonical.load(ordering: .acquiring)
         let writer = SQLiteWriter(
             connection,
@@ -152,19 +159,12 @@ public final class SQLiteEngine: StorageEngine {
         #if PLANNER_MUTANTS
         (writer.mutant, writer.joinShare) = (mutant, joinShare)
         #endif
-        return try explaining(connection) { try body(writer) }
+        return try body(writer)
     }
 
-    private func explaining<R>(_ connection: SQLiteConnection, _ body: () throws -> R) throws -> R {
-        do {
-            return try body()
-        } catch let error as HabitStoreError where error.code == .internalInconsistency {
-            throw try SQLiteShape.explain(error, connection, tables)
-        }
-    }
-
-    /// Checks the file's own structure, every value of every record, the links and the form of texts.
+    /// Checks the file's definitions, its own structure, every value of every record, the links and the form of texts.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        if let finding = try definitionFinding() { return [finding] }
         var findings = try SQLiteCheck.structure(database)
         do {
             try database.withRead { connection in
@@ -180,6 +180,16 @@ public final class SQLiteEngine: StorageEngine {
             return findings
         }
         return findings
+    }
+
+    /// What is wrong with the file's definitions, by which everything else is read.
+    private func definitionFinding() throws -> StoreFinding? {
+        do {
+            try database.withRead { try definitions.require($0, schema, tables) }
+            return nil
+        } catch let error as HabitStoreError where error.isDamage {
+            return StoreFinding(.damage, "definitionDiffers", error.message, entity: error.location.entity)
+        }
     }
 
     /// Writes a consistent, compact copy to a path at which there is nothing yet.

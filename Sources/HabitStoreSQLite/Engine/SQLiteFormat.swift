@@ -90,6 +90,12 @@ enum SQLiteFormat {
                 at: location
             )
         }
+        guard header.isInUTF8 else {
+            throw HabitStoreError.damage(
+                "the database keeps its text in UTF-16, which no store does; restore a backup",
+                at: location
+            )
+        }
         guard version <= self.version else {
             throw HabitStoreError(
                 .newerVersion,

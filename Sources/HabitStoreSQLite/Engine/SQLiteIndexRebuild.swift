@@ -25,7 +25,7 @@ struct SQLiteIndexRebuild {
     /// Whether there is nothing to gain.
     var isEmpty: Bool { indexes.isEmpty }
 
-    /// Only what would come out the same: a file keeps the indexes of other programs and versions as they are.
+    /// Only what would come out the same: a file keeps the indexes of earlier versions as they are.
     private static func isAsDeclared(_ index: SQLiteColumnIndex, _ connection: SQLiteConnection) throws -> Bool {
         try connection.withStatement("SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?1") { statement in
             try statement.bind(index.name, at: 1)

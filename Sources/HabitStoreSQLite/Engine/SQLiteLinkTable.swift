@@ -24,14 +24,19 @@ struct SQLiteLinkTable: Sendable {
     }
 
     /// What makes the table and its index; only a new store needs it.
-    var definitions: [String] {
-        let table = """
-            CREATE TABLE \(name) (
-              owner BLOB NOT NULL,
-              target BLOB NOT NULL,
-              PRIMARY KEY (owner, target)
-            ) STRICT, WITHOUT ROWID
-            """
-        return [table, "CREATE INDEX \(SQLiteFormat.quoted(objectNames[1])) ON \(name) (target, owner)"]
+    var definitions: [String] { [definition, indexDefinition] }
+
+    /// What makes the table.
+    var definition: String {
+        """
+        CREATE TABLE \(name) (
+          owner BLOB NOT NULL,
+          target BLOB NOT NULL,
+          PRIMARY KEY (owner, target)
+        ) STRICT, WITHOUT ROWID
+        """
     }
+
+    /// What makes its index.
+    var indexDefinition: String { "CREATE INDEX \(SQLiteFormat.quoted(objectNames[1])) ON \(name) (target, owner)" }
 }

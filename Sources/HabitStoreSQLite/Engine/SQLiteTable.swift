@@ -111,13 +111,17 @@ final class SQLiteTable: Sendable {
 
     /// What makes the tables and indexes; only a new store needs it.
     var definitions: [String] {
+        [definition] + columnIndexes.map(\.definition) + links.compactMap(\.self).flatMap(\.definitions)
+    }
+
+    /// What makes the table of the records.
+    var definition: String {
         let parts = columnPositions.map { position in
             let attribute = description.attributes[position]
             let rule = position == 0 ? " PRIMARY KEY NOT NULL" : (attribute.isOptional ? "" : " NOT NULL")
             return "  \(columns[position]) \(attribute.kind.columnType)\(rule)"
         }
-        let table = "CREATE TABLE \(name) (\n\(parts.joined(separator: ",\n"))\n) STRICT, WITHOUT ROWID"
-        return [table] + columnIndexes.map(\.definition) + links.compactMap(\.self).flatMap(\.definitions)
+        return "CREATE TABLE \(name) (\n\(parts.joined(separator: ",\n"))\n) STRICT, WITHOUT ROWID"
     }
 }
 

@@ -15,6 +15,8 @@ extension SQLiteConnection {
         try set(SQLITE_DBCONFIG_DQS_DML, to: false)
         try set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, to: false)
         try set(SQLITE_DBCONFIG_ENABLE_FKEY, to: false)
+        try set(SQLITE_DBCONFIG_ENABLE_TRIGGER, to: false)
+        try set(SQLITE_DBCONFIG_ENABLE_VIEW, to: false)
         #if !canImport(Darwin)
         // Apple's library has no extensions to load.
         try set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, to: false)

@@ -17,6 +17,8 @@ extension SQLiteConnection {
         try explainingTruncation { try beginRead() }
         let found: SQLiteHeader
         do {
+            // The first statement of a connection that needs the file's schema reads all of it.
+            _ = try explainingTruncation { try int64("SELECT 1 FROM sqlite_schema LIMIT 1") }
             // Inside the snapshot: as long as it stands without a log, no checkpoint can change the file.
             let hasLog = try hasLog
             found = try header(hasLog: hasLog)
@@ -53,6 +55,7 @@ extension SQLiteConnection {
             pageSizeBytes: try int64("PRAGMA page_size") ?? 0,
             pageCount: try int64("PRAGMA page_count") ?? 0,
             userVersion: try int64("PRAGMA user_version") ?? 0,
+            isInUTF8: try texts("PRAGMA encoding") == ["UTF-8"],
             applicationID: try int64("PRAGMA application_id") ?? 0,
             isInLogMode: try texts("PRAGMA journal_mode") == ["wal"]
         )

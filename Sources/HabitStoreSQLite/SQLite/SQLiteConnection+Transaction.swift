@@ -23,7 +23,7 @@ extension SQLiteConnection {
     func beginRead() throws {
         try run("BEGIN DEFERRED")
         do {
-            try run("SELECT 1 FROM sqlite_schema LIMIT 1")
+            try readSchemaCookie()
         } catch {
             rollback()
             throw error
@@ -34,6 +34,16 @@ extension SQLiteConnection {
     func beginWrite() throws {
         handle.rollbackCause = nil
         try run("BEGIN IMMEDIATE")
+        do {
+            try readSchemaCookie()
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+
+    private func readSchemaCookie() throws {
+        schemaCookie = try withStatement("PRAGMA schema_version") { try $0.step() ? $0.int64(at: 0) : 0 }
     }
 
     /// Commits. A statement that still has rows is reset first: it would keep the snapshot open.

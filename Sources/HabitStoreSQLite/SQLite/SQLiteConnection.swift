@@ -19,6 +19,10 @@ final class SQLiteConnection {
     var generation = 0
     /// The header of the snapshot that an inspection has open.
     var inspectedHeader: SQLiteHeader?
+    /// The file's schema cookie at the moment that the last transaction reads: another one says that tables or indexes changed.
+    var schemaCookie: Int64 = -1
+    /// What the file's definitions were found to be right by, and the cookie that it had then.
+    var judged: (cookie: Int64, definitions: SQLiteDefinitions)?
     /// Counts what statements look at, once that has been asked for.
     var visits: SQLiteVisits?
     /// The plans of queries that were asked before.
@@ -54,7 +58,7 @@ final class SQLiteConnection {
             sqlite3_close_v2(pointer)
             throw error
         }
-        handle = SQLiteHandle(pointer: pointer, path: path)
+        handle = SQLiteHandle(pointer: pointer, path: path, stepLimitSeconds: options.stepLimitSeconds)
         cache = SQLiteStatementCache(capacity: options.cachedStatements)
         sqlite3_extended_result_codes(pointer, 1)
         try harden()
@@ -93,6 +97,7 @@ final class SQLiteConnection {
     /// Runs one or more statements that give no rows.
     func exec(_ sql: String) throws {
         try checkOpen()
+        handle.beginStep()
         let result = sqlite3_exec(handle.pointer, sql, nil, nil, nil)
         guard result == SQLITE_OK else {
             let error = handle.error(result, while: "running a statement")

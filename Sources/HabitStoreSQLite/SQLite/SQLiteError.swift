@@ -46,7 +46,7 @@ enum SQLiteError {
         let code = boundaryCode(of: result, path: path)
         return HabitStoreError(
             code,
-            "\(action) failed (\(result)); \(advice(for: code))",
+            "\(action) failed (\(result)); \(advice(for: code, result))",
             at: HabitStoreError.Location(path: path),
             detail: detail,
             underlying: result,
@@ -89,6 +89,7 @@ enum SQLiteError {
         SQLITE_NOMEM: .limitExceeded,
         SQLITE_TOOBIG: .limitExceeded,
         SQLITE_NOLFS: .limitExceeded,
+        SQLITE_INTERRUPT: .limitExceeded,
         SQLITE_CONSTRAINT: .invalidValue,
         SQLITE_MISMATCH: .invalidValue,
         SQLITE_SCHEMA: .schemaMismatch,
@@ -118,8 +119,11 @@ enum SQLiteError {
         systemError == ENOSPC || systemError == EDQUOT
     }
 
-    private static func advice(for code: HabitStoreError.Code) -> String {
-        switch code {
+    private static func advice(for code: HabitStoreError.Code, _ result: SQLiteResult? = nil) -> String {
+        if result?.primary == SQLITE_INTERRUPT {
+            return "it went on for longer than a sound store makes it; run `habitstore check`"
+        }
+        return switch code {
         case .notAStore: "choose another file"
         case .notFound: "check that the file was not moved, and open it again"
         case .fileMoved: "close the store and open it again"

@@ -7,16 +7,26 @@ struct SQLiteHeader: Equatable, Sendable {
     let pageCount: Int64
     let userVersion: Int64
     let applicationID: Int64
+    /// Whether text is kept in UTF-8; UTF-16 otherwise.
+    let isInUTF8: Bool
     /// Whether writers use the write-ahead log.
     let isInLogMode: Bool
     /// Whether ``pageCount`` can be believed: programs of before 2010 did not keep it.
     let isPageCountKept: Bool
 
-    init(pageSizeBytes: Int64, pageCount: Int64, userVersion: Int64, applicationID: Int64, isInLogMode: Bool) {
+    init(
+        pageSizeBytes: Int64,
+        pageCount: Int64,
+        userVersion: Int64,
+        isInUTF8: Bool,
+        applicationID: Int64,
+        isInLogMode: Bool
+    ) {
         self.pageSizeBytes = pageSizeBytes
         self.pageCount = pageCount
         self.userVersion = userVersion
         self.applicationID = applicationID
+        self.isInUTF8 = isInUTF8
         self.isInLogMode = isInLogMode
         isPageCountKept = true
     }
@@ -30,6 +40,7 @@ struct SQLiteHeader: Equatable, Sendable {
         pageCount = Int64(number(28..<32))
         userVersion = Int64(Int32(bitPattern: number(60..<64)))
         applicationID = Int64(Int32(bitPattern: number(68..<72)))
+        isInUTF8 = number(56..<60) <= 1
         isInLogMode = bytes[18] == 2 && bytes[19] == 2
         isPageCountKept = pageCount > 0 && bytes[24..<28] == bytes[92..<96]
     }

@@ -2,6 +2,9 @@
 struct SQLiteOptions: Sendable, Equatable {
     /// How long a transaction waits for a lock, of this process or of another, before it throws `.busy`.
     var busyLimitSeconds: Double = 5
+    /// How long one step of a statement, from a row to the next, may be at work before it is ended with `.limitExceeded`. What
+    /// sound stores need is far below; a damaged file can lead round in circles.
+    var stepLimitSeconds: Double = 120
     /// The log's length in pages from which on a commit is followed by a checkpoint.
     var checkpointPages: Int = 1_000
     /// The page cache of each connection. An upper bound; small stores use less.

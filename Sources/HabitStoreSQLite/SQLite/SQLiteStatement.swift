@@ -69,6 +69,7 @@ final class SQLiteStatement {
     func step() throws -> Bool {
         if isFinished { return false }
         guard !handle.isClosed else { throw Self.closedError(path: handle.path) }
+        handle.beginStep()
         let result = sqlite3_step(pointer)
         if result == SQLITE_ROW { return true }
         if result == SQLITE_DONE {

@@ -1,0 +1,50 @@
+/// What a table or an index is declared as, however the declaration is written.
+///
+/// Reads what versions of this project have ever written and nothing else: a collation, a default, a constraint, an
+/// expression, a condition or a comment makes a declaration that no store has, and there is no definition of it.
+enum SQLiteDefinition: Equatable {
+    case table(Table)
+    case index(Index)
+
+    struct Column: Equatable {
+        let name: String
+        let type: String
+        var isNotNull: Bool
+    }
+
+    struct Table: Equatable {
+        let name: String
+        var columns: [Column]
+        var primaryKey: [String]
+        var isStrict = false
+        var isWithoutRowID = false
+    }
+
+    struct Index: Equatable {
+        let name: String
+        let table: String
+        let columns: [String]
+    }
+
+    /// - Returns: nil for a declaration that no store has.
+    init?(_ sql: some Collection<UInt8>) {
+        guard var reader = SQLiteDefinitionReader(sql), let definition = reader.definition() else { return nil }
+        self = definition
+    }
+
+    /// Its name.
+    var name: String {
+        switch self {
+        case .table(let table): table.name
+        case .index(let index): index.name
+        }
+    }
+
+    /// The table that it is, or is over.
+    var table: String {
+        switch self {
+        case .table(let table): table.name
+        case .index(let index): index.table
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import HabitStore
+
+/// What is said of a file whose declarations are not a store's.
+struct SQLiteDefinitionJudge {
+    private let items: [SQLiteSchemaListing.Item]
+    private let path: String
+
+    init(_ items: [SQLiteSchemaListing.Item], path: String) {
+        self.items = items
+        self.path = path
+    }
+
+    /// The tables and indexes, by their names.
+    ///
+    /// - Parameter allowed: the texts of tables that are not the store's and may be there.
+    /// - Throws: for a view, a trigger, a virtual table, and for a table or an index that is declared as no store's is.
+    func definitions(besides allowed: [String]) throws -> [String: SQLiteDefinition] {
+        var definitions: [String: SQLiteDefinition] = [:]
+        for item in items {
+            if item.kind == "table", item.table == item.name, allowed.contains(item.text) { continue }
+            guard let definition = item.definition, definition.kind == item.kind, definition.name == item.name,
+                definition.table == item.table, definitions.updateValue(definition, forKey: item.name) == nil
+            else { throw otherwise(item.name, entity: nil) }
+        }
+        return definitions
+    }
+
+    /// Refuses a table that is missing or declared otherwise.
+    func require(_ table: SQLiteDefinition.Table, entity: String?) throws {
+        guard let item = items.first(where: { $0.name == table.name }), case .table(let found)? = item.definition,
+            Set(found.columns.map(\.name)).isSuperset(of: table.columns.map(\.name))
+        else {
+            throw HabitStoreError.damage(
+                "the table \(table.name), or a column of it, is missing from the store; restore a backup",
+                at: .init(path: path, entity: entity)
+            )
+        }
+        guard found == table else { throw otherwise(table.name, entity: entity) }
+    }
+
+    /// The error for what is declared as no store's is.
+    func otherwise(_ name: String, entity: String?) -> HabitStoreError {
+        guard let item = items.first(where: { $0.name == name }), ["table", "index"].contains(item.kind) else {
+            return foreign(name)
+        }
+        let advice = item.kind == "index" ? "drop it with the sqlite3 shell, or restore a backup" : "restore a backup"
+        return HabitStoreError.damage(
+            "the \(item.kind) \(Self.shown(name)) is not declared as a store's is, so that what is read and written through "
+                + "it could be something else; \(advice)",
+            at: .init(path: path, entity: entity)
+        )
+    }
+
+    /// The error for what is no part of a store.
+    func foreign(_ name: String) -> HabitStoreError {
+        let kind = items.first { $0.name == name }.map(\.kind) ?? ""
+        let word = ["table", "index", "view", "trigger"].contains(kind) ? kind : "thing"
+        return HabitStoreError.damage(
+            "the file has a \(word) of its own, \(Self.shown(name)), which no store has; drop it with the sqlite3 shell, or "
+                + "restore a backup",
+            at: .init(path: path)
+        )
+    }
+
+    /// A name from the file, which may be anything.
+    private static func shown(_ name: String) -> String {
+        let scalars = name.unicodeScalars
+        let isPlain =
+            scalars.count <= 64 && scalars.allSatisfy { $0.isASCII && $0.properties.generalCategory != .control }
+        return isPlain ? name : "(a name that cannot be shown)"
+    }
+}
+
+extension SQLiteDefinition {
+    /// What `sqlite_schema` calls it.
+    fileprivate var kind: String {
+        switch self {
+        case .table: "table"
+        case .index: "index"
+        }
+    }
+}

@@ -1,0 +1,160 @@
+/// Reads declarations of the few forms that stores have.
+struct SQLiteDefinitionReader {
+    private enum Token: Equatable {
+        case word(String)
+        case quoted(String)
+        case symbol(UInt8)
+    }
+
+    private var tokens: ArraySlice<Token>
+
+    /// - Returns: nil for text that holds something else than words, names in double quotes, commas and parentheses.
+    init?(_ sql: some Collection<UInt8>) {
+        var tokens: [Token] = []
+        var rest = sql[...]
+        while let byte = rest.first {
+            switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\n"): rest = rest.dropFirst()
+            case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","):
+                tokens.append(.symbol(byte))
+                rest = rest.dropFirst()
+            case UInt8(ascii: "\""):
+                guard let name = Self.quoted(&rest) else { return nil }
+                tokens.append(.quoted(name))
+            default:
+                let word = rest.prefix(while: Self.isOfWord)
+                guard !word.isEmpty else { return nil }
+                tokens.append(.word(String(decoding: word, as: UTF8.self)))
+                rest = rest.dropFirst(word.count)
+            }
+        }
+        self.tokens = tokens[...]
+    }
+
+    private static func isOfWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    /// A name in double quotes, in which two of them stand for one.
+    private static func quoted<Text: Collection<UInt8>>(_ rest: inout Text) -> String? where Text.SubSequence == Text {
+        let quote = UInt8(ascii: "\"")
+        var name: [UInt8] = []
+        rest = rest.dropFirst()
+        while let byte = rest.first {
+            rest = rest.dropFirst()
+            if byte == quote {
+                guard rest.first == quote else { return String(validating: name, as: UTF8.self) }
+                rest = rest.dropFirst()
+            }
+            name.append(byte)
+        }
+        return nil
+    }
+
+    // MARK: The forms
+
+    mutating func definition() -> SQLiteDefinition? {
+        guard takes("CREATE") else { return nil }
+        let definition: SQLiteDefinition?
+        if takes("TABLE") {
+            definition = table().map(SQLiteDefinition.table)
+        } else if takes("INDEX") {
+            definition = index().map(SQLiteDefinition.index)
+        } else {
+            definition = nil
+        }
+        return tokens.isEmpty ? definition : nil
+    }
+
+    private mutating func table() -> SQLiteDefinition.Table? {
+        // SQLite leaves these words out of what it keeps; they stand in our own text.
+        if takes("IF") { guard takes("NOT"), takes("EXISTS") else { return nil } }
+        guard let name = name(), takes("(") else { return nil }
+        var table = SQLiteDefinition.Table(name: name, columns: [], primaryKey: [])
+        repeat {
+            if takes("PRIMARY") {
+                guard takes("KEY"), table.primaryKey.isEmpty, let names = names() else { return nil }
+                table.primaryKey = names
+            } else {
+                guard readColumn(&table) else { return nil }
+            }
+        } while takes(",")
+        guard takes(")"), readOptions(&table) else { return nil }
+        // A key's column is never NULL, whether that is written or not.
+        for place in table.columns.indices where table.primaryKey.contains(table.columns[place].name) {
+            table.columns[place].isNotNull = true
+        }
+        return table
+    }
+
+    private mutating func readColumn(_ table: inout SQLiteDefinition.Table) -> Bool {
+        guard let name = name(), case .word(let type)? = tokens.popFirst() else { return false }
+        var column = SQLiteDefinition.Column(name: name, type: type, isNotNull: false)
+        while true {
+            if takes("NOT") {
+                guard takes("NULL"), !column.isNotNull else { return false }
+                column.isNotNull = true
+            } else if takes("PRIMARY") {
+                guard takes("KEY"), table.primaryKey.isEmpty else { return false }
+                table.primaryKey = [name]
+            } else {
+                table.columns.append(column)
+                return true
+            }
+        }
+    }
+
+    private mutating func readOptions(_ table: inout SQLiteDefinition.Table) -> Bool {
+        guard !tokens.isEmpty else { return true }
+        repeat {
+            if takes("STRICT") {
+                table.isStrict = true
+            } else {
+                guard takes("WITHOUT"), takes("ROWID") else { return false }
+                table.isWithoutRowID = true
+            }
+        } while takes(",")
+        return true
+    }
+
+    private mutating func index() -> SQLiteDefinition.Index? {
+        guard let name = name(), takes("ON"), let table = self.name(), let columns = names() else { return nil }
+        return SQLiteDefinition.Index(name: name, table: table, columns: columns)
+    }
+
+    // MARK: Tokens
+
+    /// Names in parentheses.
+    private mutating func names() -> [String]? {
+        guard takes("(") else { return nil }
+        var names: [String] = []
+        repeat {
+            guard let name = name() else { return nil }
+            names.append(name)
+        } while takes(",")
+        return takes(")") ? names : nil
+    }
+
+    private mutating func name() -> String? {
+        switch tokens.popFirst() {
+        case .word(let name), .quoted(let name): name
+        case .symbol, nil: nil
+        }
+    }
+
+    private mutating func takes(_ text: StaticString) -> Bool {
+        let isNext =
+            switch tokens.first {
+            case .word(let word): word == text.description
+            case .symbol(let byte): text.utf8CodeUnitCount == 1 && text.utf8Start.pointee == byte
+            case .quoted, nil: false
+            }
+        if isNext { tokens.removeFirst() }
+        return isNext
+    }
+}

@@ -1,0 +1,148 @@
+import HabitStore
+import Synchronization
+
+/// What the tables and indexes of a schema's stores are declared as, and whether those of a file are.
+///
+/// SQLite does what a file's declarations say: by a collation it finds other records, by a trigger it writes something else
+/// than it was given, by a view it reads from anywhere, without end if it comes to that. So they are compared before anything
+/// is read through them: once for each connection, and again when the file's schema cookie has changed. Nothing but the
+/// tables and indexes of this format may be there; an index may be missing, which costs time and no answer.
+final class SQLiteDefinitions: Sendable {
+    private let bookkeeping: [SQLiteDefinition.Table]
+    private let entities: [Entity]
+    /// The files' listings that were found to be right, the last few. Most stores of a process have the same one.
+    private let right = Mutex<[[UInt8]]>([])
+    private static let mostKept = 4
+
+    /// The tables of one entity, and the indexes of its links.
+    private struct Entity: Sendable {
+        let name: String
+        let tables: [SQLiteDefinition.Table]
+        let linkIndexes: [SQLiteDefinition.Index]
+    }
+
+    /// Tables that SQLite itself keeps for its planner, after `ANALYZE`.
+    private static let statistics = [
+        "CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+    ]
+
+    init(_ tables: [SQLiteTable]) throws {
+        bookkeeping = try SQLiteFormat.commonTables.map(Self.table)
+        entities = try tables.map { table in
+            let links = table.links.compactMap(\.self)
+            return Entity(
+                name: table.description.name,
+                tables: try [Self.table(table.definition)] + links.map { try Self.table($0.definition) },
+                linkIndexes: try links.map { try Self.index($0.indexDefinition) }
+            )
+        }
+    }
+
+    private static func table(_ sql: String) throws -> SQLiteDefinition.Table {
+        guard case .table(let table)? = SQLiteDefinition(sql.utf8) else { throw unreadable }
+        return table
+    }
+
+    private static func index(_ sql: String) throws -> SQLiteDefinition.Index {
+        guard case .index(let index)? = SQLiteDefinition(sql.utf8) else { throw unreadable }
+        return index
+    }
+
+    private static var unreadable: HabitStoreError {
+        HabitStoreError(.internalInconsistency, "a definition of the store's own cannot be read")
+    }
+
+    /// Refuses a file that declares something else, in the transaction that the connection has open.
+    ///
+    /// A store of another schema is not refused here: what follows says which schema it has.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt``, which names the table, the index or what else it is.
+    func require(_ connection: SQLiteConnection, _ schema: Schema, _ tables: [SQLiteTable]) throws {
+        let cookie = connection.schemaCookie
+        if let judged = connection.judged, judged.cookie == cookie, judged.definitions === self { return }
+        let listing = try SQLiteSchemaListing(connection)
+        if !right.withLock({ $0.contains(listing.bytes) }), try judge(listing, connection, schema, tables) {
+            right.withLock { kept in
+                if kept.count >= Self.mostKept { kept.removeFirst() }
+                kept.append(listing.bytes)
+            }
+        }
+        guard listing.liesApart else {
+            throw HabitStoreError.damage(
+                "two tables or indexes of the file lie at the same page; restore a backup",
+                at: .init(path: connection.path)
+            )
+        }
+        connection.judged = (cookie, self)
+    }
+
+    /// - Returns: false for a store of another schema.
+    private func judge(
+        _ listing: SQLiteSchemaListing,
+        _ connection: SQLiteConnection,
+        _ schema: Schema,
+        _ tables: [SQLiteTable]
+    ) throws -> Bool {
+        let judge = SQLiteDefinitionJudge(try listing.items(), path: connection.path)
+        let definitions = try judge.definitions(besides: Self.statistics)
+        for table in bookkeeping where table.name != SQLiteFormat.digestTable || definitions[table.name] != nil {
+            try judge.require(table, entity: nil)
+        }
+        // Who opens a file whatever its schema reads the bookkeeping only.
+        if entities.isEmpty { return true }
+        do {
+            try requireEntities(judge, definitions)
+        } catch let error as HabitStoreError where error.isDamage {
+            // The bookkeeping can be read by now, and says whether this is the schema that the file has.
+            let snapshot = SQLiteSnapshot(connection, tables, isKnownCanonical: false, hasDigests: false)
+            defer { snapshot.end() }
+            do {
+                try snapshot.requireSchema(schema, path: connection.path)
+            } catch let mismatch as HabitStoreError where !mismatch.isDamage {
+                return false
+            }
+            throw error
+        }
+        return true
+    }
+
+    private func requireEntities(
+        _ judge: SQLiteDefinitionJudge,
+        _ definitions: [String: SQLiteDefinition]
+    ) throws {
+        for entity in entities {
+            for table in entity.tables { try judge.require(table, entity: entity.name) }
+        }
+        let tables = Set((bookkeeping + entities.flatMap(\.tables)).map(\.name))
+        for definition in definitions.values.sorted(by: { $0.name < $1.name }) {
+            switch definition {
+            case .table(let table):
+                guard tables.contains(table.name) else { throw judge.foreign(table.name) }
+            case .index(let index):
+                guard isOurs(index) else { throw judge.otherwise(index.name, entity: nil) }
+            }
+        }
+    }
+
+    /// Whether it is an index that this version or an earlier one has made, for this schema or for one that declared other
+    /// indexes: it is named after its keys, which the identifier follows, and then nothing or all the other columns.
+    private func isOurs(_ index: SQLiteDefinition.Index) -> Bool {
+        for entity in entities {
+            if let links = entity.linkIndexes.first(where: { $0.name == index.name }) { return links == index }
+            guard entity.name == index.table, let table = entity.tables.first else { continue }
+            let columns = table.columns.map(\.name)
+            return (1...index.columns.count).contains { count in
+                let named = Array(index.columns.prefix(count))
+                guard index.name == "\(entity.name)_by_\(named.joined(separator: "_"))" else { return false }
+                let keys = named + (named.contains("id") ? [] : ["id"])
+                return Set(keys).count == keys.count && columns.contains(all: keys)
+                    && (index.columns == keys || index.columns == keys + columns.filter { !keys.contains($0) })
+            }
+        }
+        return false
+    }
+}
+
+extension [String] {
+    fileprivate func contains(all others: [String]) -> Bool { others.allSatisfy(contains) }
+}
