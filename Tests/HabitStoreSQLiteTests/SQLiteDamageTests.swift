@@ -137,7 +137,7 @@ struct SQLiteDamageTests {
 
     @Test func changesWithoutTheirTransactionAreDamage() throws {
         let file = try filled()
-        try file.sql("INSERT INTO history_change VALUES (7, 0, 'Tag', zeroblob(16), 'insert', NULL, NULL)")
+        try file.sql("INSERT INTO history_change VALUES (7, 1, 'Tag', zeroblob(16), 'insert', NULL, NULL)")
         let store = try file.open()
         defer { file.close(store) }
         #expect(try store.check { _ in }.map(\.kind) == ["historyChangeOrphaned"])

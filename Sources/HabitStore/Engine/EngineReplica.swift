@@ -70,6 +70,8 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws {
         try requireOpen()
         let layout = schema.entities[entity].layout
+        // A store of the first versions may have kept other forms of text; what is written here is in NFC, and says so.
+        let record = try record.inNFC(layout)
         try record.withView(layout) { view in
             if try ledger.insert(entity: entity, id: id, record: view) { return }
             guard let old = try self.record(entity: entity, id: id), old != record else { return }

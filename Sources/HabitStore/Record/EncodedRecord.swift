@@ -20,6 +20,14 @@ public struct EncodedRecord: Sendable, Equatable {
         try bytes.withUnsafeBytes { try body(RecordView(trusting: $0, layout: layout)) }
     }
 
+    /// The record with its texts in NFC; the record itself where they are.
+    func inNFC(_ layout: RecordLayout) throws -> EncodedRecord {
+        let isInNFC = try withView(layout) { view in
+            try layout.kinds.indices.allSatisfy { try view.isTextInNFC(at: $0) }
+        }
+        return isInNFC ? self : try EncodedRecord(values(layout), layout: layout)
+    }
+
     /// All values, in the order of the layout.
     public func values(_ layout: RecordLayout) throws -> [Value] {
         try withView(layout) { view in

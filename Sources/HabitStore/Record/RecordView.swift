@@ -130,24 +130,56 @@ public struct RecordView: RecordAccess {
     static func text(_ utf8: UnsafeRawBufferPointer) throws -> String {
         // ASCII is valid as it stands, and most text is ASCII.
         if utf8.isASCII { return String(decoding: utf8, as: UTF8.self) }
-        guard let text = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else {
-            throw outOfBounds
-        }
+        return try storedText(utf8)
+    }
+
+    /// Text that is not ASCII, in NFC, in which all engines hand it out.
+    @usableFromInline
+    @inline(never)
+    static func storedText(_ utf8: UnsafeRawBufferPointer) throws -> String {
+        guard let text = String.stored(utf8) else { throw outOfBounds }
         return text
     }
 
     static func texts(_ encoded: UnsafeRawBufferPointer) throws -> [String] {
+        var result: [String] = []
+        try forEachText(encoded) { result.append(try text($0)) }
+        return result
+    }
+
+    private static func forEachText(
+        _ encoded: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         guard encoded.count >= 4 else { throw Self.outOfBounds }
         var offset = 4
-        var result: [String] = []
         for _ in 0..<UInt32(littleEndian: encoded.loadUnaligned(as: UInt32.self)) {
             guard offset + 4 <= encoded.count else { throw Self.outOfBounds }
             let count = Int(UInt32(littleEndian: encoded.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
             guard offset + 4 + count <= encoded.count else { throw Self.outOfBounds }
-            result.append(try text(UnsafeRawBufferPointer(rebasing: encoded[offset + 4..<offset + 4 + count])))
+            try body(UnsafeRawBufferPointer(rebasing: encoded[offset + 4..<offset + 4 + count]))
             offset += 4 + count
         }
-        return result
+    }
+
+    /// Whether the texts of an attribute lie in NFC in the record; true for one that has none.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for what is no text.
+    package func isTextInNFC(at field: Int) throws -> Bool {
+        let kind = layout.kinds[field]
+        guard kind == .string || kind == .strings, !isNull(at: field) else { return true }
+        let bytes = try rawBytes(at: field)
+        // The first combining mark begins with CC; what lies below has one form.
+        if bytes.allSatisfy({ $0 < 0xCC }) { return true }
+        guard kind == .strings else { return try Self.isInNFC(bytes) }
+        var isInNFC = true
+        try Self.forEachText(bytes) { isInNFC = try Self.isInNFC($0) && isInNFC }
+        return isInNFC
+    }
+
+    private static func isInNFC(_ utf8: UnsafeRawBufferPointer) throws -> Bool {
+        guard let text = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else { throw outOfBounds }
+        return text.isInNFC
     }
 
     static func links(_ encoded: UnsafeRawBufferPointer) throws -> [UUID] {

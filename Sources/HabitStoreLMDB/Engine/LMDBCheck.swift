@@ -10,7 +10,7 @@ extension LMDBEngine {
         // liblmdb must not be led into a damaged structure.
         if findings.contains(where: { $0.severity == .damage }) { return findings }
         return try read { snapshot in
-            var check = LMDBCheck(snapshot)
+            var check = try LMDBCheck(snapshot)
             try check.run(progress)
             return findings + check.findings
         }
@@ -50,18 +50,26 @@ struct LMDBCheck {
     private static let progressInterval = 1_000
 
     private let snapshot: LMDBSnapshot
+    private let textIsCanonical: Bool
     private let expectedKey = LMDBIndexKeyBuffer()
     private(set) var findings: [StoreFinding] = []
     private var checked = 0
 
-    init(_ snapshot: LMDBSnapshot) { self.snapshot = snapshot }
+    init(_ snapshot: LMDBSnapshot) throws {
+        self.snapshot = snapshot
+        textIsCanonical = try snapshot.textIsCanonical()
+    }
 
     private var transaction: LMDBTransaction { snapshot.transaction }
 
     mutating func run(_ progress: (Int) throws -> Void) throws {
         for table in snapshot.catalog.tables where table.records != nil {
             let expected = try checkRecords(table, progress)
-            for index in table.indexes where snapshot.isComplete(index) {
+            for index in table.indexes {
+                guard snapshot.isComplete(index) else {
+                    reportMissing(index, table)
+                    continue
+                }
                 // Every expected key that is there was counted: as many as there are in all means that none is extra.
                 guard try transaction.count(try snapshot.catalog.database(index)) != expected[index.place] else {
                     continue
@@ -85,6 +93,18 @@ struct LMDBCheck {
         )
     }
 
+    /// Without an index every answer is right and slow; nothing else would tell.
+    private mutating func reportMissing(_ index: LMDBCatalog.Index, _ table: LMDBCatalog.Table) {
+        findings.append(
+            StoreFinding(
+                .anomaly,
+                "indexMissing",
+                "the index \(index.title) is missing, so that some queries take longer",
+                entity: table.name
+            )
+        )
+    }
+
     // MARK: Records
 
     /// - Returns: for each index, how many of the keys that the records call for are there.
@@ -99,7 +119,7 @@ struct LMDBCheck {
             let row: RecordView
             do {
                 row = try snapshot.view(table, record.key, record.value)
-                for position in table.layout.kinds.indices { _ = try row.value(at: position) }
+                try checkForm(row, table, record.key)
             } catch let error as HabitStoreError {
                 report("recordDamaged", "\(table.name): \(error.message)", table, record.key)
                 return true
@@ -110,6 +130,45 @@ struct LMDBCheck {
             return true
         }
         return present
+    }
+
+    /// Whether a record is what its values are written as: equal records have equal bytes, and nothing lies between or behind
+    /// its parts.
+    private mutating func checkForm(
+        _ row: RecordView,
+        _ table: LMDBCatalog.Table,
+        _ id: UnsafeRawBufferPointer
+    ) throws {
+        let values = try table.layout.kinds.indices.map { try row.value(at: $0) }
+        var isInNFC = true
+        for position in table.layout.kinds.indices where try !row.isTextInNFC(at: position) {
+            isInNFC = false
+            let entity = snapshot.catalog.schema.entities.first { $0.name == table.name }
+            let attribute = entity?.attributes[position].name ?? ""
+            guard findings.count < Self.mostFindings else { continue }
+            findings.append(
+                StoreFinding(
+                    textIsCanonical ? .damage : .anomaly,
+                    "nonCanonicalText",
+                    "\(table.name).\(attribute) is not in Unicode NFC"
+                        + (textIsCanonical
+                            ? ", and the store says that all of its text is" : "; it is read as if it were"),
+                    entity: table.name,
+                    id: UUID(key: id),
+                    attribute: attribute
+                )
+            )
+        }
+        // Text in another form has other bytes.
+        guard isInNFC, try EncodedRecord(values, layout: table.layout).bytes.elementsEqual(row.bytes) == false else {
+            return
+        }
+        report(
+            "recordDamaged",
+            "\(table.name): a record's bytes are not those that its values are written as",
+            table,
+            id
+        )
     }
 
     private mutating func presentKeys(

@@ -69,6 +69,9 @@ public class LMDBSnapshot: EngineSnapshot {
 
     // MARK: Bookkeeping
 
+    /// Whether the store says that all of its text is in NFC. Those of the first versions do not.
+    func textIsCanonical() throws -> Bool { try metadata(LMDBFormat.textFormKey) == LMDBFormat.textFormNFC }
+
     /// A value of the store's own bookkeeping, or nil.
     public func metadata(_ key: String) throws -> String? {
         guard let bytes = try key.withKeyBytes({ try transaction.get(catalog.metadata, $0) }) else { return nil }

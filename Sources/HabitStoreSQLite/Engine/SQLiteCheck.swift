@@ -6,6 +6,8 @@ struct SQLiteCheck {
     private let connection: SQLiteConnection
     private let tables: [SQLiteTable]
     private var checked = 0
+    /// Whether the store says that all of its text is in NFC.
+    private var textIsCanonical = false
     private(set) var findings: [StoreFinding] = []
 
     init(_ connection: SQLiteConnection, _ tables: [SQLiteTable]) {
@@ -27,6 +29,7 @@ struct SQLiteCheck {
     /// - Parameter comparesIndexes: whether each index is compared with its table, which SQLite's own check has done before
     ///   and which is only worth repeating to name the records.
     mutating func run(comparesIndexes: Bool, _ progress: (Int) throws -> Void) throws {
+        try reportingDamage(nil) { try $0.readTextForm() }
         for table in tables {
             try reportingDamage(table) { check in
                 try check.checkRecords(table, progress)
@@ -46,6 +49,13 @@ struct SQLiteCheck {
         }
         try reportingDamage(nil) { try $0.checkHistory() }
         try progress(checked)
+    }
+
+    private mutating func readTextForm() throws {
+        textIsCanonical = try connection.withStatement(SQLiteFormat.selectMetadata) { statement in
+            try statement.bind(SQLiteFormat.textFormKey, at: 1)
+            return try statement.step() && statement.text(at: 0) == SQLiteFormat.textFormNFC
+        }
     }
 
     /// Damage that ends one part of the check is a finding, and the other parts are checked even so.
@@ -98,9 +108,10 @@ struct SQLiteCheck {
         guard !isCanonical else { return }
         findings.append(
             StoreFinding(
-                .anomaly,
+                textIsCanonical ? .damage : .anomaly,
                 "nonCanonicalText",
-                "\(row.table.description.name).\(attribute.name) is not in Unicode NFC; it is read as if it were",
+                "\(row.table.description.name).\(attribute.name) is not in Unicode NFC"
+                    + (textIsCanonical ? ", and the store says that all of its text is" : "; it is read as if it were"),
                 entity: row.table.description.name,
                 id: try row.identifier(),
                 attribute: attribute.name
@@ -158,6 +169,23 @@ struct SQLiteCheck {
         }
     }
 
+    /// The changes of a transaction are numbered from 1, and each has what its kind needs, and nothing else.
+    private mutating func checkChanges() throws {
+        let misnumbered =
+            "SELECT count(*) FROM (SELECT 1 FROM history_change GROUP BY token "
+            + "HAVING min(sequence) <> 1 OR max(sequence) <> count(*))"
+        let overfull =
+            "SELECT count(*) FROM history_change WHERE (kind <> 'update' AND attributes IS NOT NULL) "
+            + "OR (kind <> 'delete' AND tombstone IS NOT NULL)"
+        for (sql, message) in [
+            (misnumbered, "transactions in the history have changes that are not numbered from 1 on"),
+            (overfull, "changes in the history say more than changes of their kind do"),
+        ] {
+            let count = try connection.int64(sql) ?? 0
+            if count > 0 { findings.append(StoreFinding(.damage, "historyDamaged", "\(count) \(message)")) }
+        }
+    }
+
     private mutating func checkHistory() throws {
         let sql =
             "SELECT count(*) FROM history_change AS c "
@@ -172,6 +200,7 @@ struct SQLiteCheck {
                 )
             )
         }
+        try checkChanges()
         // Whether each can be read; what they say is checked above.
         try SQLiteHistory(connection).walk(after: Int64.min) { _ in true }
     }
