@@ -189,6 +189,9 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
 }
 
 extension EngineSnapshot {
+    /// Whether there is a store: one that is being made has no identity yet.
+    public var isInitialized: Bool { get throws { try metadata(MetadataKey.storeID) != nil } }
+
     /// Refuses another schema than the store was written with; a store that is still empty fits every schema.
     ///
     /// For engines, before they make or build anything in a file on a schema's behalf.

@@ -46,20 +46,21 @@ extension DigestLeaf {
     ///
     /// - Parameter prefix: what the keys of the entity begin with.
     init?(_ record: LMDBRecord, prefix: [UInt8], path: String) throws {
-        guard record.key.count == prefix.count + LMDBFormat.identifierLength, record.key.starts(with: prefix) else {
-            return nil
-        }
-        guard record.value.count == 25, Int(record.value[0]) <= DigestLeaf.maximumDepth else {
-            throw LMDBError.error(.corrupt, "a kept digest is none; run `habitstore check`", path: path)
+        guard record.key.starts(with: prefix) else { return nil }
+        let damage = LMDBError.error(.corrupt, "a kept digest is none; run `habitstore check`", path: path)
+        guard record.key.count == prefix.count + LMDBFormat.identifierLength, record.value.count == 25 else {
+            throw damage
         }
         func word(_ offset: Int) -> UInt64 {
             UInt64(littleEndian: record.value.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
-        self.init(
-            first: UUID(uuid: record.key.loadUnaligned(fromByteOffset: prefix.count, as: uuid_t.self)),
-            depth: Int(record.value[0]),
+        let leaf = DigestLeaf(
+            stored: UUID(uuid: record.key.loadUnaligned(fromByteOffset: prefix.count, as: uuid_t.self)),
+            depth: Int64(record.value[0]),
             digest: RecordDigest(count: Int64(bitPattern: word(1)), low: word(9), high: word(17))
         )
+        guard let leaf else { throw damage }
+        self = leaf
     }
 }
 

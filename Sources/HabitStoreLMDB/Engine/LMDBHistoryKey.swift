@@ -16,7 +16,8 @@ struct LMDBHistoryKey: Equatable {
     /// - Throws: `.corrupt` when the bytes are no key.
     init(_ key: UnsafeRawBufferPointer, path: String) throws {
         guard key.count == Self.length,
-            let token = Int64(exactly: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))), token > 0
+            let token = Int64(exactly: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))),
+            (1...HistoryToken.greatest.rawValue).contains(token)
         else { throw LMDBError.error(.corrupt, "the history holds a key that is none", path: path) }
         self.token = token
         sequence = UInt64(UInt32(bigEndian: key.loadUnaligned(fromByteOffset: 8, as: UInt32.self)))

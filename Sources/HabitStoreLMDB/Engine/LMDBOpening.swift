@@ -28,9 +28,35 @@ struct LMDBOpening {
         // Before anything is made or built for a schema that the store does not have.
         let bookkeeping = catalog(metadata, [:])
         try environment.withRead { try LMDBSnapshot($0, bookkeeping).requireSchema(schema, path: path) }
+        try requireWhole(bookkeeping)
         let catalog = catalog(metadata, try openDatabases())
         if !isReadOnly { try completeIndexes(catalog) }
         return catalog
+    }
+
+    /// Refuses a store without the records or the history that it says it has: made anew they would be empty, and what they held
+    /// would be gone in silence. An index that is gone is no longer listed, so that it is built and not believed empty.
+    private func requireWhole(_ bookkeeping: LMDBCatalog) throws {
+        guard try environment.withRead({ try LMDBSnapshot($0, bookkeeping).isInitialized }) else { return }
+        for name in schema.entities.map(\.name) + [LMDBFormat.history] where try openExisting(name) == nil {
+            throw LMDBError.error(
+                .corrupt,
+                "the store's database \(name) is gone; restore a backup",
+                path: path,
+                entity: name == LMDBFormat.history ? nil : name
+            )
+        }
+        guard !isReadOnly, let listed = try listedIndexes(bookkeeping) else { return }
+        let lines = listed.split(separator: UInt8(ascii: "\n"))
+        let present = try lines.filter { line in
+            let names = Array(line).withUnsafeBytes(LMDBFormat.indexNames).keys
+            return try names.allSatisfy { try openExisting($0) != nil }
+        }
+        guard present.count < lines.count else { return }
+        try environment.withWrite { transaction in
+            let list = Array(present.joined(separator: [UInt8(ascii: "\n")]))
+            try transaction.put(bookkeeping.metadata, Array(LMDBFormat.indexesKey.utf8), list)
+        }
     }
 
     private func catalog(_ metadata: LMDBDatabase, _ databases: [String: LMDBDatabase]) -> LMDBCatalog {
@@ -100,7 +126,9 @@ struct LMDBOpening {
     }
 
     private static func meansForeign(_ error: HabitStoreError) -> Bool {
+        // A database of this name that has sorted duplicates is another program's, too.
         [.notFound, .unsupported, .internalInconsistency].contains(error.code)
+            || error.underlying as? LMDBFailure == .otherOrder
     }
 
     private func text(_ transaction: LMDBTransaction, _ metadata: LMDBDatabase) throws -> String? {

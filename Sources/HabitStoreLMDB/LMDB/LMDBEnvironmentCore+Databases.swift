@@ -118,8 +118,11 @@ extension LMDBEnvironmentCore {
         let flagsCode = mdb_dbi_flags(transaction, handle, &found)
         guard flagsCode == 0 else { throw LMDBError.error(flagsCode, during: "opening a database", path: path) }
         guard found == 0 else {
-            let message = "the database \"\(name)\" has sorted duplicates or another key order"
-            throw LMDBError.error(.unsupported, message, path: path)
+            throw HabitStoreError.damage(
+                "the database \"\(name)\" has sorted duplicates or another key order, which no store's has; restore a backup",
+                at: .init(path: path),
+                underlying: LMDBFailure.otherOrder
+            )
         }
         return handle
     }

@@ -14,6 +14,9 @@ struct LMDBFailure: Error, Equatable, CustomStringConvertible {
     /// Negative: one of LMDB's own; positive: an `errno`.
     let returnCode: Int32
 
+    /// A database is not of the kind that it is opened as.
+    static let otherOrder = LMDBFailure(returnCode: MDB_INCOMPATIBLE)
+
     /// The system's words for its codes, and LMDB's own for its own.
     var description: String {
         guard returnCode < 0 else { return String(cString: strerror(returnCode)) }
@@ -38,8 +41,13 @@ enum LMDBError {
     }
 
     /// An error that has no return code behind it.
-    static func error(_ code: HabitStoreError.Code, _ message: String, path: String) -> HabitStoreError {
-        HabitStoreError(code, message, at: .init(path: path), isDamage: code == .corrupt)
+    static func error(
+        _ code: HabitStoreError.Code,
+        _ message: String,
+        path: String,
+        entity: String? = nil
+    ) -> HabitStoreError {
+        HabitStoreError(code, message, at: .init(path: path, entity: entity), isDamage: code == .corrupt)
     }
 
     private static func meaning(of returnCode: Int32) -> (HabitStoreError.Code, String) {
