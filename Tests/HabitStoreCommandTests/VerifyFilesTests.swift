@@ -35,6 +35,28 @@ struct VerifyFilesTests {
         #expect(expired.output.contains("  expired  "))
     }
 
+    /// A store that was named twice, by a link perhaps, came out identical without a word of it: what was taken for a copy had never
+    /// been looked at.
+    @Test func aStoreThatIsComparedWithItselfIsToldSo() throws {
+        let sandbox = try Sandbox()
+        let (a, copy) = try sandbox.differingStores()
+        try FileManager.default.createSymbolicLink(
+            atPath: sandbox.path("link"),
+            withDestinationPath: a
+        )
+        for other in [a, "link"] {
+            let run = try sandbox.run("verify", a, other)
+            #expect(run.status == 0 && run.output.contains("are the same file"))
+        }
+        #expect(try !sandbox.run("verify", a, copy).output.contains("the same file"))
+    }
+
+    @Test func aTimeLimitMayBeAnyNumberOfSeconds() throws {
+        let sandbox = try Sandbox()
+        let (a, b) = try sandbox.differingStores()
+        #expect(try sandbox.run("verify", a, b, "--time-limit", "1e300").status == 1)
+    }
+
     @Test func aFileOfRulesWithAMistakeIsRefused() throws {
         let sandbox = try Sandbox()
         let (a, b) = try sandbox.differingStores()

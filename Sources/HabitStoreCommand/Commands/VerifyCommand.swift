@@ -154,7 +154,7 @@ struct VerifyCommand: ReportingCommand {
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
         let comparison = VersionComparison(directory: FileManager.default.temporaryDirectory.path)
-        let report = try comparison.run(a, b) { left, right in
+        var report = try comparison.run(a, b) { left, right in
             let verifier = ShadowVerifier(
                 .init(name: Self.name(nameA, left), store: left.store),
                 .init(name: Self.name(nameB, right), store: right.store),
@@ -162,8 +162,20 @@ struct VerifyCommand: ReportingCommand {
             )
             return try verifier.run { bar.show($0.level, $0.done, $0.total) }
         }
+        if let identity = Self.identity(a.path), identity == Self.identity(b.path) {
+            report.notes.append("\(nameA) and \(nameB) are the same file, which says nothing of a copy")
+        }
         bar.clear()
         try show(report, options)
+    }
+
+    /// Which file is at a path, whatever names and links lead to it; nil where that cannot be told, of which opening it says why.
+    private static func identity(_ path: String) -> [NSNumber]? {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+            let device = attributes[.systemNumber] as? NSNumber, let number = attributes[.systemFileNumber] as? NSNumber
+        else { return nil }
+        return [device, number]
     }
 
     private func show(_ report: VerificationReport, _ options: VerificationOptions) throws {
