@@ -24,7 +24,7 @@ extension Comparison {
         }
         gather(left.filter { $0.severity == .anomaly }, right.filter { $0.severity == .anomaly })
         compareWithExpectedAnomalies(left.filter { $0.severity == .anomaly })
-        return report.a.counts.values.reduce(0, +) + report.b.counts.values.reduce(0, +)
+        return [report.a, report.b].flatMap(\.counts.values).reduce(0, &+)
     }
 
     private struct AnomalyKey: Hashable {

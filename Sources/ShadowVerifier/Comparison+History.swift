@@ -13,7 +13,7 @@ extension Comparison {
         var after = max(left.historyFloor, right.historyFloor)
         var compared = 0
         while after < left.token {
-            let end = HistoryToken(rawValue: min(left.token.rawValue, after.rawValue + Self.window))
+            let end = HistoryToken(rawValue: after.rawValue + min(left.token.rawValue - after.rawValue, Self.window))
             let sides = (try digests(transactions.a, after, end), try digests(transactions.b, after, end))
             for token in Set(sides.0.keys).union(sides.1.keys).sorted() where sides.0[token] != sides.1[token] {
                 note(try difference(token, sides.0[token] == nil, sides.1[token] == nil))
@@ -21,8 +21,24 @@ extension Comparison {
             compared += max(sides.0.count, sides.1.count)
             after = end
             try tell(progress)
+            guard sides.0.isEmpty, sides.1.isEmpty else { continue }
+            // The numbers of a damaged store may be far apart, or end long before the last.
+            let next = [try firstToken(after, transactions.a), try firstToken(after, transactions.b)].compactMap(\.self)
+                .min()
+            guard let next else { break }
+            after = HistoryToken(rawValue: next.rawValue - 1)
         }
         return compared
+    }
+
+    /// The first token of a history behind another one.
+    private func firstToken(_ after: HistoryToken, _ transaction: any ReadTransaction) throws -> HistoryToken? {
+        var found: HistoryToken?
+        try transaction.enumerateHistory(after: after) {
+            found = $0.token
+            return false
+        }
+        return found
     }
 
     private func digests(

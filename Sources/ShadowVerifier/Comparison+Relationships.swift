@@ -96,12 +96,19 @@ extension Comparison {
                     "\(schema.entities[relationship.destination].name) \(target.uuidString) has \(stored.count) records "
                         + "by \(entity.name).\(attribute), but \(store.name) finds \(found.count) from the other side"
                         + (found.count == stored.count ? ", which are others" : ""),
-                    entity: entity.name,
+                    entity: schema.entities[relationship.destination].name,
                     id: target,
-                    attribute: relationship.description.name,
+                    attribute: relationship.otherSide(of: entity),
                     subject: store.letter
                 )
             )
         }
+    }
+}
+
+extension Schema.Relationship {
+    /// What its other side is called: there the record is that a difference between the two is about.
+    func otherSide(of entity: EntityDescription) -> String {
+        description.inverse ?? "\(entity.name).\(description.name)"
     }
 }

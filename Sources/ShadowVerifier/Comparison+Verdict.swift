@@ -2,12 +2,18 @@ import Foundation
 import HabitStore
 
 extension Comparison {
+    /// As good as none: thirty years.
+    private static var longestLimitSeconds: Double { 1e9 }
+
     /// The time limit of the comparison has come.
     private struct TimeLimitReached: Error {}
 
     /// Compares, and draws the verdict also where an error or the time limit ends the comparison.
     mutating func runToVerdict(_ progress: (ShadowVerifier.Progress) throws -> Void) throws {
-        let deadline = options.timeLimitSeconds.map { ContinuousClock.now + .seconds($0) }
+        // A clock has an end, which a limit may lie behind.
+        let deadline = options.timeLimitSeconds.map { limit in
+            ContinuousClock.now + .seconds(limit > 0 ? min(limit, Self.longestLimitSeconds) : 0)
+        }
         do {
             try run { state in
                 if let deadline, ContinuousClock.now >= deadline { throw TimeLimitReached() }

@@ -47,6 +47,9 @@ public struct ShadowVerifier {
         guard a.store.schema.entities.map(\.name) == b.store.schema.entities.map(\.name) else {
             throw HabitStoreError(.schemaMismatch, "the two stores have different schemas and cannot be compared")
         }
+        let schemas = (StoredSchema(a.store.schema), StoredSchema(b.store.schema))
+        let differences = schemas.1.differences(from: schemas.0)
+        guard differences.isEmpty else { throw HabitStoreError.schemaMismatch(differences, path: b.store.path) }
         // A query that asks for something which no store has would fail alike in both, and pass for equal.
         for query in options.queries { try query.validate(for: a.store.schema) }
         try options.ignoreRules.validate(for: a.store.schema)
@@ -89,6 +92,11 @@ public struct ShadowVerifier {
         var report = VerificationReport(verdict: .match, a: sides.0, b: sides.1)
         report.showsValues = options.showsValues
         report.ignoreRules = options.ignoreRules.rules.map { IgnoreRuleUse($0, now: options.now ?? Date()) }
+        if StoredSchema(a.store.schema) != StoredSchema(b.store.schema) {
+            report.notes.append(
+                "the stores' schemas differ in indexes, defaults, former names or what deletions preserve"
+            )
+        }
         options.recorder?.begin(report, a.store.schema)
         let (left, right) = (sides.0.information, sides.1.information)
         if left.lineage == right.lineage, left.token != right.token {
@@ -103,7 +111,11 @@ public struct ShadowVerifier {
             )
         } else if max(left.historyFloor, right.historyFloor) > .zero {
             let floor = max(left.historyFloor, right.historyFloor)
-            report.notCompared.append("history: up to token \(floor) a store has none")
+            report.notCompared.append(
+                left.historyFloor == right.historyFloor
+                    ? "history: up to token \(floor) the stores have none"
+                    : "history: \(a.name) has none up to token \(left.historyFloor), \(b.name) up to \(right.historyFloor)"
+            )
         }
         var comparison = Comparison(
             transactions: (pair.a, pair.b),
@@ -125,7 +137,7 @@ public struct ShadowVerifier {
         var counts: [String: Int] = [:]
         for (position, entity) in side.store.schema.entities.enumerated() {
             if options.depth == .keptDigests, let leaves = try transaction.keptDigests(of: position) {
-                counts[entity.name] = leaves.reduce(0) { $0 + Int($1.digest.count) }
+                counts[entity.name] = leaves.reduce(0) { $0 &+ Int($1.digest.count) }
             } else {
                 counts[entity.name] = try transaction.countRecords(RecordQuery(entity: entity.name))
             }

@@ -23,6 +23,36 @@ public struct DigestLeaf: Sendable, Hashable, Codable {
         (self.first, self.depth, self.digest) = (first, depth, digest)
     }
 
+    /// More records than any leaf has had, by far: a leaf with more than ``maximumCount`` is divided.
+    private static let greatestCount: UInt64 = 1 << 32
+
+    /// A leaf from what a file says.
+    ///
+    /// - Returns: nil for what no store has written.
+    package init?(stored first: UUID, depth: Int64, digest: RecordDigest) {
+        guard (0...Int64(Self.maximumDepth)).contains(depth), digest.count.magnitude <= Self.greatestCount else {
+            return nil
+        }
+        self.init(first: first, depth: Int(depth), digest: digest)
+        let isAligned = withUnsafeBytes(of: first.uuid) { bytes in
+            (self.depth..<Self.maximumDepth).allSatisfy { half in
+                bytes[half / 2] & (half.isMultiple(of: 2) ? 0xF0 : 0x0F) == 0
+            }
+        }
+        guard isAligned else { return nil }
+    }
+
+    /// Whether leaves, ascending, divide all identifiers among them, as those of an entity do: none is left out, and none is in
+    /// two of them.
+    public static func divideAll(_ leaves: [DigestLeaf]) -> Bool {
+        var expected: UUID? = IdentifierRange.all.first
+        for leaf in leaves {
+            guard leaf.first == expected else { return false }
+            expected = leaf.range.last.successor
+        }
+        return expected == nil
+    }
+
     /// The leaf of all identifiers.
     public static let root = DigestLeaf(first: IdentifierRange.all.first, depth: 0)
 

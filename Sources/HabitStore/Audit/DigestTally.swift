@@ -18,6 +18,9 @@ public struct DigestTally {
 
         /// Before the first record.
         public init() {}
+
+        /// Whether it can be a state; one that was read from a file need not be.
+        package var isPlausible: Bool { place >= 0 }
     }
 
     private let leaves: [DigestLeaf]

@@ -19,3 +19,18 @@ public struct IdentifierRange: Sendable, Hashable {
     /// Whether the range holds an identifier.
     public func contains(_ id: UUID) -> Bool { !id.isBefore(first) && !last.isBefore(id) }
 }
+
+extension UUID {
+    /// The next identifier in the order of the bytes; nil behind the last.
+    package var successor: UUID? {
+        var next = uuid
+        let isLast = withUnsafeMutableBytes(of: &next) { bytes in
+            for place in bytes.indices.reversed() {
+                bytes[place] &+= 1
+                if bytes[place] != 0 { return false }
+            }
+            return true
+        }
+        return isLast ? nil : UUID(uuid: next)
+    }
+}

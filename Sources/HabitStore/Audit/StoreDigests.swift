@@ -6,8 +6,21 @@ extension EngineBackedStore {
         try core.engine.read { snapshot in
             try core.requireShape(snapshot)
             var findings: [StoreFinding] = []
+            let kept = try schema.entities.indices.map { try snapshot.digestLeaves(entity: $0) }
+            for (leaves, entity) in zip(kept, schema.entities)
+            where leaves.map({ !DigestLeaf.divideAll($0) }) ?? kept.contains(where: { $0 != nil }) {
+                findings.append(
+                    StoreFinding(
+                        .damage,
+                        "digestMissing",
+                        "the kept digests of \(entity.name) do not cover all identifiers, each once: the file was changed past "
+                            + "the store's transactions, or damaged",
+                        entity: entity.name
+                    )
+                )
+            }
             for (position, entity) in schema.entities.enumerated() {
-                guard let leaves = try snapshot.digestLeaves(entity: position) else { continue }
+                guard let leaves = kept[position] else { continue }
                 var tally = DigestTally(leaves)
                 let cursor = try snapshot.auditCursor(entity: position, in: .all)
                 while try cursor.next() { tally.add(cursor) }

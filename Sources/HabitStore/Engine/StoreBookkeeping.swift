@@ -160,7 +160,13 @@ enum StoreBookkeeping {
 
     /// The last token: of the history, or of the bookkeeping when the history was pruned that far.
     static func lastToken(_ snapshot: some EngineSnapshot) throws -> HistoryToken {
-        HistoryToken(rawValue: max(try snapshot.lastToken(), Int64(try number(snapshot, MetadataKey.lastToken))))
+        let last = try snapshot.lastToken()
+        guard (0...HistoryToken.greatest.rawValue).contains(last) else {
+            throw HabitStoreError.damage(
+                "the history's last token is \(last), which no store comes to; restore a backup"
+            )
+        }
+        return HistoryToken(rawValue: max(last, Int64(try number(snapshot, MetadataKey.lastToken))))
     }
 
     /// Forgets the history up to and including a token, but never the token itself.
@@ -186,8 +192,8 @@ enum StoreBookkeeping {
 
     private static func number(_ snapshot: some EngineSnapshot, _ key: String) throws -> Int {
         guard let text = try snapshot.metadata(key) else { return 0 }
-        guard let number = Int(text), number >= 0 else {
-            throw HabitStoreError.damage("the store's bookkeeping holds no number under \(key)")
+        guard let number = Int(text), (0...Int(HistoryToken.greatest.rawValue)).contains(number) else {
+            throw HabitStoreError.damage("the store's bookkeeping holds no number under \(key) that a store comes to")
         }
         return number
     }

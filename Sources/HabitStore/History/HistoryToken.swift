@@ -16,6 +16,10 @@ public struct HistoryToken: RawRepresentable, Sendable, Hashable, Comparable, Co
     /// The number.
     public var description: String { String(rawValue) }
 
+    /// More transactions than any store has had, and what a file may say at most: some 140 trillion. The control file of a user
+    /// has room for no more.
+    package static let greatest = HistoryToken(rawValue: 1 << 47)
+
     /// The token of the next transaction.
-    var next: HistoryToken { HistoryToken(rawValue: rawValue + 1) }
+    var next: HistoryToken { HistoryToken(rawValue: rawValue < .max ? rawValue + 1 : rawValue) }
 }

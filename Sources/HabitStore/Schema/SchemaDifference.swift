@@ -130,7 +130,7 @@ extension HabitStoreError {
     private static let namedDifferences = 5
 
     /// The error for a store whose records have another shape than declared.
-    static func schemaMismatch(_ differences: [SchemaDifference], path: String?) -> HabitStoreError {
+    package static func schemaMismatch(_ differences: [SchemaDifference], path: String?) -> HabitStoreError {
         var message = differences.prefix(namedDifferences).map(\.description).joined(separator: "; ")
         if differences.count > namedDifferences {
             message += "; and \(differences.count - namedDifferences) more differences"

@@ -31,8 +31,44 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
     }
 
     mutating func run(_ progress: (Int) throws -> Void) throws {
+        let isDescribed = try checkBookkeeping()
         for entity in schema.entities.indices { try checkRecords(entity, progress) }
-        try checkHistory()
+        if isDescribed { try checkHistory() }
+    }
+
+    /// What the store says of itself, which every opening, copy and comparison goes by.
+    ///
+    /// - Returns: whether the history can be held against it.
+    private mutating func checkBookkeeping() throws -> Bool {
+        do {
+            let information = try StoreBookkeeping.information(snapshot)
+            if information.historyFloor > information.token {
+                report(
+                    "its history was pruned up to token \(information.historyFloor), and its last is \(information.token)"
+                )
+            }
+            if try StoreBookkeeping.version(snapshot, path: nil) != schema.version {
+                report("its schema is of another version than it says")
+            }
+            for (position, entity) in schema.entities.enumerated() {
+                let hash = try snapshot.metadata(MetadataKey.shapePrefix + entity.name)
+                guard hash != schema.shapeHash(ofEntity: position) else { continue }
+                report("the shape that it states for \(entity.name) is not that of its schema", entity: entity.name)
+            }
+            if let form = try snapshot.metadata(MetadataKey.textForm), form != "nfc" {
+                report("the form of its texts is none that there is")
+            }
+            return true
+        } catch let error as HabitStoreError where error.isDamage || error.code == .newerVersion {
+            report(error.message)
+            return false
+        }
+    }
+
+    private mutating func report(_ message: String, entity: String? = nil) {
+        findings.append(
+            StoreFinding(.damage, "bookkeepingDamaged", "the store's bookkeeping: \(message)", entity: entity)
+        )
     }
 
     private mutating func checkRecords(_ entity: Int, _ progress: (Int) throws -> Void) throws {
@@ -147,6 +183,18 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
             }
             expected = transaction.token.next
             return true
+        }
+        // What was pruned is gone; what lies at or before the floor all the same was hidden by a floor that was raised.
+        try snapshot.history(after: 0) { transaction in
+            guard transaction.token <= floor else { return false }
+            found.append(
+                StoreFinding(
+                    .damage,
+                    "historyBeforeFloor",
+                    "the history has token \(transaction.token), and says that it was pruned up to \(floor)"
+                )
+            )
+            return false
         }
         let last = try StoreBookkeeping.lastToken(snapshot)
         if last.next != expected, last > floor {

@@ -3,6 +3,9 @@
 ///
 /// Written as `authoritative`, or `authoritative 2` behind two migrations.
 struct StoreStanding: Equatable {
+    /// More than any store has gone through.
+    private static let mostMigrations = 1_000_000_000
+
     var role = StoreRole.authoritative
     var migrations = 0
 
@@ -15,7 +18,7 @@ struct StoreStanding: Equatable {
         }
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 2, let role = StoreRole(rawValue: String(parts[0])), let migrations = Int(parts[1]),
-            migrations > 0
+            (1...Self.mostMigrations).contains(migrations)
         else { return nil }
         (self.role, self.migrations) = (role, migrations)
     }

@@ -38,21 +38,22 @@ extension SQLiteSnapshot {
     private func leaf(_ statement: SQLiteStatement) throws -> DigestLeaf {
         let depth = statement.int64(at: 1)
         let sum = try statement.blob(at: 3)
-        guard (0...Int64(DigestLeaf.maximumDepth)).contains(depth), sum.count == 16 else {
+        var leaf: DigestLeaf?
+        if sum.count == 16 {
+            let digest = RecordDigest(
+                count: statement.int64(at: 2),
+                low: UInt64(littleEndian: sum.loadUnaligned(as: UInt64.self)),
+                high: UInt64(littleEndian: sum.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+            leaf = DigestLeaf(stored: try statement.uuid(at: 0), depth: depth, digest: digest)
+        }
+        guard let leaf else {
             throw try HabitStoreError.damage(
                 "a kept digest is none; run `habitstore check`",
                 at: .init(path: connection.path)
             )
         }
-        return DigestLeaf(
-            first: try statement.uuid(at: 0),
-            depth: Int(depth),
-            digest: RecordDigest(
-                count: statement.int64(at: 2),
-                low: UInt64(littleEndian: sum.loadUnaligned(as: UInt64.self)),
-                high: UInt64(littleEndian: sum.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
-        )
+        return leaf
     }
 }
 

@@ -43,6 +43,9 @@ struct SQLiteHistory {
                     changes.removeAll(keepingCapacity: true)
                 }
                 if current == nil {
+                    guard (1...HistoryToken.greatest.rawValue).contains(token) else {
+                        throw corrupt(token, "has a number that no store comes to")
+                    }
                     let timestamp = statement.double(at: 1)
                     guard timestamp.isFinite else { throw corrupt(token, "has an infinite time") }
                     let author = statement.isNull(at: 2) ? nil : try statement.text(at: 2)

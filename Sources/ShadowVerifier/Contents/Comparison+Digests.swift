@@ -16,6 +16,14 @@ extension Comparison {
                 continue
             }
             compared += Int(max(left.count, right.count))
+            guard DigestLeaf.divideAll(left), DigestLeaf.divideAll(right) else {
+                for (leaves, name) in [(left, stores.a.name), (right, stores.b.name)]
+                where !DigestLeaf.divideAll(leaves) {
+                    note(uncovered(entity, name))
+                }
+                _ = try compareRecords(entity, in: .all)
+                continue
+            }
             for range in DigestComparison.differingRanges(left, right) {
                 let before = report.differenceCount
                 _ = try compareRecords(entity, in: range)
@@ -55,12 +63,41 @@ extension Comparison {
     }
 
     /// - Returns: the number of digests compared.
-    mutating func compareDigests() -> Int {
+    mutating func compareDigests() throws -> Int {
         for deviation in digests.deviations { note(deviation) }
+        for (transaction, name) in [(transactions.a, stores.a.name), (transactions.b, stores.b.name)] {
+            try compareCover(transaction, name)
+        }
         for name in digests.storesWithout.sorted() {
             report.notCompared.append("kept digests: \(name) keeps none, or could not be read to the end")
         }
         return digests.compared
+    }
+
+    /// A store that keeps digests keeps those of all entities, and those of an entity divide all identifiers.
+    private mutating func compareCover(_ transaction: any ReadTransaction, _ name: String) throws {
+        let kept: [[DigestLeaf]?]
+        do {
+            kept = try schema.entities.indices.map { try transaction.keptDigests(of: $0) }
+        } catch let error as HabitStoreError where error.code == .corrupt {
+            // Told where the contents were compared, which asked for the same.
+            return
+        }
+        guard kept.contains(where: { $0 != nil }) else { return }
+        for (entity, leaves) in kept.enumerated() where leaves.map({ !DigestLeaf.divideAll($0) }) ?? true {
+            note(uncovered(entity, name))
+        }
+    }
+
+    private func uncovered(_ entity: Int, _ name: String) -> StoreDifference {
+        let entity = schema.entities[entity].name
+        return StoreDifference(
+            .digest,
+            "\(name): the kept digests of \(entity) do not cover all identifiers, each once: the file was changed past the store's "
+                + "transactions, or damaged",
+            entity: entity,
+            subject: name == stores.a.name ? "A" : "B"
+        )
     }
 
     private func difference(_ deviation: DigestTally.Deviation, _ entity: Int, _ name: String) -> StoreDifference {

@@ -18,6 +18,12 @@ struct ContentsProgress: Codable {
     /// Where the digests of what was read stand.
     var tallies = Tallies()
 
+    /// Whether it can be how far a comparison of a schema with so many entities has come.
+    func isPlausible(entities: Int) -> Bool {
+        (0...entities).contains(entity) && (0...Checkpoint.greatestCount).contains(compared)
+            && tallies.a?.isPlausible ?? true && tallies.b?.isPlausible ?? true
+    }
+
     /// What is still to be compared of the entity.
     var rest: IdentifierRange {
         guard let last else { return .all }
@@ -28,20 +34,5 @@ struct ContentsProgress: Codable {
         entity += 1
         last = nil
         tallies = Tallies()
-    }
-}
-
-extension UUID {
-    /// The next identifier in the order of the bytes; nil behind the last.
-    fileprivate var successor: UUID? {
-        var next = uuid
-        let isLast = withUnsafeMutableBytes(of: &next) { bytes in
-            for place in bytes.indices.reversed() {
-                bytes[place] &+= 1
-                if bytes[place] != 0 { return false }
-            }
-            return true
-        }
-        return isLast ? nil : UUID(uuid: next)
     }
 }

@@ -10,8 +10,9 @@ extension Comparison {
             for (position, entity) in schema.entities.enumerated() {
                 for relationship in schema.relationships[position] where relationship.isStored {
                     let wanted = report.differences.filter {
-                        $0.kind == .inverse && $0.subject == letter && $0.entity == entity.name
-                            && $0.attribute == relationship.description.name
+                        $0.kind == .inverse && $0.subject == letter
+                            && $0.entity == schema.entities[relationship.destination].name
+                            && $0.attribute == relationship.otherSide(of: entity)
                     }
                     guard !wanted.isEmpty else { continue }
                     let reading = ReferenceReading(schema: schema, entity: position, relationship: relationship)

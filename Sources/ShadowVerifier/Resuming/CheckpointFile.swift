@@ -46,7 +46,7 @@ struct CheckpointFile {
     func isCurrent() throws -> Bool { try stores.map { try FileStamp(storeAt: $0) } == stamps }
 
     /// What an earlier run has kept, and why it cannot be taken up, when there is something that cannot.
-    func load(question: String) throws -> (checkpoint: Checkpoint?, reason: String?) {
+    func load(question: String, entities: Int) throws -> (checkpoint: Checkpoint?, reason: String?) {
         guard FileManager.default.fileExists(atPath: path) else { return (nil, nil) }
         let data: Data
         do {
@@ -67,7 +67,9 @@ struct CheckpointFile {
             )
         }
         let json = data.dropFirst(Self.heading.count)
-        guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: json) else {
+        guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: json),
+            checkpoint.isPlausible(entities: entities)
+        else {
             return (nil, "the checkpoint was damaged")
         }
         guard checkpoint.formatVersion == Checkpoint.currentFormat else {

@@ -17,7 +17,7 @@ extension Comparison {
     /// Goes on where an earlier run was interrupted, when it compared the same stores and neither was written to since.
     mutating func takeUp(_ file: CheckpointFile) throws {
         let question = try digest()
-        let (found, reason) = try file.load(question: question)
+        let (found, reason) = try file.load(question: question, entities: schema.entities.count)
         checkpoints = file
         checkpoint = found ?? Checkpoint(question: question, stamps: file.stamps, report: report)
         if let found {
