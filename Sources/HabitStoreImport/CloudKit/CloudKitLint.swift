@@ -37,12 +37,12 @@ public enum CloudKitLint {
 
     /// What is in the way in the model of a Core Data file, entity by entity; what is inherited is told where it is declared.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a file that keeps no model: its tables do not say what may be missing
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` for a file that keeps no model: its tables do not say what may be missing
     ///   and what happens on deletion.
     public static func findings(in file: CoreDataFile) throws -> [CloudKitFinding] {
         guard file.model.origin == .modelCache else {
             throw HabitStoreError(
-                .unsupported,
+                .invalidSource,
                 "the file keeps no model that can be read, and its tables do not say what is optional, what has a default and "
                     + "what is deleted with what",
                 at: .init(path: file.path)
