@@ -17,6 +17,8 @@ struct ImportCoreDataCommand: ReportingCommand {
             history tells since, transaction by transaction; without a history every record is compared, and what the file \
             no longer has is counted and left. What the store has no place for is kept beside it, in a file with one JSON \
             object a line.
+            Exit codes: 0 all of it was read, 1 something of the file proves a loss that --allow-loss does not name, 64 wrong \
+            usage, 65 data that cannot be read, or older than what was imported, 74 a file that cannot be reached.
             """
     )
 
@@ -43,11 +45,30 @@ struct ImportCoreDataCommand: ReportingCommand {
     @Option(help: ArgumentHelp("How often --follow looks at the file.", valueName: "seconds"))
     var every = 1.0
 
+    @Flag(
+        help: "Import a file that is older than what was imported last: it undoes what was changed and deleted since."
+    )
+    var allowOlder = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A loss that is accepted, so that the exit code is not 1 for it; repeatable, or all.",
+            discussion: "One of \(CoreDataImportReport.Shortfall.kinds.joined(separator: ", ")).",
+            valueName: "kind"
+        )
+    )
+    var allowLoss: [String] = []
+
     @Flag(help: "Show no progress.")
     var quiet = false
 
     func validate() throws {
         guard every.isFinite, every > 0 else { throw ValidationError("--every is \(every); it has to be more than 0") }
+        if let unknown = allowLoss.first(where: { $0 != "all" && !CoreDataImportReport.Shortfall.kinds.contains($0) }) {
+            throw ValidationError(
+                "--allow-loss \(unknown): there is all, \(CoreDataImportReport.Shortfall.kinds.joined(separator: ", "))"
+            )
+        }
         if suggestMapping {
             guard into == nil, mapping == nil, !follow else {
                 throw ValidationError("--suggest-mapping imports nothing; leave out --into, --mapping and --follow")
@@ -68,13 +89,18 @@ struct ImportCoreDataCommand: ReportingCommand {
         defer { bar.clear() }
         var options = CoreDataImporter.Options()
         options.requiresHistory = follow
+        options.allowsOlder = allowOlder
         var waits = false
+        var isLossy = false
         func step(_ word: String) throws {
             do {
                 let report = try mirror.update(options) { bar.show(word, $0, $1) }
                 waits = false
                 bar.clear()
-                if let report { try show(report) }
+                if let report {
+                    try show(report)
+                    isLossy = !unaccepted(report).isEmpty || isLossy
+                }
             } catch let error as HabitStoreError where error.code == .busy && follow {
                 // What is written to without a pause now has one sooner or later.
                 bar.clear()
@@ -87,6 +113,11 @@ struct ImportCoreDataCommand: ReportingCommand {
             try await Task.sleep(for: .seconds(every))
             try step("following")
         }
+        if isLossy { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private func unaccepted(_ report: CoreDataImportReport) -> [CoreDataImportReport.Shortfall] {
+        allowLoss.contains("all") ? [] : report.shortfalls.filter { !allowLoss.contains($0.kind) }
     }
 
     private func suggest() throws {
@@ -107,6 +138,7 @@ struct ImportCoreDataCommand: ReportingCommand {
         if let into {
             let address = try parsedTarget(into)
             return { file, options, progress in
+                if !FileManager.default.fileExists(atPath: address.path) { try parsed.require(fits: file) }
                 let store = try address.open(.create)
                 defer { store.close() }
                 return try MappedImporter(file, parsed, into: store, notesPath: address.path, options).run(
@@ -159,7 +191,7 @@ struct ImportCoreDataCommand: ReportingCommand {
     private func show(_ report: CoreDataImportReport) throws {
         switch output.format {
         case .json: try JSON.write(report)
-        case .text: try Output.write(ImportText(report).text(Terminal.options()))
+        case .text: try Output.write(ImportText(report, unaccepted: unaccepted(report)).text(Terminal.options()))
         }
     }
 }

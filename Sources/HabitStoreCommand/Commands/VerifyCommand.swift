@@ -48,6 +48,15 @@ struct VerifyCommand: ReportingCommand {
     @Option(help: ArgumentHelp("With a Core Data file: the mapping by which it was imported.", valueName: "json"))
     var mapping: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "With a Core Data file: what the names of the import's own files begin with.",
+            discussion: "The store's path, unless the records went into a user's store by a mapping.",
+            valueName: "path"
+        )
+    )
+    var notes: String?
+
     @Flag(help: "Show the values that differ, which may be personal.")
     var showValues = false
 
@@ -133,20 +142,48 @@ struct VerifyCommand: ReportingCommand {
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
         let mapping = try mapping.map { try CoreDataMapping(path: $0) }
-        let witness =
-            if let mapping {
-                try CoreDataWitness.store(of: file, mapping, schema: target.schema)
-            } else {
-                try CoreDataWitness.store(of: file, for: target)
-            }
+        // On the disk, since a file may have more records than there is memory.
+        let scratch = try StoreAddress(parsing: "sqlite:" + file.scratchPath("witness"))
+        let witness = try scratch.open(.create, schema: target.schema)
+        defer { witness.close() }
+        if let mapping {
+            try CoreDataWitness.fill(witness, with: file, mapping)
+        } else {
+            try CoreDataWitness.fill(witness, with: file, for: target)
+        }
         let verifier = ShadowVerifier(
             .init(name: source, store: witness),
             .init(name: store, store: target),
             options: options
         )
-        let report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        var report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        if report.failure == nil {
+            try account(file, target, mapping).forEach { report.add($0) }
+        }
         bar.clear()
         try show(report, options)
+    }
+
+    /// What of the file nobody accounts for, whatever the import's plan was.
+    private func account(
+        _ file: CoreDataFile,
+        _ target: any UserStoreBackend,
+        _ mapping: CoreDataMapping?
+    ) throws -> [StoreDifference] {
+        let account = try CoreDataAccount(of: file, in: target, notes: notes, mapping: mapping)
+        var result = file.oddities.filter { CoreDataImportReport.Shortfall.kinds.contains($0.kind) }.map { oddity in
+            StoreDifference(.damage, oddity.message, subject: oddity.kind)
+        }
+        result += account.unaccounted.map { item in
+            StoreDifference(
+                .missingInB,
+                item.message,
+                entity: item.table,
+                attribute: item.column,
+                subject: "unaccounted"
+            )
+        }
+        return result
     }
 
     private func compare(_ a: StoreAddress, named nameA: String, _ b: StoreAddress, named nameB: String) throws {
@@ -217,6 +254,15 @@ struct VerifyCommand: ReportingCommand {
         case .text: try Output.write(FixtureText.summary(results, seconds, Terminal.options()))
         }
         if !passed { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+}
+
+extension VerificationReport {
+    /// Adds what was found beside the comparison of two stores.
+    fileprivate mutating func add(_ difference: StoreDifference) {
+        differences.append(difference)
+        differenceCount += 1
+        verdict = .mismatch
     }
 }
 

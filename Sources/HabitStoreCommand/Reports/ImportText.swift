@@ -4,8 +4,12 @@ import HabitTracking
 /// What an import of a Core Data file says to people.
 struct ImportText {
     private let report: CoreDataImportReport
+    private let unaccepted: [CoreDataImportReport.Shortfall]
 
-    init(_ report: CoreDataImportReport) { self.report = report }
+    init(_ report: CoreDataImportReport, unaccepted: [CoreDataImportReport.Shortfall]) {
+        self.report = report
+        self.unaccepted = unaccepted
+    }
 
     func text(_ options: TerminalOptions) -> String {
         var text = summary + "\n"
@@ -23,6 +27,8 @@ struct ImportText {
             text += table.text(options)
         }
         for line in remarks { text += "- \(TerminalText.escaped(line))\n" }
+        for shortfall in unaccepted { text += "LOSS \(shortfall.kind): \(TerminalText.escaped(shortfall.message))\n" }
+        if !unaccepted.isEmpty { text += "exit code 1, unless --allow-loss names these\n" }
         return text
     }
 
@@ -66,8 +72,16 @@ struct ImportText {
             let name = [item.entity, item.property].compactMap { $0 }.joined(separator: ".")
             lines.append("\(item.count) of \(name) brought over as stored: \(item.reason)")
         }
+        for item in report.notCarried where !item.isUnknown {
+            let name = [item.table, item.column].compactMap { $0 }.joined(separator: ".")
+            lines.append("\(item.count) of \(name) not carried: \(item.reason)")
+        }
         if let path = report.attachment { lines.append("what is not in the store is in \(path)") }
-        if report.mode != .followed { lines += report.oddities.map(\.message) }
+        if report.mode != .followed {
+            lines += report.oddities.filter { odd in
+                !unaccepted.contains { $0.kind == odd.kind && $0.message == odd.message }
+            }.map(\.message)
+        }
         return lines
     }
 }

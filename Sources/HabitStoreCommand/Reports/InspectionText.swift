@@ -77,6 +77,7 @@ struct InspectionText {
         var parts: [String] = []
         if attribute.isGuessed { parts.append("guessed") }
         if attribute.isDerived { parts.append("derived") }
+        if attribute.allowsExternalStorage { parts.append("external storage") }
         if let value = attribute.defaultValue { parts.append("default \(value)") }
         if attribute.type == .transformable {
             parts += [attribute.valueClass, attribute.transformer].compactMap { $0 }.map { "by \($0)" }

@@ -18,7 +18,12 @@ public final class CoreDataFile {
     public let history: CoreDataHistory?
     /// What tells this state of the files from another.
     let stamps: SourceStamps
+    /// What tells it from an earlier state of the same file.
+    let age: SourceAge
+    let tables: StoreTables
     let connection: SourceConnection
+    /// What is kept in files of its own beside it.
+    let external: ExternalData
     private let snapshot: SourceSnapshot
 
     /// Opens a file as it is now.
@@ -36,14 +41,21 @@ public final class CoreDataFile {
         let model = try Self.readModel(connection, tables, metadata, &oddities)
         history = try CoreDataHistory(connection, tables, model)
         oddities += history?.oddities ?? []
+        age = try SourceAge(connection, tables, history?.last, opening)
+        self.tables = tables
         self.path = path
+        external = ExternalData(besideStore: opening.resolvedPath)
         self.metadata = metadata
         self.model = model
         self.oddities = oddities
         self.connection = connection
         snapshot = opening.snapshot
+        opening.snapshot.hide()
         stamps = opening.snapshot.stamps
     }
+
+    /// A path beside the private copy, for something that is to be gone when the copy is.
+    public func scratchPath(_ name: String) -> String { snapshot.scratchPath(name) }
 
     /// Ends the reading and removes the private copy.
     public func close() { connection.close() }

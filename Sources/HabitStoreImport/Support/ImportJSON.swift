@@ -52,7 +52,7 @@ public enum ImportJSON: Sendable, Hashable, Codable {
         case .int(let number): self = .int(number)
         case .real(let number): self = .double(number)
         case .text(let text): self = .string(text)
-        case .blob(let bytes): self = .string(bytes.base64EncodedString())
+        case .blob(let bytes), .malformedText(let bytes): self = .string(bytes.base64EncodedString())
         }
     }
 

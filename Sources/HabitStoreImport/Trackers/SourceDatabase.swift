@@ -22,6 +22,7 @@ final class SourceDatabase {
         self.opening = opening
         self.path = path
         oddities = opening.oddities.map(\.message)
+        opening.snapshot.hide()
         let names = try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         tables = Dictionary(names.map { ($0.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -93,7 +94,7 @@ extension [String: SourceValue] {
         case .text(let text): text.isEmpty ? nil : text
         case .int(let number): String(number)
         case .real(let number): "\(number)"
-        case .blob(let bytes): bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        case .blob(let bytes), .malformedText(let bytes): bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
         case .null, nil: nil
         }
     }

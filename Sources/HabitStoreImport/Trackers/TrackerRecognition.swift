@@ -130,6 +130,7 @@ enum TrackerRecognition {
     }
 
     private static func sibling(_ path: String, _ name: String, _ other: String) -> String {
+        let path = (try? DurableFile.resolved(path)) ?? path
         let file = path.split(separator: "/").last.map(String.init) ?? path
         return DurableFile.folder(of: path) + "/" + file.replacingOccurrences(of: name, with: other)
     }

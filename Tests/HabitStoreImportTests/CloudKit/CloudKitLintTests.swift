@@ -109,6 +109,7 @@ struct CloudKitLintTests {
                 type: .string,
                 isOptional: optional,
                 isDerived: false,
+                allowsExternalStorage: false,
                 defaultValue: value,
                 valueClass: nil,
                 transformer: nil,

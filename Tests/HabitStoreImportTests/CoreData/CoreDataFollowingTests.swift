@@ -116,7 +116,7 @@ import Testing
         #expect(try second.update(from: fixture.path, options).mode == .followed)
         try fixture.sql("DELETE FROM ATRANSACTION WHERE Z_PK > 6")
         let older = #expect(throws: HabitStoreError.self) { try second.update(from: fixture.path, options) }
-        #expect(older?.message.contains("the file is an older one") == true)
+        #expect(older?.code == .olderSource)
     }
 
     @Test func aMirrorDoesNothingWhileTheFileIsNotTouched() throws {

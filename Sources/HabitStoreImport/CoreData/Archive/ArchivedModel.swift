@@ -63,6 +63,7 @@ struct ArchivedAttribute {
     let type: Int
     let isOptional: Bool
     let isDerived: Bool
+    let allowsExternalStorage: Bool
     let defaultValue: String?
     let valueClass: String?
     let transformer: String?

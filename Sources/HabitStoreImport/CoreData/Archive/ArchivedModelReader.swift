@@ -4,6 +4,8 @@ import Foundation
 struct ArchivedModelReader {
     let archive: KeyedArchive
     let maximumNesting: Int
+    /// The bit of `NSFlagsKey` that says "allows external storage".
+    private static let externalStorageFlag = 4
     private let budget = Budget()
 
     /// How many attributes are still read: a few bytes can name an array that has itself for its elements.
@@ -35,10 +37,23 @@ struct ArchivedModelReader {
     /// A property of a uniqueness constraint: its name, or its description.
     private func propertyName(_ reference: KeyedArchive.Reference) -> String? {
         if case .string(let name) = archive.node(reference) { return name }
-        return archive.fields(reference)["NSPropertyName"]?.text
+        return archive.fields(described(reference))["NSPropertyName"]?.text
     }
 
-    private func property(_ reference: KeyedArchive.Reference) -> ArchivedModel.Property? {
+    /// The description that a property of an entity is: of what an entity inherits, many versions of Core Data archive a
+    /// stand-in (`_NSPropertyDescriptionProxy`) that leads to the description of the entity that declares it.
+    private func described(_ reference: KeyedArchive.Reference) -> KeyedArchive.Reference {
+        var current = reference
+        for _ in 0..<maximumNesting {
+            let fields = archive.fields(current)
+            guard fields["NSPropertyName"] == nil, let next = fields["NSUnderlyingProperty"]?.reference else { break }
+            current = next
+        }
+        return current
+    }
+
+    private func property(_ listed: KeyedArchive.Reference) -> ArchivedModel.Property? {
+        let reference = described(listed)
         let fields = archive.fields(reference)
         guard let name = fields["NSPropertyName"]?.text else { return nil }
         if fields["NSIsTransient"]?.bool == true { return .notStored(name) }
@@ -49,7 +64,7 @@ struct ArchivedModelReader {
 
     private func relationship(_ name: String, _ fields: [String: KeyedArchive.Field]) -> ArchivedModel.Property {
         func target(_ direct: String, _ object: String, _ key: String) -> String? {
-            fields[direct]?.text ?? fields[object]?.reference.flatMap { archive.fields($0)[key]?.text }
+            fields[direct]?.text ?? fields[object]?.reference.flatMap { archive.fields(described($0))[key]?.text }
         }
         guard let destination = target("_NSDestinationEntityName", "NSDestinationEntity", "NSEntityName") else {
             return .notStored(name)
@@ -78,6 +93,7 @@ struct ArchivedModelReader {
             type: type,
             isOptional: fields["NSIsOptional"]?.bool ?? false,
             isDerived: fields["NSDerivationExpression"] != nil,
+            allowsExternalStorage: (fields["NSFlagsKey"]?.int ?? 0) & Self.externalStorageFlag != 0,
             defaultValue: fields["NSDefaultValue"].flatMap(words),
             valueClass: fields["NSAttributeValueClassName"]?.text,
             transformer: fields["NSValueTransformerName"]?.text,

@@ -4,8 +4,12 @@ import HabitStore
 /// Opens the private copy of a database, and says what is odd about its files.
 struct SourceOpening {
     let path: String
+    /// The path of the file itself, where the other one is a link: its log and what else belongs to it lie beside the file.
+    let resolvedPath: String
     let snapshot: SourceSnapshot
     private(set) var oddities: [CoreDataOddity] = []
+    /// The log that is read with the file; nil where none is.
+    private(set) var readLog: WriteAheadLog?
     private let header: [UInt8]
 
     private static let magic = Array("SQLite format 3\0".utf8)
@@ -16,7 +20,7 @@ struct SourceOpening {
     /// - Throws: ``HabitStoreError/Code/notAStore`` for what is no SQLite database.
     init(_ path: String) throws {
         self.path = path
-        snapshot = try SourceSnapshot(of: path)
+        (snapshot, resolvedPath) = try SourceSnapshot.ofTarget(of: path)
         header = Self.head(of: snapshot.path, 100)
         guard header.count >= 100 else {
             let what = header.isEmpty ? "the file is empty" : "the file is shorter than the header of a database"
@@ -38,6 +42,7 @@ struct SourceOpening {
         let log = try judgeLog()
         judgeJournal()
         try requireAllPages(log)
+        readLog = log
         let connection = try connect(isLogRead: log != nil)
         try check(connection)
         return connection
@@ -55,6 +60,7 @@ struct SourceOpening {
         for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: snapshot.path + suffix) {
             try snapshot.leaveOut(suffix)
         }
+        readLog = nil
         return try SourceConnection(copy: snapshot.path, of: path)
     }
 

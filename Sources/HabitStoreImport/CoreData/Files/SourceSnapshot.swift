@@ -12,11 +12,17 @@ final class SourceSnapshot {
 
     private static let tries = 200
 
+    /// The copy of the file that a path leads to, where it is a symbolic link, with what lies beside that file.
+    static func ofTarget(of path: String) throws -> (snapshot: SourceSnapshot, path: String) {
+        try requireFile(path)
+        let resolved = try DurableFile.resolved(path)
+        return (try SourceSnapshot(of: resolved), resolved)
+    }
+
     /// Copies the main file, and of the files beside it the ones that are asked for.
     ///
     /// - Throws: ``HabitStoreError/Code/busy`` when the original is being written to without a pause.
-    init(of original: String) throws {
-        try Self.requireFile(original)
+    private init(of original: String) throws {
         folder = try Self.makeFolder()
         path = folder.appendingPathComponent("source.sqlite").path
         do {
@@ -28,6 +34,15 @@ final class SourceSnapshot {
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Takes the copy's names away, while whoever has opened it goes on reading: nothing of it is left behind by a process
+    /// that is killed.
+    func hide() {
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
+    }
+
+    /// A path for something that is to be gone when the copy is, also when this process is killed.
+    func scratchPath(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
     /// Removes one of the copied files, so that it is not read.
     func leaveOut(_ suffix: String) throws {

@@ -29,6 +29,8 @@ struct WriteAheadLog {
     private(set) var committedPageCount = 0
     /// Frames behind the valid ones that belong to the same log, and so are damaged.
     private(set) var damagedFrames = 0
+    /// What tells this log from another at the same place.
+    private(set) var salts = ""
     /// Where the last committed form of each page begins in the file, by the page's number.
     private(set) var pages: [UInt32: Int] = [:]
 
@@ -50,6 +52,7 @@ struct WriteAheadLog {
         }
         header = .valid
         pageSize = size
+        salts = "\(reader.word(16)) \(reader.word(20))"
         readFrames(reader, state)
     }
 

@@ -38,6 +38,8 @@ public struct CoreDataImportReport: Sendable, Encodable {
         public let reason: String
         /// How many.
         public internal(set) var count: Int
+        /// What it counts as.
+        let kind: ImportLoss.Kind
     }
 
     /// How it went about it.
@@ -62,6 +64,10 @@ public struct CoreDataImportReport: Sendable, Encodable {
     public internal(set) var losses: [Loss] = []
     /// What is in the target and not as it should be, by name and count.
     public internal(set) var odd: [Loss] = []
+    /// What of the file is neither in the store nor in the attachment, by name and count.
+    public internal(set) var notCarried: [NotCarried] = []
+    /// What proves that something is missing, was not read, or is not what it should be; by kind.
+    public internal(set) var shortfalls: [Shortfall] = []
     /// Where it is kept; nil when there is nothing to keep.
     public internal(set) var attachment: String?
     /// What is missing, guessed or odd about the source.
@@ -91,7 +97,9 @@ public struct CoreDataImportReport: Sendable, Encodable {
             }) {
                 counts[place].count += 1
             } else {
-                counts.append(Loss(entity: loss.entity, property: loss.property, reason: loss.reason, count: 1))
+                counts.append(
+                    Loss(entity: loss.entity, property: loss.property, reason: loss.reason, count: 1, kind: loss.kind)
+                )
             }
         }
     }

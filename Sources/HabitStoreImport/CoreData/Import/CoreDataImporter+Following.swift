@@ -75,6 +75,7 @@ extension CoreDataImporter {
                 changes.append(change)
             }
             position.transaction = source.number
+            if source.number == file.history?.last { position.age = file.age }
             try write(position, to: transaction)
             changes.append(
                 HistoryChange(

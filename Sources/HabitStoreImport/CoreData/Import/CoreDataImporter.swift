@@ -17,6 +17,8 @@ public final class CoreDataImporter {
         public var requiresHistory = false
         /// Where what the target cannot hold is kept; nil for beside the target.
         public var attachmentPath: String?
+        /// Whether an earlier state of the file may take the place of a later one.
+        public var allowsOlder = false
         /// The clock that stamps what is not the source's own history.
         public var now: @Sendable () -> Date = { Date() }
         /// Called behind each commit with the source's transaction that the target has; a throw ends the import.
@@ -36,6 +38,7 @@ public final class CoreDataImporter {
     let companionRules: CompanionRules
     var report: CoreDataImportReport
     let attachment: ImportAttachment?
+    private let statement: ImportStatement?
 
     /// Prepares an import.
     ///
@@ -45,7 +48,8 @@ public final class CoreDataImporter {
     {
         let known = try CoreDataTarget.position(in: target, of: file)
         let identities = try known?.identities ?? IdentityRule.choose(file)
-        let plan = try DerivedSchema(file, identities: identities).plan()
+        let plan = try DerivedSchema(file, identities: identities).plan(for: target.schema)
+        if known != nil { try Self.require(target.schema, plan.schema, file) }
         try self.init(file, plan, into: target, options)
     }
 
@@ -63,15 +67,30 @@ public final class CoreDataImporter {
             uniquingKeysWith: { first, _ in first }
         )
         report = try CoreDataImportReport(plan, file)
-        let path = options.attachmentPath ?? (target as? any MaintainableStore)?.path.map { $0 + ".unmapped.jsonl" }
-        attachment = try path.map { try ImportAttachment(path: $0) }
+        let base = (target as? any MaintainableStore)?.path
+        attachment = try (options.attachmentPath ?? base.map { ImportNotes(base: $0).attachment }).map {
+            try ImportAttachment(path: $0)
+        }
+        statement = base.map { ImportStatement(path: ImportNotes(base: $0).statement) }
+    }
+
+    /// An earlier version of this program may have read less of the file than is read now.
+    private static func require(_ schema: Schema, _ derived: Schema, _ file: CoreDataFile) throws {
+        guard let difference = StoredSchema(schema).differences(from: StoredSchema(derived)).first else { return }
+        throw HabitStoreError(
+            .schemaMismatch,
+            "the store has another schema than follows from the file (\(difference)): the app has changed its model, or an "
+                + "earlier version of this program read less of it; import it into a new store",
+            at: .init(path: file.path)
+        )
     }
 
     /// Imports.
     ///
     /// - Parameter progress: is told now and then how many records or transactions are done, of how many; a throw ends the
     ///   import, with what is committed.
-    /// - Throws: ``HabitStoreError/Code/historyExpired`` or ``HabitStoreError/Code/unsupported`` when a history is required
+    /// - Throws: ``HabitStoreError/Code/olderSource`` when the file is an earlier state of what was imported last;
+    ///   ``HabitStoreError/Code/historyExpired`` or ``HabitStoreError/Code/unsupported`` when a history is required
     ///   and the source has none that reaches back far enough; ``HabitStoreError/Code/schemaMismatch`` when the app has
     ///   migrated the source since, so that its keys may mean other records.
     public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
@@ -79,10 +98,14 @@ public final class CoreDataImporter {
         let token = try target.replicaRead { try $0.information().token }
         guard let position else {
             guard token == .zero else { throw foreign() }
+            try keepLeftovers()
             try importFirst(progress)
             return finish()
         }
         try requireSameModel(position)
+        try file.requireNoOlder(than: position.age, options)
+        // Somebody who follows asks often, and nothing is new then.
+        if !options.requiresHistory || position.transaction != file.history?.last { try keepLeftovers() }
         if let last = position.transaction, let history = file.history, history.reaches(last) {
             try follow(from: last, progress)
         } else {
@@ -94,8 +117,21 @@ public final class CoreDataImporter {
 
     private func finish() -> CoreDataImportReport {
         report.position = file.history?.last
+        report.shortfalls = report.findShortfalls()
         if let attachment, !attachment.isEmpty { report.attachment = attachment.path }
         return report
+    }
+
+    /// Keeps what belongs to nothing in the model, before anything else is brought over, and says what is not kept.
+    private func keepLeftovers() throws {
+        let leftovers = Leftovers(file, plan)
+        try leftovers.keep { loss, line in
+            report.count([loss])
+            try attachment?.add(line)
+        }
+        try attachment?.flush()
+        report.notCarried = try leftovers.notCarried()
+        try statement?.write(report.notCarried)
     }
 
     // MARK: Refusals

@@ -87,7 +87,7 @@ struct HistoryCarrier {
             case .int(let number): values[column] = .int(number)
             case .real(let number): values[column] = number.isFinite ? .double(number) : .string("\(number)")
             case .text(let text): values[column] = .string(text.normalizedForStore)
-            case .blob(let bytes): values[column] = .data(bytes)
+            case .blob(let bytes), .malformedText(let bytes): values[column] = .data(bytes)
             }
         }
         return values

@@ -23,6 +23,7 @@ final class ImportLedger {
         var transaction: Int64?
         var model: String?
         var gone: String?
+        var age: SourceAge?
     }
 
     private let file: AppendedFile
@@ -32,6 +33,8 @@ final class ImportLedger {
     private(set) var transaction: Int64?
     /// The version of the source's model; nil when nothing was ever brought over.
     private(set) var model: String?
+    /// What the source's files were when the store was last equal to them.
+    private(set) var age: SourceAge?
 
     init(path: String) throws {
         file = AppendedFile(path: path)
@@ -44,6 +47,7 @@ final class ImportLedger {
             if let gone = line.gone { items[gone] = nil }
             if let number = line.transaction { transaction = number }
             if let name = line.model { model = name }
+            if let found = line.age { age = found }
         }
     }
 
@@ -80,6 +84,13 @@ final class ImportLedger {
         }
         for record in gone { self.items[record] = nil }
         (self.transaction, self.model) = (transaction, model)
+    }
+
+    /// Says what the source's files were.
+    func settle(age: SourceAge) throws {
+        guard age != self.age else { return }
+        try append([Line(age: age)])
+        self.age = age
     }
 
     private func append(_ lines: [Line]) throws {

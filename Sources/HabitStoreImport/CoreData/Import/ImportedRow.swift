@@ -8,6 +8,9 @@ struct ImportedRow: Encodable {
     let reason: String
     let values: [String: StoredJSON]
     let references: [String: Int64]
+    /// The table, and the columns of what stands here by name.
+    let table: String
+    let columns: [String: String]
 
     init(_ row: CoreDataRow, of entity: CoreDataEntity, id: UUID, reason: String) {
         self.entity = entity.name
@@ -20,5 +23,11 @@ struct ImportedRow: Encodable {
         }
         self.values = values
         references = row.references.mapValues(\.key)
+        table = entity.table
+        let names = Array(values.keys) + Array(row.references.keys)
+        columns = Dictionary(
+            names.compactMap { name in entity.column(of: name).map { (name, $0) } },
+            uniquingKeysWith: { first, _ in first }
+        )
     }
 }

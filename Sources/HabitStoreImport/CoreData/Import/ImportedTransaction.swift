@@ -5,7 +5,7 @@ import HabitStore
 struct ImportedTransaction: Encodable {
     struct Change: Encodable {
         let entity: String
-        let id: UUID
+        let key: Int64
         let kind: String
         let tombstone: [String: StoredJSON]?
     }
@@ -13,24 +13,26 @@ struct ImportedTransaction: Encodable {
     let transaction: Int64
     let secondsSince2001: Double
     let author: String?
+    let context: String?
+    let process: String?
+    let bundle: String?
     let changes: [Change]
 
-    init(_ source: CoreDataTransaction, _ changes: [HistoryChange]) {
+    init(_ source: CoreDataTransaction, _ changes: [CoreDataChange], _ model: CoreDataModel) {
         transaction = source.number
         secondsSince2001 = source.timestamp.timeIntervalSinceReferenceDate
         author = source.author
+        context = source.context
+        process = source.process
+        bundle = source.bundle
         self.changes = changes.map { change in
-            switch change.kind {
-            case .insert: Change(entity: change.entity, id: change.id, kind: "insert", tombstone: nil)
-            case .update: Change(entity: change.entity, id: change.id, kind: "update", tombstone: nil)
-            case .delete(let values):
-                Change(
-                    entity: change.entity,
-                    id: change.id,
-                    kind: "delete",
-                    tombstone: values.mapValues { StoredJSON($0) }
-                )
-            }
+            let values = change.tombstone.map { ($0.column, StoredJSON($0.value)) }
+            return Change(
+                entity: model.entity(number: change.entity)?.name ?? "\(change.entity)",
+                key: change.key,
+                kind: "\(change.kind)",
+                tombstone: values.isEmpty ? nil : Dictionary(values, uniquingKeysWith: { first, _ in first })
+            )
         }
     }
 }

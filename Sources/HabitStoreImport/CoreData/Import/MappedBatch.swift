@@ -22,6 +22,23 @@ struct MappedBatch {
             }.joined()
         }
 
+        /// The column of the source that an attribute of the target is a reference from.
+        func column(_ attribute: Int) -> String? {
+            switch plan.fields[attribute] {
+            case .reference(let name): plan.source.column(of: name)
+            case .owner(let column, _): column
+            default: nil
+            }
+        }
+
+        /// The row of the source that one of the links of an attribute of the target is.
+        func link(_ attribute: Int, to id: UUID) -> KeptRow? {
+            guard case .links(let name) = plan.fields[attribute], let target = made.keys[attribute]?[id],
+                case .table(let table, let here, let there)? = plan.source.relationship(name)?.storage
+            else { return nil }
+            return KeptRow(table, [here: key, there: target], "a link that leads to no record")
+        }
+
         var record: String { ImportLedger.record(root, key) }
     }
 

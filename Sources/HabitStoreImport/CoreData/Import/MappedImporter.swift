@@ -19,7 +19,7 @@ public final class MappedImporter {
     let attachment: ImportAttachment
     var report: CoreDataImportReport
     let companionRules: CompanionRules
-    private let carrier: HistoryCarrier
+    private let statement: ImportStatement
 
     /// Prepares an import.
     ///
@@ -45,10 +45,11 @@ public final class MappedImporter {
             try plan.entities.map { ($0.source.number, try RecordMaker($0, plan.schema, file, resolver)) },
             uniquingKeysWith: { first, _ in first }
         )
-        carrier = HistoryCarrier(plan, file, resolver)
         companionRules = CompanionRules(plan, file.model)
-        ledger = try ImportLedger(path: notesPath + ".ledger.jsonl")
-        attachment = try ImportAttachment(path: options.attachmentPath ?? notesPath + ".unmapped.jsonl")
+        let notes = ImportNotes(base: notesPath)
+        ledger = try ImportLedger(path: notes.ledger)
+        attachment = try ImportAttachment(path: options.attachmentPath ?? notes.attachment)
+        statement = ImportStatement(path: notes.statement)
         report = try CoreDataImportReport(plan, file)
     }
 
@@ -66,13 +67,18 @@ public final class MappedImporter {
             )
         }
         try requireSameModel()
+        if ledger.model == file.modelHash { try file.requireNoOlder(than: ledger.age, options) }
         if ledger.model != nil, let last = ledger.transaction, let history = file.history, history.reaches(last) {
+            if !options.requiresHistory || last < history.last { try keepLeftovers() }
             try follow(from: last, progress)
         } else {
             if options.requiresHistory, ledger.model != nil { throw expired() }
+            try keepLeftovers()
             try bringAll(progress)
         }
+        try ledger.settle(age: file.age)
         report.position = file.history?.last
+        report.shortfalls = report.findShortfalls()
         if !attachment.isEmpty { report.attachment = attachment.path }
         return report
     }
@@ -97,6 +103,18 @@ public final class MappedImporter {
         )
     }
 
+    /// Keeps what no entity of the schema has a place for.
+    private func keepLeftovers() throws {
+        let leftovers = Leftovers(file, plan)
+        try leftovers.keep { loss, line in
+            report.count([loss])
+            try attachment.add(line)
+        }
+        try attachment.flush()
+        report.notCarried = try leftovers.notCarried()
+        try statement.write(report.notCarried)
+    }
+
     // MARK: Everything
 
     private func bringAll(_ progress: (Int, Int) throws -> Void) throws {
@@ -106,14 +124,14 @@ public final class MappedImporter {
         var batch = MappedBatch()
         for entity in file.model.entities {
             let maker = makers[entity.number]
-            try file.enumerate(entity, maker?.reader ?? CoreDataRowReader(entity)) { row in
+            try file.enumerate(entity, maker?.reader ?? CoreDataRowReader(entity, in: file)) { row in
                 if let maker { try add(row, maker, to: &batch) } else { try keep(row, of: entity) }
                 done += 1
                 if done % 1_024 == 0 { try progress(done, total) }
                 return true
             }
         }
-        if report.mode == .first { try keepHistory() }
+        try keepHistory(after: ledger.transaction ?? 0)
         report.gone = ledger.items.keys.filter { !batch.known.contains($0) }.count
         try bring(batch, author: options.author, transaction: file.history?.last)
         try progress(total, total)
@@ -127,6 +145,14 @@ public final class MappedImporter {
         report.normalizedTexts += made.normalizedTexts
         try attachment.add(made.losses)
         batch.add(MappedBatch.Item(root: root, key: row.key, plan: maker.plan, made: made))
+        if made.record == nil { try keepRow(row, of: maker.plan.source, "not brought over") }
+    }
+
+    /// Keeps a record whole that was not brought over, with its links.
+    private func keepRow(_ row: CoreDataRow, of entity: CoreDataEntity, _ reason: String) throws {
+        let id = try resolver.identifier(root: entity.root, key: row.key)
+        try attachment.add(ImportedRow(row, of: entity, id: id, reason: reason))
+        for link in try KeptRow.links(of: row.key, entity, file) { try attachment.add(link) }
     }
 
     /// Keeps a record for which there is no entity.
@@ -146,10 +172,9 @@ public final class MappedImporter {
         ])
     }
 
-    private func keepHistory() throws {
-        try file.enumerateHistory { source, changes in
-            let carried = try carrier.carried(changes) { _, _ in nil }
-            try attachment.add(ImportedTransaction(source, carried.map { carrier.change($0) }))
+    private func keepHistory(after number: Int64) throws {
+        try file.enumerateHistory(after: number) { source, changes in
+            try attachment.add(ImportedTransaction(source, changes, file.model))
             return true
         }
     }
@@ -188,12 +213,17 @@ public final class MappedImporter {
     private func account(_ writer: MappedWriter, _ items: [MappedBatch.Item]) throws {
         report.count(writer.losses)
         try attachment.add(writer.losses)
-        try attachment.flush()
         for name in writer.inserted { report.note(name) { $0.inserted += 1 } }
         for name in writer.updated { report.note(name) { $0.updated += 1 } }
         for item in items where writer.refused.contains(item.record) {
             report.note(item.plan.source.name) { $0.refused += 1 }
+            guard item.made.record != nil, let maker = makers[item.plan.source.number],
+                let row = try file.row(item.plan.source, maker.reader, key: item.key)
+            else { continue }
+            try keepRow(row, of: item.plan.source, "not brought over")
         }
+        for link in writer.danglingLinks { try attachment.add(link) }
+        try attachment.flush()
         report.deleted += writer.deleted
     }
 }

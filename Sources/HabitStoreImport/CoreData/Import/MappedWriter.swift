@@ -11,6 +11,8 @@ struct MappedWriter {
     private(set) var inserted: [String] = []
     private(set) var updated: [String] = []
     private(set) var deleted = 0
+    /// Links that lead nowhere, as the source has them.
+    private(set) var danglingLinks: [KeptRow] = []
     /// What each unique value of this batch belongs to.
     private var taken: [Unique: UUID] = [:]
 
@@ -117,12 +119,17 @@ struct MappedWriter {
             switch values[relationship.attribute] {
             case .uuid(let id):
                 guard try leadsNowhere(id) else { continue }
-                lose(item, attribute.name, "leads to no record", StoredJSON(Value.uuid(id)))
+                let key = item.made.keys[relationship.attribute]?[id]
+                let value = key.map { StoredJSON(SourceValue.int($0)) } ?? StoredJSON(Value.uuid(id))
+                lose(item, attribute.name, "leads to no record", value, item.column(relationship.attribute))
                 guard attribute.isOptional else { return nil }
                 values[relationship.attribute] = .null
             case .links(let ids):
                 let dangling = try ids.filter(leadsNowhere)
-                for id in dangling { lose(item, attribute.name, "leads to no record", StoredJSON(Value.uuid(id))) }
+                for id in dangling {
+                    lose(item, attribute.name, "leads to no record", StoredJSON(Value.uuid(id)))
+                    if let row = item.link(relationship.attribute, to: id) { danglingLinks.append(row) }
+                }
                 if !dangling.isEmpty { values[relationship.attribute] = .links(ids.filter { !dangling.contains($0) }) }
             default: continue
             }
@@ -130,13 +137,21 @@ struct MappedWriter {
         return values
     }
 
-    private mutating func lose(_ item: MappedBatch.Item, _ property: String, _ reason: String, _ value: StoredJSON) {
+    private mutating func lose(
+        _ item: MappedBatch.Item,
+        _ property: String,
+        _ reason: String,
+        _ value: StoredJSON,
+        _ column: String? = nil
+    ) {
         losses.append(
             ImportLoss(
                 entity: item.plan.source.name,
                 key: item.key,
                 id: item.made.id,
                 property: property,
+                table: item.plan.source.table,
+                column: column,
                 reason: reason,
                 value: value
             )

@@ -9,6 +9,8 @@ struct RecordMaker {
         /// Nil when the target cannot hold the record.
         let record: EncodedRecord?
         let losses: [ImportLoss]
+        /// The keys of the records that references and links lead to, by the target's attributes and the identifiers there.
+        var keys: [Int: [UUID: Int64]] = [:]
         /// Values that are kept as they are, and odd.
         var odd: [ImportLoss] = []
         /// How many texts were in another form of Unicode than NFC, and are in NFC now.
@@ -26,6 +28,9 @@ struct RecordMaker {
     private let roots: [String: String]
     private let links: [String: LinkReader]
     private let unmapped: [Int]
+    private let isDerived: Bool
+    /// The to-one relationships that no field reads.
+    private let unmappedReferences: [String]
 
     init(_ plan: CoreDataPlan.Entity, _ schema: Schema, _ file: CoreDataFile, _ resolver: IdentityResolver) throws {
         self.plan = plan
@@ -33,6 +38,7 @@ struct RecordMaker {
         self.resolver = resolver
         target = schema.entities[plan.target]
         root = plan.source.root
+        isDerived = schema.entities.contains { $0.name == DerivedSchema.sourceEntity }
         places = Dictionary(
             plan.source.attributes.enumerated().map { ($1.name, $0) },
             uniquingKeysWith: { first, _ in first }
@@ -43,7 +49,8 @@ struct RecordMaker {
         for field in plan.fields {
             switch field {
             case .owner(let column, _), .number(let column): columns.insert(column)
-            case .attribute(let name), .texts(let name): used.insert(name)
+            case .attribute(let name), .texts(let name), .reference(let name), .referenceKey(let name):
+                used.insert(name)
             case .links(let name), .linkOrder(let name):
                 if let relationship = plan.source.relationship(name) {
                     links[name] = try LinkReader(relationship, file)
@@ -52,9 +59,10 @@ struct RecordMaker {
             }
         }
         self.links = links
-        reader = CoreDataRowReader(plan.source, columns: columns.sorted())
+        reader = CoreDataRowReader(plan.source, in: file, columns: columns.sorted())
         // The identity stands in the record's id, whether or not it also has a place of its own.
         unmapped = plan.source.attributes.indices.filter { !used.contains(plan.source.attributes[$0].name) }
+        unmappedReferences = plan.source.relationships.filter { !$0.isToMany && !used.contains($0.name) }.map(\.name)
         roots = Dictionary(
             plan.source.relationships.map { ($0.name, file.model.entity($0.destination)?.root ?? $0.destination) },
             uniquingKeysWith: { first, _ in first }
@@ -84,11 +92,14 @@ struct RecordMaker {
         var values: [Value] = []
         var isPossible = true
         var normalized = 0
-        for (attribute, field) in zip(target.attributes, plan.fields) {
+        var keys: [Int: [UUID: Int64]] = [:]
+        for (place, (attribute, field)) in zip(target.attributes, plan.fields).enumerated() {
+            if let leading = try self.keys(field, row), !leading.isEmpty { keys[place] = leading }
             let found = try value(field, row, id)
             let fitted = ValueFit.fit(found.value, to: attribute)
             if let reason = found.problem ?? fitted.problem {
-                losses.append(loss(row, id, Self.property(field), reason, found.stored ?? StoredJSON(found.value)))
+                let value = found.stored ?? StoredJSON(found.value)
+                losses.append(loss(row, id, Self.property(field), reason, value, found.loss))
             }
             if fitted.value.isNull, !attribute.isOptional {
                 isPossible = false
@@ -115,14 +126,61 @@ struct RecordMaker {
             let stored = value.stored.map { StoredJSON($0) } ?? StoredJSON(value.value)
             losses.append(loss(row, isPossible ? id : nil, attribute.name, "no place in \(target.name)", stored))
         }
+        for name in unmappedReferences {
+            guard let reference = row.references[name] else { continue }
+            let key = StoredJSON(Value.int(reference.key))
+            losses.append(loss(row, isPossible ? id : nil, name, "no place in \(target.name)", key))
+        }
         let record = isPossible ? try EncodedRecord(values, layout: target.layout) : nil
-        return Made(id: id, record: record, losses: losses, odd: odd(row, id), normalizedTexts: normalized)
+        return Made(
+            id: id,
+            record: record,
+            losses: losses,
+            keys: keys,
+            odd: odd(row, id),
+            normalizedTexts: normalized
+        )
     }
 
-    private func loss(_ row: CoreDataRow, _ id: UUID?, _ property: String?, _ reason: String, _ value: StoredJSON)
-        -> ImportLoss
-    {
-        ImportLoss(entity: plan.source.name, key: row.key, id: id, property: property, reason: reason, value: value)
+    /// The keys that a field leads to by the identifiers there. A schema that was derived takes references that lead nowhere,
+    /// so that nobody asks for them.
+    private func keys(_ field: CoreDataPlan.Field, _ row: CoreDataRow) throws -> [UUID: Int64]? {
+        guard !isDerived else { return nil }
+        let leading: [(String, Int64)]
+        switch field {
+        case .reference(let name):
+            guard let reference = row.references[name], let root = roots[name] else { return nil }
+            leading = [(root, reference.key)]
+        case .links(let name):
+            guard let reader = links[name], let root = roots[name] else { return nil }
+            leading = try reader.keys(of: row.key).map { (root, $0) }
+        default: return nil
+        }
+        return Dictionary(
+            try leading.map { (try resolver.identifier(root: $0, key: $1), $1) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    private func loss(
+        _ row: CoreDataRow,
+        _ id: UUID?,
+        _ property: String?,
+        _ reason: String,
+        _ value: StoredJSON,
+        _ kind: ImportLoss.Kind = .noPlace
+    ) -> ImportLoss {
+        ImportLoss(
+            entity: plan.source.name,
+            key: row.key,
+            id: id,
+            property: property,
+            table: plan.source.table,
+            column: property.flatMap { plan.source.column(of: $0) },
+            reason: reason,
+            value: value,
+            kind: kind
+        )
     }
 
     /// What is brought over, and not as it should be.
@@ -130,7 +188,7 @@ struct RecordMaker {
         plan.source.attributes.indices.compactMap { place in
             let value = row.values[place]
             guard let problem = value.problem, value.stored == nil else { return nil }
-            return loss(row, id, plan.source.attributes[place].name, problem, StoredJSON(value.value))
+            return loss(row, id, plan.source.attributes[place].name, problem, StoredJSON(value.value), value.loss)
         }
     }
 
@@ -146,45 +204,50 @@ struct RecordMaker {
 
     // MARK: Values
 
-    private typealias Found = (value: Value, problem: String?, stored: StoredJSON?)
+    private struct Found {
+        var value = Value.null
+        var problem: String?
+        var stored: StoredJSON?
+        var loss = ImportLoss.Kind.noPlace
+    }
 
     private func value(_ field: CoreDataPlan.Field, _ row: CoreDataRow, _ id: UUID) throws -> Found {
         switch field {
-        case .missing: return (.null, nil, nil)
-        case .constant(let value): return (value, nil, nil)
-        case .identity: return (.uuid(id), nil, nil)
-        case .key: return (.int(row.key), nil, nil)
-        case .entityName: return (.string(plan.source.name), nil, nil)
+        case .missing: return Found()
+        case .constant(let value): return Found(value: value)
+        case .identity: return Found(value: .uuid(id))
+        case .key: return Found(value: .int(row.key))
+        case .entityName: return Found(value: .string(plan.source.name))
         case .attribute(let name): return attribute(name, row)
         case .texts(let name): return texts(name, row)
         case .reference(let name):
-            guard let reference = row.references[name], let root = roots[name] else { return (.null, nil, nil) }
-            return (.uuid(try resolver.identifier(root: root, key: reference.key)), nil, nil)
-        case .referenceKey(let name): return (row.references[name].map { .int($0.key) } ?? .null, nil, nil)
+            guard let reference = row.references[name], let root = roots[name] else { return Found() }
+            return Found(value: .uuid(try resolver.identifier(root: root, key: reference.key)))
+        case .referenceKey(let name): return Found(value: row.references[name].map { .int($0.key) } ?? .null)
         case .owner(let column, let root):
-            guard let key = row.numbers[column] else { return (.null, nil, nil) }
-            return (.uuid(try resolver.identifier(root: root, key: key)), nil, nil)
-        case .number(let column): return (row.numbers[column].map { .int($0) } ?? .null, nil, nil)
-        case .links(let name): return (.links(try linked(name, row)), nil, nil)
+            guard let key = row.numbers[column] else { return Found() }
+            return Found(value: .uuid(try resolver.identifier(root: root, key: key)))
+        case .number(let column): return Found(value: row.numbers[column].map { .int($0) } ?? .null)
+        case .links(let name): return Found(value: .links(try linked(name, row)))
         case .linkOrder(let name):
             let ids = try linked(name, row)
-            return (ids.isEmpty ? .null : .strings(ids.map(\.uuidString)), nil, nil)
+            return Found(value: ids.isEmpty ? .null : .strings(ids.map(\.uuidString)))
         }
     }
 
     private func attribute(_ name: String, _ row: CoreDataRow) -> Found {
-        guard let place = places[name] else { return (.null, nil, nil) }
+        guard let place = places[name] else { return Found() }
         let value = row.values[place]
-        guard let stored = value.stored else { return (value.value, nil, nil) }
-        return (.null, value.problem, StoredJSON(stored))
+        guard let stored = value.stored else { return Found(value: value.value) }
+        return Found(value: value.value, problem: value.problem, stored: StoredJSON(stored), loss: value.loss)
     }
 
     private func texts(_ name: String, _ row: CoreDataRow) -> Found {
         guard let place = places[name], case .data(let bytes) = row.values[place].value else {
-            return (.null, nil, nil)
+            return Found()
         }
-        if let texts = TextList.read(.blob(bytes)) { return (.strings(texts), nil, nil) }
-        return (.null, "no list of texts", StoredJSON(.blob(bytes)))
+        if let texts = TextList.read(.blob(bytes)) { return Found(value: .strings(texts)) }
+        return Found(problem: "no list of texts", stored: StoredJSON(.blob(bytes)), loss: .otherType)
     }
 
     private func linked(_ name: String, _ row: CoreDataRow) throws -> [UUID] {

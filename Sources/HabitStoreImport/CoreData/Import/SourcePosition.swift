@@ -12,12 +12,22 @@ struct SourcePosition: Hashable {
     var identities: [String: String]
     /// The last transaction of the source that the target has; nil when the source has no history.
     var transaction: Int64?
+    /// What tells the state of the source that the target was last equal to from an earlier one; nil in targets of earlier
+    /// versions.
+    var age: SourceAge?
 
     /// The identifier of the record: a source has one.
     var id: UUID { IdentityRule.derived(storeID: storeID, root: DerivedSchema.sourceEntity, key: 0) }
 
-    init(storeID: String, model: String, identities: [String: String], transaction: Int64?) {
-        (self.storeID, self.model, self.identities, self.transaction) = (storeID, model, identities, transaction)
+    init(
+        storeID: String,
+        model: String,
+        identities: [String: String],
+        transaction: Int64?,
+        age: SourceAge? = nil
+    ) {
+        (self.storeID, self.model, self.identities) = (storeID, model, identities)
+        (self.transaction, self.age) = (transaction, age)
     }
 
     /// Where a file is.
@@ -26,13 +36,14 @@ struct SourcePosition: Hashable {
             storeID: file.metadata.storeID,
             model: file.modelHash,
             identities: identities,
-            transaction: file.history?.last
+            transaction: file.history?.last,
+            age: file.age
         )
     }
 
     /// Reads what a target has written.
     init(_ values: [Value]) throws {
-        guard values.count == 5, case .string(let storeID) = values[1], case .string(let model) = values[2],
+        guard [5, 6].contains(values.count), case .string(let storeID) = values[1], case .string(let model) = values[2],
             case .string(let text) = values[3],
             let identities = try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))
         else {
@@ -42,16 +53,24 @@ struct SourcePosition: Hashable {
         self.model = model
         self.identities = identities
         transaction = if case .int(let number) = values[4] { number } else { nil }
+        if values.count == 6, case .string(let text) = values[5] {
+            age = try? JSONDecoder().decode(SourceAge.self, from: Data(text.utf8))
+        }
     }
 
-    /// The record.
+    /// The record; targets of earlier versions have no place for the age.
     func record(_ layout: RecordLayout) throws -> EncodedRecord {
+        var values: [Value] = [
+            .uuid(id), .string(storeID), .string(model), .string(try Self.json(identities)),
+            transaction.map { .int($0) } ?? .null,
+        ]
+        if layout.kinds.count == 6 { values.append(try age.map { .string(try Self.json($0)) } ?? .null) }
+        return try EncodedRecord(values, layout: layout)
+    }
+
+    private static func json(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let text = String(decoding: try encoder.encode(identities), as: UTF8.self)
-        return try EncodedRecord(
-            [.uuid(id), .string(storeID), .string(model), .string(text), transaction.map { .int($0) } ?? .null],
-            layout: layout
-        )
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 }

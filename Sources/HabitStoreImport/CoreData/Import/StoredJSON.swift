@@ -31,9 +31,11 @@ struct StoredJSON: Encodable, Hashable {
     private enum CodingKeys: String, CodingKey { case base64, secondsSince2001 }
 
     func encode(to encoder: any Encoder) throws {
-        if case .blob(let bytes) = value {
+        switch value {
+        case .blob(let bytes), .malformedText(let bytes):
             var container = encoder.container(keyedBy: CodingKeys.self)
             return try container.encode(bytes.base64EncodedString(), forKey: .base64)
+        default: break
         }
         if isDate, case .real(let seconds) = value {
             var container = encoder.container(keyedBy: CodingKeys.self)
@@ -45,7 +47,7 @@ struct StoredJSON: Encodable, Hashable {
         case .real(let number) where number.isFinite: try container.encode(number)
         case .real(let number): try container.encode("\(number)")
         case .text(let text): try container.encode(text)
-        case .null, .blob: try container.encodeNil()
+        case .null, .blob, .malformedText: try container.encodeNil()
         }
     }
 }

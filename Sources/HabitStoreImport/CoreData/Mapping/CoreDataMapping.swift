@@ -122,6 +122,13 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         try self.init(parsing: data, path: path)
     }
 
+    /// Holds the mapping against a file and a schema, so that a slip is found before there is a store.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` with the entity and the property that do not fit.
+    public func require(fits file: CoreDataFile, schema: Schema = HabitSchema.current) throws {
+        _ = try MappedPlan(self, file, schema).plan()
+    }
+
     /// The mapping as JSON.
     public func json() throws -> String {
         let encoder = JSONEncoder()

@@ -16,6 +16,7 @@ import HabitStore
 struct DerivedSchema {
     /// The bookkeeping entity's name and attributes.
     static let sourceEntity = "CoreDataSource"
+    private static let ageAttribute = "age"
 
     let file: CoreDataFile
     let identities: [String: String]
@@ -40,15 +41,20 @@ struct DerivedSchema {
     }
 
     /// The plan.
-    func plan() throws -> CoreDataPlan {
-        let source = EntityShape(
-            name: Self.sourceEntity,
-            attributes: [
-                .id, AttributeShape(name: "storeID", kind: .string), AttributeShape(name: "model", kind: .string),
-                AttributeShape(name: "identities", kind: .string),
-                AttributeShape(name: "transaction", kind: .int, isOptional: true),
-            ]
-        )
+    ///
+    /// - Parameter target: the schema of the store that there is already; one of an earlier version does not know how old
+    ///   its source was.
+    func plan(for target: Schema? = nil) throws -> CoreDataPlan {
+        var attributes: [AttributeShape] = [
+            .id, AttributeShape(name: "storeID", kind: .string), AttributeShape(name: "model", kind: .string),
+            AttributeShape(name: "identities", kind: .string),
+            AttributeShape(name: "transaction", kind: .int, isOptional: true),
+        ]
+        let known = target?.entities.first { $0.name == Self.sourceEntity }
+        if known.map({ $0.position(of: Self.ageAttribute) != nil }) ?? true {
+            attributes.append(AttributeShape(name: Self.ageAttribute, kind: .string, isOptional: true))
+        }
+        let source = EntityShape(name: Self.sourceEntity, attributes: attributes)
         let schema = Schema(shapes: families.map(\.shape) + [source], version: Schema.Version(1, 0, 0))
         try schema.validate()
         let entities = families.enumerated().flatMap { position, family in

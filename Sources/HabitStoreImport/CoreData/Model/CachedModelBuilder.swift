@@ -76,7 +76,12 @@ struct CachedModelBuilder {
             }
             return nil
         }
-        let properties = entity.properties.sorted { $0.name < $1.name }
+        // An entity has everything that those have from which it inherits, whether the archive repeats it or not.
+        var inherited: [String: ArchivedModel.Property] = [:]
+        for ancestor in ancestry.reversed() {
+            for property in ancestor.properties { inherited[property.name] = property }
+        }
+        let properties = inherited.values.sorted { $0.name < $1.name }
         var notStored: [String] = []
         var attributes: [CoreDataAttribute] = []
         var relationships: [CoreDataRelationship] = []
@@ -135,6 +140,7 @@ struct CachedModelBuilder {
                 type: type == .composite ? .undefined : type ?? .undefined,
                 isOptional: isOptional,
                 isDerived: attribute.isDerived,
+                allowsExternalStorage: attribute.allowsExternalStorage,
                 defaultValue: attribute.defaultValue,
                 valueClass: attribute.valueClass,
                 transformer: attribute.transformer,

@@ -1,5 +1,5 @@
 /// An attribute of an entity. The elements of a composite stand for it, under `composite.element`.
-public struct CoreDataAttribute: Sendable, Hashable, Codable {
+public struct CoreDataAttribute: Sendable, Hashable, Encodable {
     /// The name; dotted for the elements of composites.
     public let name: String
     /// The type.
@@ -8,6 +8,8 @@ public struct CoreDataAttribute: Sendable, Hashable, Codable {
     public let isOptional: Bool
     /// Whether Core Data computes it (and stores what it computed).
     public let isDerived: Bool
+    /// Whether Core Data may keep a large value in a file of its own beside the store.
+    public let allowsExternalStorage: Bool
     /// The value of a new record, in words; nil for none.
     public let defaultValue: String?
     /// The Swift or Objective-C class of a transformable's values.

@@ -1,5 +1,5 @@
 /// The type of an attribute, as Core Data numbers it (`NSAttributeType`).
-public enum CoreDataAttributeType: Int, Sendable, Hashable, Codable, CaseIterable {
+public enum CoreDataAttributeType: Int, Sendable, Hashable, Encodable, CaseIterable {
     /// Nothing was said.
     case undefined = 0
     /// Whole numbers of 16 bits.
@@ -40,6 +40,12 @@ public enum CoreDataAttributeType: Int, Sendable, Hashable, Codable, CaseIterabl
         case .uri: return "URI"
         default: return "\(self)"
         }
+    }
+
+    /// Writes the name.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(name)
     }
 
     /// The column type that Core Data declares for it; nil where that is not known.

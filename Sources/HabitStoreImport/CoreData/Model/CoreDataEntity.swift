@@ -1,5 +1,5 @@
 /// An entity: one kind of record. The entities of one inheritance share a table.
-public struct CoreDataEntity: Sendable, Hashable, Codable {
+public struct CoreDataEntity: Sendable, Hashable, Encodable {
     /// The name.
     public let name: String
     /// Its number in this file (`Z_ENT`); another version of the model may number otherwise.
@@ -25,6 +25,13 @@ public struct CoreDataEntity: Sendable, Hashable, Codable {
 
     /// The attribute of a name.
     public func attribute(_ name: String) -> CoreDataAttribute? { attributes.first { $0.name == name } }
+
+    /// The column of an attribute or a to-one relationship; nil where it has none.
+    func column(of property: String) -> String? {
+        if let attribute = attribute(property) { return attribute.column }
+        guard case .column(let column, _)? = relationship(property)?.storage else { return nil }
+        return column
+    }
 
     /// The relationship of a name.
     public func relationship(_ name: String) -> CoreDataRelationship? { relationships.first { $0.name == name } }

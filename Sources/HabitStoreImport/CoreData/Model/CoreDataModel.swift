@@ -1,5 +1,5 @@
 /// The entities of a Core Data file.
-public struct CoreDataModel: Sendable, Hashable, Codable {
+public struct CoreDataModel: Sendable, Hashable, Encodable {
     /// Where a model was read.
     public enum Origin: String, Sendable, Hashable, Codable {
         /// In the model that Core Data keeps in the file (`Z_MODELCACHE`).

@@ -1,7 +1,7 @@
 /// A relationship of an entity.
-public struct CoreDataRelationship: Sendable, Hashable, Codable {
+public struct CoreDataRelationship: Sendable, Hashable, Encodable {
     /// Where the file keeps it.
-    public enum Storage: Sendable, Hashable, Codable {
+    public enum Storage: Sendable, Hashable, Encodable {
         /// In a column of this entity's table; the second column says of which entity the target is, where it may be several.
         case column(String, entityColumn: String?)
         /// On the other side, in the column of the inverse relationship, or in one that was made for it.
@@ -10,6 +10,28 @@ public struct CoreDataRelationship: Sendable, Hashable, Codable {
         case table(String, here: String, there: String)
         /// Nowhere that was found.
         case missing
+
+        private enum CodingKeys: String, CodingKey { case kind, column, entityColumn, table, here, there }
+
+        /// Writes `kind` (`column`, `otherSide`, `table`, `missing`), and the names that belong to it.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            switch self {
+            case .column(let column, let entityColumn):
+                try container.encode("column", forKey: .kind)
+                try container.encode(column, forKey: .column)
+                try container.encodeIfPresent(entityColumn, forKey: .entityColumn)
+            case .otherSide(let column):
+                try container.encode("otherSide", forKey: .kind)
+                try container.encode(column, forKey: .column)
+            case .table(let table, let here, let there):
+                try container.encode("table", forKey: .kind)
+                try container.encode(table, forKey: .table)
+                try container.encode(here, forKey: .here)
+                try container.encode(there, forKey: .there)
+            case .missing: try container.encode("missing", forKey: .kind)
+            }
+        }
     }
 
     /// The name.

@@ -107,6 +107,7 @@ struct TableModelBuilder {
             type: type,
             isOptional: true,
             isDerived: false,
+            allowsExternalStorage: try guessExternalStorage(column, root.table),
             defaultValue: nil,
             valueClass: nil,
             transformer: nil,
@@ -123,6 +124,17 @@ struct TableModelBuilder {
         if try connection.int("SELECT 1 \(from) AND length(\(name)) <> 16 LIMIT 1") == nil { return .uuid }
         let archived = "hex(substr(\(name), 1, 8)) = '62706C6973743030'"
         return try connection.int("SELECT 1 \(from) AND NOT \(archived) LIMIT 1") == nil ? .transformable : .binary
+    }
+
+    /// Where each value begins with the byte that tells what is kept in the file from what is kept beside it.
+    func guessExternalStorage(_ column: StoreTables.Column, _ table: String) throws -> Bool {
+        guard column.declaredType == "BLOB" else { return false }
+        let name = SourceConnection.quoted(column.name)
+        let from = "FROM \(SourceConnection.quoted(table)) WHERE \(name) NOT NULL"
+        guard try connection.int("SELECT 1 \(from) LIMIT 1") != nil else { return false }
+        let marks = "typeof(\(name)) = 'blob' AND hex(substr(\(name), 1, 1)) = '01'"
+        let reference = "hex(substr(\(name), 1, 1)) = '02' AND length(\(name)) IN (37, 38)"
+        return try connection.int("SELECT 1 \(from) AND NOT ((\(marks)) OR (\(reference))) LIMIT 1") == nil
     }
 
     /// 0 and 1 alone are no proof of truth values; a name that asks a question is taken for one.

@@ -13,7 +13,7 @@ extension CoreDataFile {
         after key: Int64 = .min,
         _ body: (CoreDataRow) throws -> Bool
     ) throws {
-        try enumerate(entity, CoreDataRowReader(entity), after: key, body)
+        try enumerate(entity, CoreDataRowReader(entity, in: self), after: key, body)
     }
 
     /// Hands the entity's own records to `body`, with what the reader reads of them.
@@ -32,7 +32,7 @@ extension CoreDataFile {
 
     /// The record of a key; nil when there is none of this entity.
     public func row(_ entity: CoreDataEntity, key: Int64) throws -> CoreDataRow? {
-        try row(entity, CoreDataRowReader(entity), key: key)
+        try row(entity, CoreDataRowReader(entity, in: self), key: key)
     }
 
     /// The record of a key, with what the reader reads of it.

@@ -23,7 +23,7 @@ extension CoreDataFile {
 enum TextList {
     static func read(_ stored: SourceValue) -> [String]? {
         switch stored {
-        case .blob(let bytes): return try? JSONDecoder().decode([String].self, from: bytes)
+        case .blob(let bytes), .malformedText(let bytes): return try? JSONDecoder().decode([String].self, from: bytes)
         case .text(let text): return try? JSONDecoder().decode([String].self, from: Data(text.utf8))
         default: return nil
         }

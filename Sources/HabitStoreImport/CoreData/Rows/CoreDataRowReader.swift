@@ -6,12 +6,14 @@ struct CoreDataRowReader {
     private let places: [Int?]
     private let references: [(name: String, place: Int, entityPlace: Int?)]
     private let further: [(name: String, place: Int)]
+    private let external: ExternalData
     /// The query for the entity's rows, to which conditions can be added.
     let sql: String
 
     /// - Parameter columns: further columns whose numbers are wanted.
-    init(_ entity: CoreDataEntity, columns furtherColumns: [String] = []) {
+    init(_ entity: CoreDataEntity, in file: CoreDataFile, columns furtherColumns: [String] = []) {
         self.entity = entity
+        external = file.external
         var columns = ["Z_PK", "Z_OPT"]
         func place(_ column: String) -> Int {
             columns.append(SourceConnection.quoted(column))
@@ -41,7 +43,7 @@ struct CoreDataRowReader {
             saves: statement.optionalInt(1),
             values: zip(entity.attributes, places).map { attribute, place in
                 guard let place else { return CoreDataValue(.null) }
-                return ValueDecoder.decode(statement.value(place), as: attribute.type)
+                return ValueDecoder.decode(statement.value(place), as: attribute, external)
             },
             references: found,
             numbers: numbers

@@ -7,14 +7,17 @@ public struct CoreDataValue: Sendable, Hashable {
     public let value: Value
     /// What is wrong with it, in words without the value; nil for what is as it should be.
     public let problem: String?
-    /// What is stored, where the value cannot be kept: for the attachment of an import.
+    /// What is stored, where the value cannot be kept, or not byte for byte: for the attachment of an import.
     let stored: SourceValue?
+    /// What an import counts the problem as.
+    let loss: ImportLoss.Kind
 
     /// A value that is as it should be.
     init(_ value: Value) {
         self.value = value
         problem = nil
         stored = nil
+        loss = .otherType
     }
 
     /// A value with something wrong about it, which can be kept.
@@ -22,12 +25,15 @@ public struct CoreDataValue: Sendable, Hashable {
         self.value = value
         self.problem = problem
         stored = nil
+        loss = .otherType
     }
 
-    /// What cannot be kept as a value of its attribute.
-    init(lost stored: SourceValue, _ problem: String) {
-        value = .null
+    /// What cannot be kept as a value of its attribute, or only as another one.
+    init(lost stored: SourceValue, _ problem: String, as loss: ImportLoss.Kind = .otherType, kept value: Value = .null)
+    {
+        self.value = value
         self.problem = problem
         self.stored = stored
+        self.loss = loss
     }
 }

@@ -6,7 +6,18 @@ import HabitStore
 /// The declared type of a column says little about what is stored in it: a whole second of a date is stored as an integer,
 /// a decimal as a double, and hands that have been in the file may have left anything.
 enum ValueDecoder {
-    static func decode(_ stored: SourceValue, as type: CoreDataAttributeType) -> CoreDataValue {
+    static func decode(_ stored: SourceValue, as attribute: CoreDataAttribute, _ external: ExternalData)
+        -> CoreDataValue
+    {
+        if attribute.allowsExternalStorage, case .blob(let bytes) = stored { return inFile(bytes, external) }
+        return decode(stored, as: attribute.type, external)
+    }
+
+    private static func decode(
+        _ stored: SourceValue,
+        as type: CoreDataAttributeType,
+        _ external: ExternalData
+    ) -> CoreDataValue {
         if stored.isNull { return CoreDataValue(.null) }
         switch type {
         case .integer16, .integer32, .integer64, .objectID: return integer(stored)
@@ -15,7 +26,7 @@ enum ValueDecoder {
         case .date: return date(stored)
         case .string, .uri: return text(stored)
         case .uuid: return uuid(stored)
-        case .binary, .transformable: return data(stored)
+        case .binary, .transformable: return data(stored, external)
         case .undefined, .composite: return asStored(stored)
         }
     }
@@ -80,6 +91,10 @@ enum ValueDecoder {
     private static func text(_ stored: SourceValue) -> CoreDataValue {
         switch stored {
         case .text(let text): return CoreDataValue(.string(text))
+        case .malformedText(let bytes):
+            // What can be read of it is of more use than nothing; the bytes are kept beside.
+            let repaired = Value.string(String(decoding: bytes, as: UTF8.self))
+            return CoreDataValue(lost: stored, "text that is no UTF-8", as: .malformedText, kept: repaired)
         case .int(let number): return CoreDataValue(.string(String(number)), but: "a number where text should be")
         default: return CoreDataValue(lost: stored, "what is no text where text should be")
         }
@@ -96,23 +111,35 @@ enum ValueDecoder {
         }
     }
 
-    private static func data(_ stored: SourceValue) -> CoreDataValue {
+    private static func data(_ stored: SourceValue, _ external: ExternalData) -> CoreDataValue {
         switch stored {
-        case .blob(let bytes) where isReference(bytes):
-            return CoreDataValue(.data(bytes), but: "a reference to data that is kept beside the file")
-        case .blob(let bytes): return CoreDataValue(.data(bytes))
+        case .blob(let bytes):
+            if let name = ExternalData.name(in: bytes) { return beside(name, stored, external) }
+            return CoreDataValue(.data(bytes))
         case .text(let text): return CoreDataValue(.data(Data(text.utf8)), but: "text where bytes should be")
+        case .malformedText(let bytes): return CoreDataValue(.data(bytes), but: "text where bytes should be")
         default: return CoreDataValue(lost: stored, "a number where bytes should be")
         }
     }
 
-    /// Large data may be kept in a file of its own, in `.NAME_SUPPORT/_EXTERNAL_DATA` beside the store: in the column stands a 2,
-    /// and the file's name, a UUID.
-    private static func isReference(_ bytes: Data) -> Bool {
-        guard bytes.first == 2, (37...38).contains(bytes.count), bytes.count == 37 || bytes.last == 0 else {
-            return false
+    /// A value that may be kept beside the file begins with a byte that says where it is: 1 for behind it, 2 for a file.
+    private static func inFile(_ bytes: Data, _ external: ExternalData) -> CoreDataValue {
+        if bytes.first == 1 { return CoreDataValue(.data(Data(bytes.dropFirst()))) }
+        if let name = ExternalData.name(in: bytes) { return beside(name, .blob(bytes), external) }
+        return bytes.isEmpty
+            ? CoreDataValue(.data(bytes))
+            : CoreDataValue(.data(bytes), but: "bytes that do not say whether they are kept in the file or beside it")
+    }
+
+    private static func beside(_ name: String, _ stored: SourceValue, _ external: ExternalData) -> CoreDataValue {
+        guard let bytes = external.read(name) else {
+            return CoreDataValue(
+                lost: stored,
+                "a reference to data beside the file that is not there or cannot be read",
+                as: .externalDataMissing
+            )
         }
-        return UUID(uuidString: String(decoding: bytes.dropFirst().prefix(36), as: UTF8.self)) != nil
+        return CoreDataValue(.data(bytes))
     }
 
     /// For an attribute whose type is not known: bytes, so that all its values are of one kind.
@@ -120,6 +147,7 @@ enum ValueDecoder {
         switch stored {
         case .blob(let bytes): return CoreDataValue(.data(bytes))
         case .text(let text): return CoreDataValue(.data(Data(text.utf8)))
+        case .malformedText(let bytes): return CoreDataValue(.data(bytes))
         case .int(let number): return CoreDataValue(.data(Data(String(number).utf8)))
         case .real(let number): return CoreDataValue(.data(Data(String(number).utf8)))
         case .null: return CoreDataValue(.null)

@@ -51,7 +51,11 @@ final class SourceStatement {
         switch sqlite3_column_type(pointer, Int32(column)) {
         case SQLITE_INTEGER: return .int(sqlite3_column_int64(pointer, Int32(column)))
         case SQLITE_FLOAT: return .real(sqlite3_column_double(pointer, Int32(column)))
-        case SQLITE_TEXT: return .text(text(column) ?? "")
+        case SQLITE_TEXT:
+            guard let start = sqlite3_column_text(pointer, Int32(column)) else { return .text("") }
+            let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, Int32(column))))
+            guard let text = String(validating: bytes, as: UTF8.self) else { return .malformedText(Data(bytes)) }
+            return .text(text)
         case SQLITE_BLOB: return .blob(blob(column))
         default: return .null
         }

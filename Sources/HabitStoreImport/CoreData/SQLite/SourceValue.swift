@@ -6,6 +6,8 @@ enum SourceValue: Sendable, Hashable {
     case int(Int64)
     case real(Double)
     case text(String)
+    /// What is declared to be text and is no UTF-8.
+    case malformedText(Data)
     case blob(Data)
 
     /// Whether there is nothing.

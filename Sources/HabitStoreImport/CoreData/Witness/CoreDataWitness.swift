@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import HabitStore
 
@@ -7,16 +6,43 @@ import HabitStore
 ///
 /// It goes column by column where the import goes row by row, has SQLite itself convert values where the import does, follows
 /// references and links by joins, and gives out identifiers on its own. What both share is the plan: which attribute comes
-/// from which column. The result is in memory, and nothing about it can be written to the file.
+/// from which column. What the plan itself forgot is what ``CoreDataAccount`` finds.
 public struct CoreDataWitness {
     private let file: CoreDataFile
     private let plan: CoreDataPlan
-    private var identifiers: [String: [Int64: UUID]] = [:]
+    private let identifiers: WitnessIdentifiers
 
-    /// The store that a target of ``CoreDataImporter`` has to be equal to.
+    /// How many rows are looked at at once.
+    private static let chunk = 2_000
+
+    /// The store that a target of ``CoreDataImporter`` has to be equal to, in memory.
     ///
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the target was not made from this file.
     public static func store(of file: CoreDataFile, for target: any ReplicableStore) throws -> InMemoryHabitStore {
+        let store = try InMemoryHabitStore(schema: target.schema)
+        try fill(store, with: file, for: target)
+        return store
+    }
+
+    /// The store that a target of ``MappedImporter`` has to be equal to, but for what was refused, or is its own; in memory.
+    public static func store(
+        of file: CoreDataFile,
+        _ mapping: CoreDataMapping,
+        schema: Schema = HabitSchema.current
+    ) throws -> InMemoryHabitStore {
+        let store = try InMemoryHabitStore(schema: schema)
+        try fill(store, with: file, mapping)
+        return store
+    }
+
+    /// Makes an empty store with a target's schema what a target of ``CoreDataImporter`` has to be equal to, a part at a time.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the target was not made from this file.
+    public static func fill(
+        _ store: any ReplicableStore,
+        with file: CoreDataFile,
+        for target: any ReplicableStore
+    ) throws {
         guard let position = try CoreDataTarget.position(in: target, of: file) else {
             throw HabitStoreError(
                 .notAuthoritative,
@@ -24,62 +50,73 @@ public struct CoreDataWitness {
                 at: .init(path: file.path)
             )
         }
-        let plan = try DerivedSchema(file, identities: position.identities).plan()
+        let plan = try DerivedSchema(file, identities: position.identities).plan(for: target.schema)
         let differences = StoredSchema(target.schema).differences(from: StoredSchema(plan.schema))
         guard differences.isEmpty else {
             throw HabitStoreError(
                 .schemaMismatch,
-                "the app has changed its model since: \(differences.map { "\($0)" }.joined(separator: "; "))",
+                "the store has another schema than follows from the file: the app has changed its model, or an earlier version "
+                    + "of this program read less of it: \(differences.map { "\($0)" }.joined(separator: "; "))",
                 at: .init(path: file.path)
             )
         }
-        return try CoreDataWitness(file, plan).store(schema: target.schema)
+        // How old the files were says nothing about what is in them.
+        try CoreDataWitness(file, plan).fill(store, age: position.age)
     }
 
-    /// The store that a target of ``MappedImporter`` has to be equal to, but for what was refused, or is its own.
-    public static func store(
-        of file: CoreDataFile,
-        _ mapping: CoreDataMapping,
-        schema: Schema = HabitSchema.current
-    ) throws -> InMemoryHabitStore {
-        try CoreDataWitness(file, MappedPlan(mapping, file, schema).plan()).store(schema: schema)
+    /// Makes an empty store what a target of ``MappedImporter`` has to be equal to, but for what was refused, or is its own.
+    public static func fill(
+        _ store: any ReplicableStore,
+        with file: CoreDataFile,
+        _ mapping: CoreDataMapping
+    ) throws {
+        try CoreDataWitness(file, MappedPlan(mapping, file, store.schema).plan()).fill(store)
     }
 
     private init(_ file: CoreDataFile, _ plan: CoreDataPlan) throws {
         self.file = file
         self.plan = plan
-        for root in Set(plan.entities.map(\.source.root)) { identifiers[root] = try identifiers(of: root) }
+        identifiers = try WitnessIdentifiers(file, plan.identities)
     }
 
-    private func store(schema: Schema) throws -> InMemoryHabitStore {
-        let store = try InMemoryHabitStore(schema: schema)
+    private func fill(_ store: any ReplicableStore, age: SourceAge? = nil) throws {
+        let schema = store.schema
         for entity in plan.entities {
-            let records = try records(of: entity, schema.entities[entity.target])
-            try store.replicate { transaction in
-                for (id, record) in records { try transaction.put(entity: entity.target, id: id, record) }
+            var next = Int64.min
+            while true {
+                let ahead = WitnessColumns(file, entity.source, next ... .max)
+                let keys = try ahead.keys(limit: Self.chunk)
+                guard let first = keys.first, let last = keys.last else { break }
+                let columns = WitnessColumns(file, entity.source, first...last)
+                let records = try records(of: entity, schema.entities[entity.target], keys, columns)
+                try store.replicate { transaction in
+                    for (id, record) in records { try transaction.put(entity: entity.target, id: id, record) }
+                }
+                guard last < .max else { break }
+                next = last + 1
             }
         }
         if let source = plan.source {
-            let position = SourcePosition(file, identities: plan.identities)
+            var position = SourcePosition(file, identities: plan.identities)
+            position.age = age
             try store.replicate {
                 try $0.put(entity: source, id: position.id, try position.record(schema.entities[source].layout))
             }
         }
-        return store
     }
 
     private func records(
         of entity: CoreDataPlan.Entity,
-        _ target: EntityDescription
+        _ target: EntityDescription,
+        _ keys: [Int64],
+        _ columns: WitnessColumns
     ) throws -> [(UUID, EncodedRecord)] {
-        let columns = WitnessColumns(file, entity.source)
-        let keys = try columns.keys()
         var values: [[Int64: Value]] = []
         for (attribute, field) in zip(target.attributes, entity.fields) {
             values.append(try read(field, attribute, keys, columns, entity))
         }
         return try keys.compactMap { key in
-            guard let id = identifiers[entity.source.root]?[key] else { return nil }
+            let id = try identifier(entity.source.root, key)
             let row = zip(target.attributes, values).map { attribute, column in
                 column[key] ?? (attribute.kind == .links ? .links([]) : .null)
             }
@@ -90,48 +127,7 @@ public struct CoreDataWitness {
         }
     }
 
-    // MARK: Identifiers
-
-    /// The identifiers of all records of a root entity: of several with one UUID, the first by its key keeps it.
-    private func identifiers(of root: String) throws -> [Int64: UUID] {
-        guard let entity = file.model.entity(root) else { return [:] }
-        var result: [Int64: UUID] = [:]
-        var taken: Set<UUID> = []
-        let column = plan.identities[root].flatMap { entity.attribute($0)?.column }
-        let own = column.map { "CASE typeof(\"\($0)\") WHEN 'blob' THEN hex(\"\($0)\") ELSE \"\($0)\" END" } ?? "NULL"
-        let rows = try file.connection.prepare("SELECT Z_PK, \(own) FROM \"\(entity.table)\" ORDER BY Z_PK")
-        while try rows.step() {
-            let key = rows.optionalInt(0) ?? 0
-            if let id = rows.text(1).flatMap(Self.identifier), taken.insert(id).inserted {
-                result[key] = id
-            } else {
-                result[key] = derived(root, key)
-            }
-        }
-        return result
-    }
-
-    /// 32 hexadecimal digits in capitals, or the same with dashes where UUIDs have them.
-    private static func identifier(_ text: String) -> UUID? {
-        var digits = text
-        if digits.utf8.count == 36 {
-            guard digits == digits.uppercased() else { return nil }
-        } else {
-            guard digits.utf8.count == 32 else { return nil }
-            for place in [20, 16, 12, 8] { digits.insert("-", at: digits.index(digits.startIndex, offsetBy: place)) }
-        }
-        return UUID(uuidString: digits)
-    }
-
-    private func derived(_ root: String, _ key: Int64) -> UUID {
-        let text = "habitstore coredata\0\(file.metadata.storeID.uppercased())\0\(root)\0\(key)\0"
-        var digits = SHA256.hash(data: Data(text.utf8)).prefix(16).map { $0 }
-        digits[6] = 0x80 | (digits[6] & 0b1111)
-        digits[8] = 0x80 | (digits[8] & 0b11_1111)
-        return NSUUID(uuidBytes: digits) as UUID
-    }
-
-    private func identifier(_ root: String, _ key: Int64) -> UUID { identifiers[root]?[key] ?? derived(root, key) }
+    private func identifier(_ root: String, _ key: Int64) throws -> UUID { try identifiers.identifier(root, key) }
 
     // MARK: Fields
 
@@ -143,18 +139,20 @@ public struct CoreDataWitness {
         _ entity: CoreDataPlan.Entity
     ) throws -> [Int64: Value] {
         let source = entity.source
-        func all(_ value: (Int64) -> Value) -> [Int64: Value] {
-            Dictionary(keys.map { ($0, value($0)) }, uniquingKeysWith: { first, _ in first })
+        func all(_ value: (Int64) throws -> Value) rethrows -> [Int64: Value] {
+            Dictionary(try keys.map { ($0, try value($0)) }, uniquingKeysWith: { first, _ in first })
         }
         switch field {
         case .missing: return [:]
         case .constant(let value): return all { _ in value }
-        case .identity: return all { .uuid(identifier(source.root, $0)) }
+        case .identity: return try all { .uuid(try identifier(source.root, $0)) }
         case .key: return all { .int($0) }
         case .entityName: return all { _ in .string(source.name) }
         case .attribute(let name), .texts(let name):
             guard let described = source.attribute(name), let column = described.column else { return [:] }
-            return try columns.values(column, described.type, as: attribute.kind)
+            let values = try columns.values(column, described.type, as: attribute.kind)
+            guard attribute.kind == .data else { return values }
+            return values.compactMapValues { unwrapped($0, described) }
         case .number(let column): return try columns.values(column, .integer64, as: .int)
         case .referenceKey(let name):
             guard let column = Self.column(source.relationship(name)) else { return [:] }
@@ -174,6 +172,14 @@ public struct CoreDataWitness {
         }
     }
 
+    /// What an app wrote, of what Core Data keeps for it: behind a mark, or in a file beside the store.
+    private func unwrapped(_ value: Value, _ attribute: CoreDataAttribute) -> Value? {
+        guard case .data(let kept) = value, let mark = kept.first else { return value }
+        if mark == 1, attribute.allowsExternalStorage { return .data(Data(kept.suffix(from: kept.startIndex + 1))) }
+        guard mark == 2, let name = WitnessCell.externalName(kept) else { return value }
+        return WitnessCell.externalBytes(name, of: file).map { .data($0) }
+    }
+
     private static func column(_ relationship: CoreDataRelationship?) -> String? {
         guard case .column(let column, _)? = relationship?.storage else { return nil }
         return column
@@ -187,7 +193,7 @@ public struct CoreDataWitness {
     ) throws -> [Int64: Value] {
         try columns.values(column, .integer64, as: .int).compactMapValues { value in
             guard case .int(let key) = value else { return nil }
-            let id = identifier(root, key)
+            let id = try identifier(root, key)
             return kind == .links ? .links([id]) : .uuid(id)
         }
     }
@@ -196,6 +202,6 @@ public struct CoreDataWitness {
         guard let relationship = source.relationship(name),
             let root = file.model.entity(relationship.destination)?.root
         else { return [:] }
-        return try columns.links(relationship).mapValues { $0.map { identifier(root, $0) } }
+        return try columns.links(relationship).mapValues { try $0.map { try identifier(root, $0) } }
     }
 }

@@ -5,17 +5,29 @@ import HabitStore
 struct WitnessColumns {
     private let file: CoreDataFile
     private let entity: CoreDataEntity
+    /// The keys that are looked at.
+    private let range: ClosedRange<Int64>
 
-    init(_ file: CoreDataFile, _ entity: CoreDataEntity) {
+    init(_ file: CoreDataFile, _ entity: CoreDataEntity, _ range: ClosedRange<Int64> = .min ... .max) {
         self.file = file
         self.entity = entity
+        self.range = range
     }
 
-    private var from: String { "FROM \"\(entity.table)\" AS r WHERE r.Z_ENT = \(entity.number)" }
+    private var from: String { "FROM \"\(entity.table)\" AS r WHERE \(isMeant)" }
 
-    /// The keys of the rows.
-    func keys() throws -> [Int64] {
-        let rows = try file.connection.prepare("SELECT r.Z_PK \(from) ORDER BY r.Z_PK")
+    private var isMeant: String {
+        "r.Z_ENT = \(entity.number) AND r.Z_PK >= \(Self.literal(range.lowerBound)) AND r.Z_PK <= \(range.upperBound)"
+    }
+
+    /// SQL takes the least number for the negation of one that is too large.
+    private static func literal(_ number: Int64) -> String {
+        number == .min ? "(-9223372036854775807 - 1)" : "\(number)"
+    }
+
+    /// The first keys from a key on.
+    func keys(limit: Int) throws -> [Int64] {
+        let rows = try file.connection.prepare("SELECT r.Z_PK \(from) ORDER BY r.Z_PK LIMIT \(limit)")
         var keys: [Int64] = []
         while try rows.step() { keys.append(rows.optionalInt(0) ?? 0) }
         return keys
@@ -93,7 +105,7 @@ struct WitnessColumns {
         func add(_ left: String, _ right: String) throws {
             let rows = try file.connection.prepare(
                 "SELECT r.Z_PK, l.\"\(right)\" FROM \"\(table)\" AS l JOIN \"\(entity.table)\" AS r ON r.Z_PK = l.\"\(left)\" "
-                    + "WHERE r.Z_ENT = \(entity.number) AND l.\"\(right)\" IS NOT NULL ORDER BY \(order), l.\"\(right)\""
+                    + "WHERE \(isMeant) AND l.\"\(right)\" IS NOT NULL ORDER BY \(order), l.\"\(right)\""
             )
             while try rows.step() {
                 guard let from = rows.optionalInt(0), let to = rows.optionalInt(1) else { continue }

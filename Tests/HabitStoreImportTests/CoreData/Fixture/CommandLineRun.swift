@@ -21,7 +21,9 @@ struct CommandLineRun {
         )
     }
 
-    init(_ arguments: String..., home: URL) throws {
+    init(_ arguments: String..., home: URL) throws { try self.init(arguments, home: home) }
+
+    init(_ arguments: [String], home: URL) throws {
         let process = Process()
         process.executableURL = try Self.binary()
         process.arguments = arguments

@@ -10,6 +10,7 @@ struct FixtureModel: Sendable {
         var defaultValue: PlistValue?
         var elements: [Attribute] = []
         var isTransient = false
+        var isExternal = false
     }
 
     struct Relationship: Sendable {
@@ -30,6 +31,8 @@ struct FixtureModel: Sendable {
     }
 
     var entities: [Entity]
+    /// Whether what an entity inherits stands in it as a stand-in (`_NSPropertyDescriptionProxy`) for its parent's.
+    var usesProxies = false
 
     /// The keyed archive of the model.
     var archive: Data {
@@ -41,11 +44,26 @@ struct FixtureModel: Sendable {
         let known = Set(entities.map(\.name))
         var references: [String: PlistValue] = [:]
         for entity in entities { references[entity.name] = add(.string("later")) }
+        var proxied: [String: PlistValue] = [:]
         for entity in entities {
             guard case .uid(let place)? = references[entity.name] else { continue }
             let properties = properties(of: entity, add)
             let names = properties.map { add(.string($0.0)) }
-            let bodies = properties.map { add($0.1) }
+            let inherited = properties.count - entity.attributes.count - entity.relationships.count
+            let bodies = properties.enumerated().map { number, property in
+                if usesProxies, number < inherited, let original = proxied["\(entity.parent ?? "").\(property.0)"] {
+                    proxied["\(entity.name).\(property.0)"] = original
+                    return add(
+                        .dictionary([
+                            ("NSUnderlyingProperty", original), ("NSEntityDescription", .uid(place)),
+                            ("NSReferenceID", .int(number)),
+                        ])
+                    )
+                }
+                let made = add(property.1)
+                proxied["\(entity.name).\(property.0)"] = made
+                return made
+            }
             let list = add(.dictionary([("NS.keys", .array(names)), ("NS.objects", .array(bodies))]))
             let tuples = entity.unique.map { tuple in
                 add(.dictionary([("NS.objects", .array(tuple.map { add(.string($0)) }))]))
@@ -95,6 +113,7 @@ struct FixtureModel: Sendable {
             ("NSDefaultValue", attribute.defaultValue.map(add) ?? .uid(0)),
         ]
         if attribute.isOptional { pairs.append(("NSIsOptional", .bool(true))) }
+        if attribute.isExternal { pairs.append(("NSFlagsKey", .int(4))) }
         if attribute.isTransient { pairs.append(("NSIsTransient", .bool(true))) }
         if !attribute.elements.isEmpty {
             let members = attribute.elements.map { add(archived($0, add)) }

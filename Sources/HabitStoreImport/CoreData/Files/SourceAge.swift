@@ -1,0 +1,111 @@
+import Crypto
+import Foundation
+import HabitStore
+
+/// What tells a state of a Core Data file from an earlier one: numbers that only ever grow, and what the files were.
+///
+/// Core Data never gives a key out twice, so that of the records up to a key there can only be fewer later on; it counts how
+/// often each record was saved; and it numbers the transactions of its history. Where none of these moved, the file itself
+/// may still be the one from before, without the log that stood beside it.
+struct SourceAge: Codable, Hashable, Sendable {
+    /// What is counted of one table.
+    struct Table: Codable, Hashable, Sendable {
+        /// The highest key that was ever given out, as the file says.
+        let highestKey: Int64
+        /// The highest key that was known then, of a record or as the file says.
+        let knownKey: Int64
+        /// The records.
+        let rows: Int64
+        /// How often they were saved, all together.
+        let saves: Int64
+    }
+
+    /// The tables by their names.
+    let tables: [String: Table]
+    /// The number of the last transaction that the history ever had; nil without a history.
+    let transaction: Int64?
+    /// SHA-256 of the main file, its first half.
+    let mainFile: String
+    /// How many frames of a log were read, and the salts of that log; nil where none was.
+    let frames: Int?
+    let salts: String?
+
+    init(_ connection: SourceConnection, _ tables: StoreTables, _ transaction: Int64?, _ opening: SourceOpening) throws
+    {
+        var found: [String: Table] = [:]
+        for root in tables.entities where root.superentity == 0 {
+            guard let table = tables.table(of: root.name), tables.has("Z_PK", in: table) else { continue }
+            let saves = tables.has("Z_OPT", in: table) ? "CAST(total(Z_OPT) AS INTEGER)" : "0"
+            let row = try connection.prepare(
+                "SELECT count(*), coalesce(max(Z_PK), 0), \(saves) FROM \(SourceConnection.quoted(table))"
+            )
+            guard try row.step() else { continue }
+            found[table] = Table(
+                highestKey: root.highestKey,
+                knownKey: max(root.highestKey, row.optionalInt(1) ?? 0),
+                rows: row.optionalInt(0) ?? 0,
+                saves: row.optionalInt(2) ?? 0
+            )
+        }
+        self.tables = found
+        // An app may prune its whole history, and the number of the last transaction stays.
+        let stated = try connection.int(
+            "SELECT max(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT >= 16000 AND Z_NAME = 'TRANSACTION'"
+        )
+        self.transaction = transaction.map { max($0, stated ?? 0) }
+        mainFile = try Self.digest(of: opening.snapshot.path)
+        frames = opening.readLog?.committedFrames
+        salts = opening.readLog.map { $0.salts }
+    }
+
+    /// What proves that this state is an earlier one than another; nil when nothing does.
+    ///
+    /// - Parameter connection: the database of this state.
+    func sign(ofBeingOlderThan other: SourceAge, _ connection: SourceConnection) throws -> String? {
+        if let last = other.transaction {
+            let here = transaction ?? 0
+            // The history is the best witness: what it has more of came later.
+            if here > last { return nil }
+            if here < last { return "its history ends at transaction \(here), and transaction \(last) was imported" }
+        }
+        for (name, then) in other.tables.sorted(by: { $0.key < $1.key }) {
+            guard let now = tables[name] else { continue }
+            if now.highestKey < then.highestKey {
+                return "the highest key of \(name) is \(now.highestKey), and was \(then.highestKey)"
+            }
+            let known = try connection.int(
+                "SELECT count(*) FROM \(SourceConnection.quoted(name)) WHERE Z_PK <= \(then.knownKey)"
+            )
+            if let known, known > then.rows {
+                return "\(known - then.rows) records of \(name) are back that were deleted when it was imported last"
+            }
+            if known == then.rows, now.saves < then.saves {
+                return
+                    "the records of \(name) were saved \(now.saves) times, and \(then.saves) times when it was imported last"
+            }
+        }
+        return withoutItsLog(other)
+            ? "the file is the one that was imported last, without the -wal or the part of it that was beside it then"
+            : nil
+    }
+
+    /// Whether the main file is the same, and what was read of its log is missing now.
+    private func withoutItsLog(_ other: SourceAge) -> Bool {
+        guard mainFile == other.mainFile, let read = other.frames, read > 0 else { return false }
+        guard let frames, salts == other.salts else { return frames == nil }
+        return frames < read
+    }
+
+    private static func digest(of path: String) throws -> String {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw HabitStoreError(.inputOutput, "the private copy cannot be read", at: .init(path: path))
+        }
+        defer { try? file.close() }
+        var hash = SHA256()
+        while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty { hash.update(data: chunk) }
+        return hash.finalize().prefix(16).map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }.joined()
+    }
+}

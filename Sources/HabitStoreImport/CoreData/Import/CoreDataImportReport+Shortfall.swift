@@ -1,0 +1,47 @@
+import HabitStore
+
+extension CoreDataImportReport {
+    /// What proves that something of the source is missing, was not read, or is not what it should be.
+    public struct Shortfall: Sendable, Hashable, Encodable {
+        /// A stable name, one of ``kinds``.
+        public let kind: String
+        /// One sentence. Holds no values of records.
+        public let message: String
+        /// How often.
+        public let count: Int
+
+        /// All names.
+        public static let kinds: [String] = logKinds + losses.keys.map(\.rawValue).sorted() + ["tableNotRead"]
+
+        static let logKinds = [
+            "logTruncated", "logInvalid", "logForeign", "logOlder", "logDamaged", "logUnfinished", "logNeverCommitted",
+        ]
+
+        static let losses: [ImportLoss.Kind: String] = [
+            .otherType: "values of another type than their attribute",
+            .malformedText: "texts that are no UTF-8",
+            .externalDataMissing: "values whose file beside the store is not there",
+            .unknownToModel: "values, rows or links that belong to nothing in the model",
+        ]
+    }
+
+    /// What proves a loss, by kind.
+    func findShortfalls() -> [Shortfall] {
+        var result = oddities.filter { Shortfall.logKinds.contains($0.kind) }.map {
+            Shortfall(kind: $0.kind, message: $0.message, count: $0.count ?? 1)
+        }
+        for (kind, words) in Shortfall.losses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let found = (losses + odd).filter { $0.kind == kind }
+            let count = found.reduce(0) { $0 + $1.count }
+            guard count > 0 else { continue }
+            let names = found.map { [$0.entity, $0.property].compactMap { $0 }.joined(separator: ".") }.uniqued()
+            let message = "\(count) \(words): \(names.joined(separator: ", "))"
+            result.append(Shortfall(kind: kind.rawValue, message: message, count: count))
+        }
+        for item in notCarried where item.isUnknown {
+            let message = "the table \(item.table) is not read (\(item.count) rows): \(item.reason)"
+            result.append(Shortfall(kind: "tableNotRead", message: message, count: item.count))
+        }
+        return result
+    }
+}

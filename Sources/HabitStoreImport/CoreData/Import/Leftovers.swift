@@ -1,0 +1,271 @@
+import HabitStore
+
+/// What a file holds and no field of a plan reads: columns and rows that belong to nothing in the model, links that a mapping
+/// has no place for, tables that are nobody's.
+///
+/// It goes by what columns and tables there are, and not by what the model says, so that nothing is left out because the
+/// model does not know it.
+struct Leftovers {
+    typealias Keep = (ImportLoss, any Encodable) throws -> Void
+
+    private let file: CoreDataFile
+    private let plan: CoreDataPlan
+
+    init(_ file: CoreDataFile, _ plan: CoreDataPlan) {
+        (self.file, self.plan) = (file, plan)
+    }
+
+    /// Hands to `body` what is to be kept beside the target: what it counts as, and the line of the attachment.
+    func keep(_ body: Keep) throws {
+        for entity in file.model.entities { try keepColumns(of: entity, body) }
+        for table in entityTables.sorted() { try keepRowsOfNoEntity(table, body) }
+        for (table, relationships) in linkTables.sorted(by: { $0.key < $1.key }) {
+            try keepLinks(table, relationships, body)
+        }
+    }
+
+    // MARK: Columns
+
+    private func keepColumns(of entity: CoreDataEntity, _ body: Keep) throws {
+        let claimed = claimedColumns(of: entity)
+        let columns = file.tables.columns[entity.table, default: []].map(\.name).filter { !claimed.contains($0) }
+        guard !columns.isEmpty else { return }
+        let names = columns.map(SourceConnection.quoted)
+        let filled = names.map { "\($0) NOT NULL" }.joined(separator: " OR ")
+        let rows = try file.connection.prepare(
+            "SELECT Z_PK, \(names.joined(separator: ", ")) FROM \(SourceConnection.quoted(entity.table)) "
+                + "WHERE Z_ENT = \(entity.number) AND (\(filled))"
+        )
+        let known = knownColumns(of: entity)
+        while try rows.step() {
+            for (place, column) in columns.enumerated() {
+                let value = rows.value(place + 1)
+                guard !value.isNull else { continue }
+                let isKnown = known.contains(column)
+                let loss = ImportLoss(
+                    entity: entity.name,
+                    key: rows.optionalInt(0) ?? 0,
+                    id: nil,
+                    property: nil,
+                    table: entity.table,
+                    column: column,
+                    reason: isKnown ? "no place for \(column)" : "\(column) belongs to nothing in the model",
+                    value: StoredJSON(value),
+                    kind: isKnown ? .noPlace : .unknownToModel
+                )
+                try body(loss, loss)
+            }
+        }
+    }
+
+    /// The columns that the import reads of an entity's rows, or keeps beside the target by their property's name.
+    private func claimedColumns(of entity: CoreDataEntity) -> Set<String> {
+        var result: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
+        result.formUnion(entity.attributes.compactMap(\.column))
+        for relationship in entity.relationships {
+            guard case .column(let column, let second) = relationship.storage else { continue }
+            result.insert(column)
+            // Of which entity the target is follows from the target.
+            if let second { result.insert(second) }
+        }
+        for field in plan.entity(number: entity.number)?.fields ?? [] {
+            switch field {
+            case .owner(let column, _), .number(let column): result.insert(column)
+            default: break
+            }
+        }
+        return result
+    }
+
+    /// The columns that belong to relationships of others to an entity.
+    private func knownColumns(of entity: CoreDataEntity) -> Set<String> {
+        var result: Set<String> = []
+        for relationship in file.model.entities.flatMap(\.relationships) {
+            guard case .otherSide(let column) = relationship.storage,
+                file.model.entity(relationship.destination)?.table == entity.table
+            else { continue }
+            result.insert(column)
+            if let order = relationship.orderColumn { result.insert(order) }
+        }
+        return result
+    }
+
+    // MARK: Rows
+
+    private var entityTables: Set<String> { Set(file.model.entities.map(\.table)) }
+
+    private func keepRowsOfNoEntity(_ table: String, _ body: Keep) throws {
+        let numbers = file.model.entities.filter { $0.table == table }.map { String($0.number) }.joined(separator: ", ")
+        let rows = try file.connection.prepare(
+            "SELECT * FROM \(SourceConnection.quoted(table)) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers))"
+        )
+        while try rows.step() {
+            try keep(KeptRow(table, rows, "of no entity of the model"), nil, .unknownToModel, body)
+        }
+    }
+
+    private func keep(_ row: KeptRow, _ property: String?, _ kind: ImportLoss.Kind, _ body: Keep) throws {
+        let loss = ImportLoss(
+            entity: row.table,
+            key: row.key ?? 0,
+            id: nil,
+            property: property,
+            reason: row.reason,
+            value: StoredJSON(SourceValue.null),
+            kind: kind
+        )
+        try body(loss, row)
+    }
+
+    // MARK: Links
+
+    /// The relationships that are kept in a table of their own, by the table.
+    private var linkTables: [String: [(entity: CoreDataEntity, relationship: CoreDataRelationship)]] {
+        var result: [String: [(entity: CoreDataEntity, relationship: CoreDataRelationship)]] = [:]
+        for entity in file.model.entities {
+            for relationship in entity.relationships {
+                guard case .table(let table, _, _) = relationship.storage else { continue }
+                result[table, default: []].append((entity, relationship))
+            }
+        }
+        return result
+    }
+
+    private func keepLinks(
+        _ table: String,
+        _ relationships: [(entity: CoreDataEntity, relationship: CoreDataRelationship)],
+        _ body: Keep
+    ) throws {
+        let name = relationships.first.map { "\($0.relationship.declaredIn).\($0.relationship.name)" }
+        var owners: [(column: String, other: String, table: String, number: Int)] = []
+        var read: Set<String> = []
+        for (entity, relationship) in relationships {
+            guard case .table(_, let here, let there) = relationship.storage else { continue }
+            let fields = plan.entity(number: entity.number)?.fields ?? []
+            if fields.contains(.links(relationship.name)) {
+                owners.append((here, there, entity.table, entity.number))
+                read.formUnion([here, there])
+            }
+            if fields.contains(.linkOrder(relationship.name)), let order = relationship.orderColumn {
+                read.insert(order)
+            }
+        }
+        let rows = "SELECT * FROM \(SourceConnection.quoted(table))"
+        guard let first = owners.first else {
+            return try keepAll(rows, table, name, "no place for the links of \(name ?? table)", .noPlace, body)
+        }
+        let further = file.tables.columns[table, default: []].map(\.name).filter { !read.contains($0) }
+        let isFilled = further.map { "\(SourceConnection.quoted($0)) NOT NULL" }.joined(separator: " OR ")
+        if !further.isEmpty {
+            let reason = "no place for \(further.joined(separator: ", ")) of the links"
+            try keepAll("\(rows) WHERE \(isFilled)", table, name, reason, .noPlace, body)
+        }
+        let lost = "(\(unread(first.column, first.other, owners)))" + (further.isEmpty ? "" : " AND NOT (\(isFilled))")
+        try keepAll("\(rows) WHERE \(lost)", table, name, "a link whose record is not there", .unknownToModel, body)
+        guard file.tables.uniqueColumns[table]?.contains([first.column, first.other]) != true else { return }
+        let pair = "\(SourceConnection.quoted(first.column)), \(SourceConnection.quoted(first.other))"
+        let twice = "rowid NOT IN (SELECT min(rowid) FROM \(SourceConnection.quoted(table)) GROUP BY \(pair))"
+        try keepAll("\(rows) WHERE \(twice)", table, name, "a link that is there twice", .unknownToModel, body)
+    }
+
+    /// Which links belong to no record that is brought over, or lead nowhere at all.
+    private func unread(
+        _ here: String,
+        _ there: String,
+        _ owners: [(column: String, other: String, table: String, number: Int)]
+    ) -> String {
+        func isMissing(_ column: String) -> String {
+            let numbers = owners.map { String($0.number) }.joined(separator: ", ")
+            let tables = Set(owners.map(\.table)).sorted().map {
+                "SELECT Z_PK FROM \(SourceConnection.quoted($0)) WHERE Z_ENT IN (\(numbers))"
+            }
+            return "\(SourceConnection.quoted(column)) NOT IN (\(tables.joined(separator: " UNION ")))"
+        }
+        let (left, right) = (SourceConnection.quoted(here), SourceConnection.quoted(there))
+        let nowhere = here == "REFLEXIVE" ? "(\(isMissing(here)) AND \(isMissing(there)))" : isMissing(here)
+        return "\(left) IS NULL OR \(right) IS NULL OR \(nowhere)"
+    }
+
+    private func keepAll(
+        _ sql: String,
+        _ table: String,
+        _ property: String?,
+        _ reason: String,
+        _ kind: ImportLoss.Kind,
+        _ body: Keep
+    ) throws {
+        let rows = try file.connection.prepare(sql)
+        while try rows.step() { try keep(KeptRow(table, rows, reason), property, kind, body) }
+    }
+
+    // MARK: What is not kept
+
+    /// What is neither brought over nor kept, by name.
+    func notCarried() throws -> [NotCarried] {
+        var result: [NotCarried] = []
+        let known = entityTables.union(linkTables.keys).union(["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"])
+        let history: Set<String> = file.history == nil ? [] : ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
+        for table in file.tables.columns.keys.sorted() {
+            guard !known.contains(table), !history.contains(table), !table.hasPrefix("sqlite_") else { continue }
+            let rows = try count("SELECT count(*) FROM \(SourceConnection.quoted(table))")
+            guard rows > 0 else { continue }
+            let reason =
+                table.hasPrefix("ANSCK")
+                ? "what CloudKit noted for itself of its mirroring" : "a table that belongs to nothing in the model"
+            result.append(NotCarried(table: table, column: nil, count: rows, reason: reason, isUnknown: true))
+        }
+        if !file.metadata.appKeys.isEmpty {
+            result.append(
+                NotCarried(
+                    table: "Z_METADATA",
+                    column: "Z_PLIST",
+                    count: file.metadata.appKeys.count,
+                    reason:
+                        "what the app noted in the file's metadata: \(file.metadata.appKeys.joined(separator: ", "))",
+                    isUnknown: false
+                )
+            )
+        }
+        return try result + notCarriedHistory(history)
+    }
+
+    private func notCarriedHistory(_ history: Set<String>) throws -> [NotCarried] {
+        var carried: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT", "ZTIMESTAMP", "ZAUTHOR", "ZAUTHORTS"]
+        // The attachment of a mapped import has what a store's own history has no place for.
+        if plan.source == nil {
+            for name in ["ZCONTEXTNAME", "ZPROCESSID", "ZBUNDLEID"] { carried.formUnion([name, name + "TS"]) }
+        }
+        carried.formUnion(["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"])
+        var result: [NotCarried] = []
+        for table in history.subtracting(["ATRANSACTIONSTRING"]).sorted() {
+            for column in file.tables.columns[table, default: []].map(\.name) {
+                guard !carried.contains(column), !column.isNumbered("ZTOMBSTONE") else { continue }
+                let name = SourceConnection.quoted(column)
+                let values = try count("SELECT count(\(name)) FROM \(SourceConnection.quoted(table))")
+                guard values > 0 else { continue }
+                let reason =
+                    table == "ACHANGE"
+                    ? "what the history notes of a change beside its kind and its record"
+                    : "what the history notes of a transaction beside its time and its author"
+                result.append(NotCarried(table: table, column: column, count: values, reason: reason, isUnknown: false))
+            }
+        }
+        if !history.isEmpty { result += try notCarriedChanges() }
+        return result
+    }
+
+    private func notCarriedChanges() throws -> [NotCarried] {
+        let numbers = plan.entities.map { String($0.source.number) }.joined(separator: ", ")
+        let elsewhere = plan.source == nil ? "0" : "ZENTITY NOT IN (\(numbers)) OR ZENTITY IS NULL"
+        let changes = try count(
+            "SELECT count(*) FROM ACHANGE WHERE \(elsewhere) OR ZENTITYPK IS NULL OR ZENTITY IS NULL OR ZCHANGETYPE IS NULL OR "
+                + "ZCHANGETYPE NOT IN (0, 1, 2) OR ZTRANSACTIONID IS NULL OR "
+                + "ZTRANSACTIONID NOT IN (SELECT Z_PK FROM ATRANSACTION)"
+        )
+        guard changes > 0 else { return [] }
+        let reason = "changes of no transaction, of no kind that is known, or of what is not in the file"
+        return [NotCarried(table: "ACHANGE", column: "ZENTITYPK", count: changes, reason: reason, isUnknown: false)]
+    }
+
+    private func count(_ sql: String) throws -> Int { Int(try file.connection.int(sql) ?? 0) }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import HabitStore
+
+extension Accountant {
+    /// Accounts for the file's persistent history: each transaction and each change of it.
+    mutating func accountHistory(_ store: any ReadTransaction) throws {
+        let transactions = try columns(of: "ATRANSACTION")
+        let author = authorExpression(transactions)
+        let found = ledger == nil ? try carried(author, store) : try keptTransactions()
+        try name(
+            "ATRANSACTION",
+            found.transactions,
+            found: found.transactionCount,
+            [
+                "ZTIMESTAMP", "ZAUTHOR", "ZAUTHORTS",
+            ]
+        )
+        let told = ["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"]
+        let tombstones = try columns(of: "ACHANGE").filter { $0.hasPrefix("ZTOMBSTONE") }
+        try name("ACHANGE", found.changes, found: found.changeCount, told + tombstones)
+    }
+
+    /// How many transactions and changes of the source there are, and how many of them were found.
+    struct HistoryResult {
+        var transactions = 0
+        var transactionCount = 0
+        var changes = 0
+        var changeCount = 0
+    }
+
+    /// Who wrote a transaction `t`, whichever way the file has it.
+    private func authorExpression(_ columns: [String]) -> String {
+        var parts: [String] = []
+        if columns.contains("ZAUTHORTS") {
+            parts.append("(SELECT s.ZNAME FROM ATRANSACTIONSTRING s WHERE s.Z_PK = t.ZAUTHORTS)")
+        }
+        if columns.contains("ZAUTHOR") { parts.append("t.ZAUTHOR") }
+        return parts.isEmpty ? "NULL" : parts.count == 1 ? parts[0] : "coalesce(\(parts.joined(separator: ", ")))"
+    }
+
+    /// Makes the items of a table of the history: its rows, and each column that is not told with them.
+    private mutating func name(_ table: String, _ rows: Int, found: Int, _ told: [String]) throws {
+        var item = CoreDataAccount.Item(table, table == "ATRANSACTION" ? "Z_PK" : "ZENTITYPK", count: rows)
+        if ledger == nil { item.carried = found } else { item.kept = found }
+        item.place = "the history"
+        if item.unaccounted > 0, let left = statement.first(where: { $0.table == table && $0.column == item.column }),
+            item.unaccounted <= left.count
+        {
+            item.named = item.unaccounted
+        }
+        if rows > 0 { items.append(item) }
+        for column in try columns(of: table)
+        where !["Z_PK", "Z_ENT", "Z_OPT"].contains(column) && !told.contains(column) {
+            let name = Self.quoted(column)
+            let values = Int(try file.connection.int("SELECT count(\(name)) FROM \(Self.quoted(table))") ?? 0)
+            guard values > 0 else { continue }
+            var item = CoreDataAccount.Item(table, column, count: values)
+            let isKept = ["ZCONTEXTNAME", "ZPROCESSID", "ZBUNDLEID"].contains { column.hasPrefix($0) }
+            if ledger != nil, isKept { item.kept = min(values, found) } else { nameIfStated(&item) }
+            items.append(item)
+        }
+    }
+
+    // MARK: A history that became the store's
+
+    private func carried(_ author: String, _ store: any ReadTransaction) throws -> HistoryResult {
+        var result = HistoryResult()
+        let rows = try file.connection.prepare(
+            "SELECT t.Z_PK, t.ZTIMESTAMP, \(author) FROM ATRANSACTION t ORDER BY t.Z_PK"
+        )
+        var source: [(number: Int64, seconds: Double, author: String?)] = []
+        var isAtEnd = false
+        func fill() throws {
+            while source.count < 2, !isAtEnd {
+                guard try rows.step() else { return isAtEnd = true }
+                source.append((rows.optionalInt(0) ?? 0, rows.optionalDouble(1) ?? 0, rows.text(2)))
+                result.transactions += 1
+            }
+        }
+        try fill()
+        try store.enumerateHistory(after: .zero) { transaction in
+            guard let next = source.first else { return false }
+            guard transaction.timestamp.timeIntervalSinceReferenceDate == next.seconds,
+                transaction.author == next.author.map(Self.inStoresForm)
+            else { return true }
+            source.removeFirst()
+            result.transactionCount += 1
+            result.changeCount += try carriedChanges(of: next.number, transaction, store)
+            try fill()
+            return true
+        }
+        while !isAtEnd {
+            source.removeAll()
+            try fill()
+        }
+        result.changes = Int(try file.connection.int("SELECT count(*) FROM ACHANGE") ?? 0)
+        return result
+    }
+
+    private static func inStoresForm(_ text: String) -> String {
+        guard case .string(let normal)? = try? Value.string(text).normalized() else { return text }
+        return normal
+    }
+
+    /// How many changes of a transaction of the source are in one of the store.
+    private func carriedChanges(
+        of number: Int64,
+        _ transaction: HistoryTransaction,
+        _ store: any ReadTransaction
+    ) throws -> Int {
+        let columns = try self.columns(of: "ACHANGE")
+        let kept = columns.filter { $0.hasPrefix("ZTOMBSTONE") }
+        let names = (["ZCHANGETYPE", "ZENTITY", "ZENTITYPK"] + kept).map(Self.quoted).joined(separator: ", ")
+        let rows = try file.connection.prepare("SELECT \(names) FROM ACHANGE WHERE ZTRANSACTIONID = ?1")
+        try rows.bind(number, at: 1)
+        var told: [String: HistoryChange] = [:]
+        for change in transaction.changes {
+            told["\(change.entity.lowercased()) \(try key(of: change, store))"] = change
+        }
+        var count = 0
+        while try rows.step() {
+            guard let kind = rows.optionalInt(0), let entity = rows.optionalInt(1), let key = rows.optionalInt(2),
+                let root = ancestry(entity).last
+            else { continue }
+            let name = RecordFinder.entity(root, self).map { schema.entities[$0].name } ?? root
+            let ids = ["\(name.lowercased()) \(key)", "\(name.lowercased()) \(derived(root, key))"]
+            guard let change = ids.lazy.compactMap({ told[$0] }).first else {
+                // A record that is gone now may have left no trace of how it was made.
+                if kind != 2, try isGone(key, root) { count += 1 }
+                continue
+            }
+            if kind == 2, case .delete(let tombstone) = change.kind {
+                let isWhole = kept.enumerated().allSatisfy { place, column in
+                    let cell = rows.value(3 + place)
+                    return cell.isNull || tombstone[column].map { WitnessCell.equals(cell, $0, file) } ?? false
+                }
+                if isWhole { count += 1 }
+            } else {
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// The key that a change of the store is about, or the identifier where nothing tells the key.
+    private func key(of change: HistoryChange, _ store: any ReadTransaction) throws -> String {
+        if case .delete(let tombstone) = change.kind, case .int(let key)? = tombstone["coreDataKey"] { return "\(key)" }
+        guard let entity = schema.entities.firstIndex(where: { $0.name == change.entity }),
+            let place = schema.entities[entity].position(of: "coreDataKey"),
+            let values = try values(change.id, entity, store), case .int(let key) = values[place]
+        else { return "\(change.id)" }
+        return "\(key)"
+    }
+
+    private func isGone(_ key: Int64, _ root: String) throws -> Bool {
+        let tables = try file.connection.texts("SELECT name FROM sqlite_master WHERE type = 'table'")
+        guard let table = tables.first(where: { $0.uppercased() == "Z" + root.uppercased() }) else { return true }
+        return try file.connection.int("SELECT 1 FROM \(Self.quoted(table)) WHERE Z_PK = \(key)") == nil
+    }
+
+    // MARK: A history that is kept beside the store
+
+    private func keptTransactions() throws -> HistoryResult {
+        var result = HistoryResult()
+        let rows = try file.connection.prepare(
+            "SELECT t.Z_PK, t.ZTIMESTAMP, (SELECT count(*) FROM ACHANGE c WHERE c.ZTRANSACTIONID = t.Z_PK) FROM ATRANSACTION t"
+        )
+        while try rows.step() {
+            guard let number = rows.optionalInt(0) else { continue }
+            let changes = Int(rows.optionalInt(2) ?? 0)
+            result.transactions += 1
+            let isFollowed = ledger?.transactions.contains(number) == true
+            let kept = kept.transactions[number]
+            guard isFollowed || kept?.seconds == rows.optionalDouble(1) ?? 0 else { continue }
+            result.transactionCount += 1
+            result.changeCount += isFollowed ? changes : min(changes, kept?.changes ?? 0)
+        }
+        result.changes = Int(try file.connection.int("SELECT count(*) FROM ACHANGE") ?? 0)
+        return result
+    }
+}

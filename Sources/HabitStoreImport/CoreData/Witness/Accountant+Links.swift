@@ -1,0 +1,277 @@
+import Foundation
+import HabitStore
+
+/// Links of the store that rows of a table may be.
+struct LinkPlace: Hashable {
+    let entity: Int
+    let attribute: Int
+    let destination: Int
+}
+
+extension Accountant {
+    /// A way in which a table may be in the store: one column leads to the record that has the links, another to their ends.
+    private struct LinkReading {
+        let place: LinkPlace
+        let here: Int
+        let there: Int
+    }
+
+    /// What a reading of a table comes to.
+    private struct LinkResult {
+        var found = 0
+        var kept = 0
+        var missing = 0
+        var example: Int64?
+    }
+
+    /// Accounts for a table whose rows have no keys: links, most often.
+    mutating func accountLinks(
+        _ table: String,
+        _ columns: [String],
+        _ store: any ReadTransaction,
+        _ taken: inout Set<LinkPlace>
+    ) throws {
+        let (rows, kept) = try count(table, columns)
+        var item = CoreDataAccount.Item(table, nil, count: rows)
+        item.kept = kept.count
+        var best: (reading: LinkReading, result: LinkResult)?
+        if kept.count < rows {
+            for reading in readings(columns) where !taken.contains(reading.place) {
+                let result = try read(table, columns, reading, kept.hashes, store)
+                if best.map({ result.missing < $0.result.missing }) ?? (result.found > 0) { best = (reading, result) }
+                if result.missing == 0, result.found > 0 { break }
+            }
+        }
+        if let best, best.result.found > 0 {
+            item.carried = best.result.found
+            item.example = best.result.example
+            let entity = schema.entities[best.reading.place.entity]
+            item.place = "\(entity.name).\(entity.attributes[best.reading.place.attribute].name)"
+            taken.insert(best.reading.place)
+        }
+        if item.unaccounted > 0 { nameIfStated(&item) }
+        items.append(item)
+        if let best, best.result.found > 0 { try accountOrder(table, columns, best.reading, store) }
+    }
+
+    /// The number of rows, and which of them are kept in the attachment.
+    private mutating func count(
+        _ table: String,
+        _ columns: [String]
+    ) throws -> (rows: Int, kept: (count: Int, hashes: Set<[String: String]>)) {
+        let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
+        var (rows, count) = (0, 0)
+        var hashes: Set<[String: String]> = []
+        while try statement.step() {
+            rows += 1
+            let words = self.words(statement, columns)
+            if kept.take(table, words) {
+                count += 1
+                hashes.insert(words)
+            }
+        }
+        return (rows, (count, hashes))
+    }
+
+    private func words(_ statement: SourceStatement, _ columns: [String]) -> [String: String] {
+        var result: [String: String] = [:]
+        for (place, column) in columns.enumerated() {
+            let value = statement.value(place)
+            if !value.isNull { result[column] = WitnessCell.words(value) }
+        }
+        return result
+    }
+
+    /// All ways in which two columns of a table may be links of the store, those that are called alike first.
+    private func readings(_ columns: [String]) -> [LinkReading] {
+        var result: [(nearness: Int, reading: LinkReading)] = []
+        let places = columns.indices.filter { !columns[$0].hasPrefix("Z_FOK_") }
+        for (entity, relationships) in schema.relationships.enumerated() {
+            for relationship in relationships where relationship.isStored {
+                let attribute = schema.entities[entity].attributes[relationship.attribute]
+                guard attribute.kind == .links else { continue }
+                let place = LinkPlace(
+                    entity: entity,
+                    attribute: relationship.attribute,
+                    destination: relationship.destination
+                )
+                let last = attribute.name.split(separator: ".").last.map(String.init) ?? attribute.name
+                let word = (last.hasSuffix("IDs") ? String(last.dropLast(3)) : last).uppercased()
+                for here in places {
+                    for there in places where there != here {
+                        let isCalled = Self.isCalled(columns[there], word)
+                        // In a schema that was derived, links are called as the column is that leads to their ends.
+                        if mapping == nil, !isCalled { continue }
+                        let near = isCalled ? 1 : 0
+                        result.append((near, LinkReading(place: place, here: here, there: there)))
+                    }
+                }
+            }
+        }
+        return result.enumerated().sorted {
+            ($1.element.nearness, $0.offset) < ($0.element.nearness, $1.offset)
+        }.map(\.element.reading)
+    }
+
+    /// Whether a column is `Z_`, a number and a name, and perhaps a number behind it.
+    private static func isCalled(_ column: String, _ word: String) -> Bool {
+        guard column.hasPrefix("Z_") else { return false }
+        let name = column.dropFirst(2).drop { $0.isNumber }
+        return name.hasPrefix(word) && name.dropFirst(word.count).allSatisfy(\.isNumber)
+    }
+
+    private func read(
+        _ table: String,
+        _ columns: [String],
+        _ reading: LinkReading,
+        _ keptRows: Set<[String: String]>,
+        _ store: any ReadTransaction
+    ) throws -> LinkResult {
+        var result = LinkResult()
+        let isReflexive = columns[reading.here] == "REFLEXIVE" || columns[reading.there] == "REFLEXIVE"
+        let rows = try file.connection.prepare(
+            "SELECT * FROM \(Self.quoted(table)) ORDER BY \(Self.quoted(columns[reading.here]))"
+        )
+        var seen: Set<[Int64]> = []
+        var last: (key: Int64, links: [UUID])?
+        while try rows.step() {
+            if keptRows.contains(words(rows, columns)) { continue }
+            guard let here = rows.optionalInt(reading.here), let there = rows.optionalInt(reading.there) else {
+                result.missing += 1
+                continue
+            }
+            if last?.key != here {
+                last = (here, try links(of: here, reading.place, store))
+                seen = []
+            }
+            // A row that is there twice is one link.
+            var isFound =
+                try seen.insert([here, there]).inserted
+                && (last?.links.contains { try leads($0, to: there, entity: reading.place.destination, store) } ?? false)
+            if !isFound, isReflexive {
+                isFound = try links(of: there, reading.place, store).contains {
+                    try leads($0, to: here, entity: reading.place.destination, store)
+                }
+            }
+            if isFound { result.found += 1 } else { result.missing += 1 }
+            if !isFound, result.example == nil { result.example = here }
+            // Nothing at all fits: these are other links.
+            if result.found == 0, result.missing > 20 { return result }
+        }
+        return result
+    }
+
+    /// The links of the record of a key.
+    private func links(of key: Int64, _ place: LinkPlace, _ store: any ReadTransaction) throws -> [UUID] {
+        guard let values = try record(of: key, place.entity, store), case .links(let ids) = values[place.attribute]
+        else {
+            return []
+        }
+        return ids
+    }
+
+    /// The values of the record that a key of the source became; nil when there is none.
+    private func record(of key: Int64, _ entity: Int, _ store: any ReadTransaction) throws -> [Value]? {
+        if let ledger {
+            let name = schema.entities[entity].name
+            for source in mapping?.entities ?? [] where source.target == name {
+                let root = entities.first { $0.value.name == source.source }.flatMap { ancestry($0.key).last }
+                guard let id = ledger.ids["\(root ?? source.source) \(key)"] else { continue }
+                if let values = try values(id, entity, store) { return values }
+            }
+            return nil
+        }
+        let query = RecordQuery(
+            entity: schema.entities[entity].name,
+            filter: .compare(.equal, .attribute(AttributePath("coreDataKey")), .literal(.int(key))),
+            limit: 1
+        )
+        guard schema.entities[entity].position(of: "coreDataKey") != nil else { return nil }
+        return try store.records(query).first?.values
+    }
+
+    // MARK: Order
+
+    /// Accounts for the columns of a table of links beyond the two that lead: places in an order.
+    private mutating func accountOrder(
+        _ table: String,
+        _ columns: [String],
+        _ reading: LinkReading,
+        _ store: any ReadTransaction
+    ) throws {
+        for (place, column) in columns.enumerated() where place != reading.here && place != reading.there {
+            let name = Self.quoted(column)
+            let values = Int(try file.connection.int("SELECT count(\(name)) FROM \(Self.quoted(table))") ?? 0)
+            guard values > 0 else { continue }
+            var item = CoreDataAccount.Item(table, column, count: values)
+            // The rows that are kept whole are kept with their places.
+            item.kept = try keptValues(table, columns, place)
+            for (entity, here, there) in [
+                (reading.place.entity, reading.here, reading.there),
+                (reading.place.destination, reading.there, reading.here),
+            ] where item.unaccounted > 0 {
+                let wanted = try orders(table, columns, place, here, there)
+                for (attribute, description) in schema.entities[entity].attributes.enumerated()
+                where description.kind == .strings {
+                    guard try isOrder(wanted, entity, attribute, store) else { continue }
+                    item.carried = item.unaccounted
+                    item.place = "\(schema.entities[entity].name).\(description.name)"
+                    break
+                }
+            }
+            if item.unaccounted > 0 { nameIfStated(&item) }
+            items.append(item)
+        }
+    }
+
+    private mutating func keptValues(_ table: String, _ columns: [String], _ place: Int) throws -> Int {
+        let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
+        var count = 0
+        while try statement.step() {
+            if !statement.value(place).isNull, kept.hadRow(table, words(statement, columns)) { count += 1 }
+        }
+        return count
+    }
+
+    /// The keys that each record leads to, in their order.
+    private func orders(_ table: String, _ columns: [String], _ place: Int, _ here: Int, _ there: Int) throws
+        -> [Int64: [Int64]]
+    {
+        let names = [here, place, there].map { Self.quoted(columns[$0]) }
+        let rows = try file.connection.prepare(
+            "SELECT \(names[0]), \(names[2]) FROM \(Self.quoted(table)) WHERE \(names[1]) NOT NULL "
+                + "ORDER BY \(names.joined(separator: ", "))"
+        )
+        var result: [Int64: [Int64]] = [:]
+        while try rows.step() {
+            guard let from = rows.optionalInt(0), let to = rows.optionalInt(1) else { continue }
+            result[from, default: []].append(to)
+        }
+        return result
+    }
+
+    private func isOrder(
+        _ wanted: [Int64: [Int64]],
+        _ entity: Int,
+        _ attribute: Int,
+        _ store: any ReadTransaction
+    ) throws -> Bool {
+        let destinations = schema.entities.indices
+        for (key, targets) in wanted {
+            guard let values = try record(of: key, entity, store) else { continue }
+            guard case .strings(let texts) = values[attribute] else { return false }
+            var position = texts.startIndex
+            for target in targets {
+                while position < texts.endIndex {
+                    let id = UUID(uuidString: texts[position])
+                    position += 1
+                    if let id, try destinations.contains(where: { try leads(id, to: target, entity: $0, store) }) {
+                        break
+                    }
+                    if position == texts.endIndex { return false }
+                }
+            }
+        }
+        return true
+    }
+}

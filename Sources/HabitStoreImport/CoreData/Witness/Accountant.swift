@@ -1,0 +1,140 @@
+import Crypto
+import Foundation
+import HabitStore
+
+/// Goes through all tables of a file and looks for everything that is in them.
+struct Accountant {
+    let file: CoreDataFile
+    let schema: Schema
+    let mapping: CoreDataMapping?
+    var kept: KeptValues
+    let statement: [NotCarried]
+    let ledger: WitnessLedger?
+    var items: [CoreDataAccount.Item] = []
+    /// The entities' names and parents by their numbers, as the file lists them.
+    var entities: [Int64: (name: String, parent: Int64)] = [:]
+
+    static let historyTables: Set<String> = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
+    private static let bookkeeping: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+
+    init(
+        file: CoreDataFile,
+        schema: Schema,
+        mapping: CoreDataMapping?,
+        kept: KeptValues,
+        statement: [NotCarried],
+        ledger: WitnessLedger?
+    ) {
+        (self.file, self.schema, self.mapping) = (file, schema, mapping)
+        (self.kept, self.statement, self.ledger) = (kept, statement, ledger)
+    }
+
+    mutating func account(_ store: any ReadTransaction) throws -> [CoreDataAccount.Item] {
+        try readEntities()
+        let tables = try file.connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        var links: [String] = []
+        for table in tables where !table.hasPrefix("sqlite_") {
+            let columns = try self.columns(of: table)
+            let rows = Int(try file.connection.int("SELECT count(*) FROM \(Self.quoted(table))") ?? 0)
+            guard rows > 0 else { continue }
+            if Self.bookkeeping.contains(table) {
+                try accountBookkeeping(table, rows)
+            } else if let left = statement.first(where: { $0.table == table && $0.column == nil }), left.count >= rows {
+                var item = CoreDataAccount.Item(table, nil, count: rows)
+                item.name(left.reason)
+                items.append(item)
+            } else if Self.historyTables.contains(table) {
+                continue
+            } else if columns.contains("Z_PK"), columns.contains("Z_ENT"), root(of: table) != nil {
+                try accountRecords(table, columns, store)
+            } else {
+                links.append(table)
+            }
+        }
+        var taken: Set<LinkPlace> = []
+        for table in links { try accountLinks(table, try columns(of: table), store, &taken) }
+        if tables.contains("ATRANSACTION"), tables.contains("ACHANGE") { try accountHistory(store) }
+        return items
+    }
+
+    // MARK: The file
+
+    static func quoted(_ name: String) -> String { "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\"" }
+
+    func columns(of table: String) throws -> [String] {
+        let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table)) LIMIT 0")
+        return (0..<statement.columnCount).map { statement.columnName($0) }
+    }
+
+    private mutating func readEntities() throws {
+        let rows = try file.connection.prepare("SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_ENT > 0")
+        while try rows.step() {
+            guard let number = rows.optionalInt(0), let name = rows.text(1) else { continue }
+            entities[number] = (name, rows.optionalInt(2) ?? 0)
+        }
+    }
+
+    /// The entity that inherits from none and has its records in a table.
+    func root(of table: String) -> String? {
+        entities.values.first { $0.parent == 0 && "Z" + $0.name.uppercased() == table.uppercased() }?.name
+    }
+
+    /// The names of an entity and of those that it inherits from, nearest first.
+    func ancestry(_ number: Int64) -> [String] {
+        var result: [String] = []
+        var next = number
+        while let entity = entities[next], !result.contains(entity.name) {
+            result.append(entity.name)
+            next = entity.parent
+        }
+        return result
+    }
+
+    /// Core Data's own tables say what the file is, and no more than its model needs; but an app may note something there.
+    private mutating func accountBookkeeping(_ table: String, _ rows: Int) throws {
+        var item = CoreDataAccount.Item(table, nil, count: rows)
+        item.name("Core Data's own bookkeeping")
+        items.append(item)
+        guard table == "Z_METADATA", !file.metadata.appKeys.isEmpty else { return }
+        var keys = CoreDataAccount.Item(table, "Z_PLIST", count: file.metadata.appKeys.count)
+        nameIfStated(&keys)
+        items.append(keys)
+    }
+
+    /// Takes what the import's statement says of a column, up to the number that it says.
+    func nameIfStated(_ item: inout CoreDataAccount.Item) {
+        guard let left = statement.first(where: { $0.table == item.table && $0.column == item.column }) else { return }
+        guard item.unaccounted <= left.count else { return }
+        item.name(left.reason)
+    }
+
+    // MARK: Identifiers
+
+    /// The identifier of a record that has none of its own, made as the documentation says.
+    func derived(_ root: String, _ key: Int64) -> UUID {
+        let text = "habitstore coredata\0\(file.metadata.storeID.uppercased())\0\(root)\0\(key)\0"
+        var digits = SHA256.hash(data: Data(text.utf8)).prefix(16).map { $0 }
+        digits[6] = 0x80 | (digits[6] & 0b1111)
+        digits[8] = 0x80 | (digits[8] & 0b11_1111)
+        return NSUUID(uuidBytes: digits) as UUID
+    }
+
+    /// Whether an identifier in the store stands for a key of the source, of whichever table the destination has.
+    func leads(_ id: UUID, to key: Int64, entity: Int, _ store: any ReadTransaction) throws -> Bool {
+        if let ledger { return ledger.keys[id]?.contains(key) == true || isDerived(id, key) }
+        guard let place = schema.entities[entity].position(of: "coreDataKey") else { return false }
+        guard let values = try values(id, entity, store) else { return isDerived(id, key) }
+        return values[place] == .int(key)
+    }
+
+    private func isDerived(_ id: UUID, _ key: Int64) -> Bool {
+        entities.values.contains { $0.parent == 0 && derived($0.name, key) == id }
+    }
+
+    /// The values of a record; nil when there is none.
+    func values(_ id: UUID, _ entity: Int, _ store: any ReadTransaction) throws -> [Value]? {
+        var record: EncodedRecord?
+        _ = try store.withRow(entity: entity, id: id) { record = try $0.encoded() }
+        return try record?.values(schema.entities[entity].layout)
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import HabitStore
+
+/// Where everything of a Core Data file went: each column of each table, row by row, held against the store, the attachment
+/// and the statement that the import left beside it.
+///
+/// It knows neither the file's model nor the import's plan. It asks SQLite which tables and columns there are, and looks for
+/// each value that is not null: in one attribute of the store, the same for the whole column and for no other; in the
+/// attachment, under its table, key and column; or in the statement, by name and number. What is in none of them is
+/// unaccounted for.
+public struct CoreDataAccount: Sendable, Encodable {
+    /// What became of a column, or of a whole table.
+    public struct Item: Sendable, Hashable, Encodable {
+        /// The table.
+        public let table: String
+        /// The column; nil for a whole table.
+        public let column: String?
+        /// How many values, or rows of a whole table.
+        public let count: Int
+        /// How many of them are in the store.
+        public internal(set) var carried = 0
+        /// How many are in the attachment.
+        public internal(set) var kept = 0
+        /// How many the import's statement names as left out, or are Core Data's own bookkeeping.
+        public internal(set) var named = 0
+        /// The attribute that has them, or why they are left out.
+        public internal(set) var place: String?
+        /// The key of a row whose value nobody accounts for.
+        public internal(set) var example: Int64?
+
+        /// How many nobody accounts for.
+        public var unaccounted: Int { max(0, count - carried - kept - named) }
+
+        init(_ table: String, _ column: String?, count: Int) {
+            (self.table, self.column, self.count) = (table, column, count)
+        }
+
+        /// Names what is left of it as left out.
+        mutating func name(_ reason: String) {
+            named += unaccounted
+            place = place ?? reason
+        }
+
+        /// The finding in one sentence, without values.
+        public var message: String {
+            let what = column.map { "values of \(table).\($0)" } ?? "rows of \(table)"
+            let row = example.map { ", as in the row \($0)" } ?? ""
+            return
+                "\(unaccounted) of \(count) \(what) are neither in the store nor kept beside it nor named as left out\(row)"
+        }
+    }
+
+    /// Every column that holds anything, and every table that is not accounted for by its columns.
+    public let items: [Item]
+
+    /// What nobody accounts for.
+    public var unaccounted: [Item] { items.filter { $0.unaccounted > 0 } }
+
+    /// Accounts for a file.
+    ///
+    /// - Parameters:
+    ///   - store: the store that was made from it.
+    ///   - notes: the path that the names of the attachment, the ledger and the statement begin with; nil for the store's.
+    ///   - mapping: the mapping by which it was imported; nil for a schema that was derived.
+    /// - Throws: what reading the file, the store and the notes throws.
+    public init(
+        of file: CoreDataFile,
+        in store: any MaintainableStore & ReplicableStore,
+        notes: String? = nil,
+        mapping: CoreDataMapping? = nil
+    ) throws {
+        let base = notes ?? store.path ?? ""
+        var accountant = Accountant(
+            file: file,
+            schema: store.schema,
+            mapping: mapping,
+            kept: try KeptValues(path: base + ".unmapped.jsonl"),
+            statement: try Self.statement(base + ".import.json"),
+            ledger: mapping == nil ? nil : try WitnessLedger(path: base + ".ledger.jsonl")
+        )
+        items = try store.read { try accountant.account($0) }
+    }
+
+    private static func statement(_ path: String) throws -> [NotCarried] {
+        guard let data = FileManager.default.contents(atPath: path) else { return [] }
+        do {
+            return try JSONDecoder().decode(ImportStatement.Contents.self, from: data).notCarried
+        } catch {
+            throw HabitStoreError(
+                .invalidSource,
+                "what the import said it left out cannot be read",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+}
+
+/// Which record of the source is which of the store, as a mapped import has written it down.
+struct WitnessLedger {
+    private(set) var ids: [String: UUID] = [:]
+    private(set) var keys: [UUID: Set<Int64>] = [:]
+    private(set) var transactions: Set<Int64> = []
+
+    init(path: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        try WitnessLines.read(path) { line in
+            guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else { return }
+            if let record = object["record"] as? String,
+                let id = (object["id"] as? String).flatMap({ UUID(uuidString: $0) })
+            {
+                ids[record] = id
+                if let key = record.split(separator: " ").last.flatMap({ Int64($0) }) {
+                    keys[id, default: []].insert(key)
+                }
+            }
+            if let gone = object["gone"] as? String { ids[gone] = nil }
+            if let number = object["transaction"] as? NSNumber { transactions.insert(number.int64Value) }
+        }
+    }
+}
