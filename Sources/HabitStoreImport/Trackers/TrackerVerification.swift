@@ -41,6 +41,10 @@ struct TrackerVerification {
         if pairs.count > Self.mostDifferences {
             differences.append("and \(pairs.count - Self.mostDifferences) more habits differ")
         }
+        if case .database(let database, let format) = finding {
+            var account = try TrackerAccount(database, format, attachment: report.attachment, expected)
+            differences += try account.differences()
+        }
         let edited = report.habits.differing + report.entries.differing
         if !differences.isEmpty, edited > 0 {
             differences.append("\(edited) records were changed here or in the source since they were imported first")

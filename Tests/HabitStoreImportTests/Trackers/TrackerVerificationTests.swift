@@ -44,4 +44,45 @@ struct TrackerVerificationTests {
         #expect(!verification.isEqual)
         #expect(!verification.differences.isEmpty)
     }
+
+    /// The tallies count habits and entries, and once said "verified" whatever became of the columns that neither is made of.
+    @Test(arguments: ["\"color\"", "Streak", "skipped", "everything"])
+    func aColumnOrARowThatIsKeptNowhereIsFound(_ fault: String) throws {
+        let sandbox = try TrackerSandbox()
+        try sandbox.database(
+            "x",
+            """
+            CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT, color INTEGER, freq_num INTEGER, freq_den INTEGER,
+              archived INTEGER, description TEXT);
+            CREATE TABLE Repetitions (id INTEGER PRIMARY KEY, habit INTEGER, timestamp INTEGER, value INTEGER);
+            CREATE TABLE Streak (id INTEGER PRIMARY KEY, score REAL, picture BLOB, words TEXT);
+            INSERT INTO Habits VALUES (1, 'Run', -7, 1, 1, 0, ''), (2, 'Read', -7, 1, 1, 0, 'a book');
+            INSERT INTO Repetitions VALUES (1, 1, 86400000, 2), (2, 1, 172800000, 3);
+            INSERT INTO Streak VALUES (1, 0.5, x'0102', ''), (2, 2.0, NULL, 'x');
+            """
+        )
+        let report = try sandbox.run("x")
+        let path = try #require(report.attachment)
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let left = fault == "everything" ? [] : lines.filter { !$0.contains(fault) }
+        #expect(left.count < lines.count)
+        try Data((left.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        let finding = try TrackerRecognition.find(sandbox.folder.path("x"), format: nil)
+        let plan = TrackerPlan(
+            try finding.read(sandbox.folder.path("x")),
+            name: "",
+            timeZone: sandbox.options.timeZone,
+            now: sandbox.options.now
+        )
+        let verification = try TrackerVerification(finding, sandbox.folder.path("x"), plan)
+            .compare(with: sandbox.store, sandbox.options.timeZone, report)
+        #expect(!verification.isEqual)
+        let expected = ["\"color\"": "Habits.color", "Streak": "rows of Streak", "skipped": "rows of Repetitions"][
+            fault
+        ]
+        #expect(
+            verification.differences.contains { $0.contains(expected ?? "Habits.color") },
+            "\(verification.differences)"
+        )
+    }
 }
