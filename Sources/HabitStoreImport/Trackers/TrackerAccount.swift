@@ -55,9 +55,8 @@ struct TrackerAccount {
         fields = Self.fields[format] ?? [:]
         guard let attachment else { return }
         try WitnessLines.read(attachment) { line in
-            guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any],
-                let kind = object["kind"] as? String, let what = object["what"] as? String,
-                let fields = object["fields"] as? [String: Any]
+            guard let object = (try? JSONValueParser.parse(Array(line)))?.members, let kind = object["kind"]?.text,
+                let what = object["what"]?.text, let fields = object["fields"]?.members
             else { return }
             let words = fields.compactMapValues(WitnessCell.words(json:))
             if kind == "row" {

@@ -35,6 +35,7 @@ struct RealCoreDataTests {
         let witness = try CoreDataWitness.store(of: file, for: store)
         let verified = try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
         #expect(verified.verdict == .match, "\(name): \(verified.differences.map(\.message))")
+        #expect(try CoreDataAccount(of: file, in: store).unaccounted.map(\.message) == [], "\(name)")
         #expect(try store.check { _ in }.filter { $0.severity == .damage }.isEmpty == true)
         file.close()
         #expect(try copy.contents() == before, "\(name): the file was changed")

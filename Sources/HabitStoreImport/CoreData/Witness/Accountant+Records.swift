@@ -9,6 +9,8 @@ extension Accountant {
         var told = 0
         var kept = 0
         var missing = 0
+        /// How many of those that were found are kept in the attachment as well: they may be alike by chance.
+        var both = 0
         var example: Int64?
         /// The attributes that have had each of its values so far.
         var alive: [Int]
@@ -65,6 +67,7 @@ extension Accountant {
                 try has(record.values[attribute], cell, record.entity, attribute, store)
             }
             if !fitting.isEmpty {
+                if kept.has(table, key, column.name, WitnessCell.forms(cell, file)) { column.both += 1 }
                 column.alive = fitting
                 return
             }
@@ -133,7 +136,7 @@ extension Accountant {
 
     /// Gives each column an attribute of its own, where there are enough.
     private mutating func conclude(_ table: String, _ entity: Int, _ columns: [Column]) {
-        let wanting = columns.filter { $0.found > 0 }
+        let wanting = columns.filter { $0.found > $0.both }
         let places = Assignment.make(
             wanting.map { column in column.alive.sorted { nearness(column, $0, entity) > nearness(column, $1, entity) }
             }
@@ -144,7 +147,7 @@ extension Accountant {
         )
         for column in columns where column.count > 0 {
             var item = CoreDataAccount.Item(table, column.name, count: column.count)
-            item.kept = column.kept
+            item.kept = column.kept + (column.found == column.both ? column.both : 0)
             item.named = column.told
             item.example = column.example
             if let attribute = chosen[column.name] {

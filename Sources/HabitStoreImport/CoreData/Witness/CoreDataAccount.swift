@@ -105,17 +105,15 @@ struct WitnessLedger {
     init(path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         try WitnessLines.read(path) { line in
-            guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else { return }
-            if let record = object["record"] as? String,
-                let id = (object["id"] as? String).flatMap({ UUID(uuidString: $0) })
-            {
+            guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
+            if let record = object["record"]?.text, let id = object["id"]?.text.flatMap({ UUID(uuidString: $0) }) {
                 ids[record] = id
                 if let key = record.split(separator: " ").last.flatMap({ Int64($0) }) {
                     keys[id, default: []].insert(key)
                 }
             }
-            if let gone = object["gone"] as? String { ids[gone] = nil }
-            if let number = object["transaction"] as? NSNumber { transactions.insert(number.int64Value) }
+            if let gone = object["gone"]?.text { ids[gone] = nil }
+            if let number = object["transaction"]?.integer { transactions.insert(Int64(number)) }
         }
     }
 }

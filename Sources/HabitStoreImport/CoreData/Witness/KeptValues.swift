@@ -18,32 +18,29 @@ struct KeptValues {
     init(path: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { return }
         try WitnessLines.read(path) { line in
-            guard let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] else { return }
+            // Numbers have to come out to the bit, which Foundation's own reader does not promise.
+            guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
             add(object)
         }
     }
 
-    private mutating func add(_ object: [String: Any]) {
-        if let number = (object["transaction"] as? NSNumber)?.int64Value {
-            let seconds = (object["secondsSince2001"] as? NSNumber)?.doubleValue ?? .nan
-            transactions[number] = (seconds, (object["changes"] as? [Any])?.count ?? 0)
+    private mutating func add(_ object: [String: ImportJSON]) {
+        if let number = object["transaction"]?.integer {
+            let seconds = object["secondsSince2001"]?.number ?? .nan
+            transactions[Int64(number)] = (seconds, object["changes"]?.elements?.count ?? 0)
         }
-        guard let table = object["table"] as? String else { return }
-        let key = (object["key"] as? NSNumber)?.int64Value
-        if let column = object["column"] as? String, let key,
-            let value = object["value"].flatMap(WitnessCell.words(json:))
-        {
+        guard let table = object["table"]?.text else { return }
+        let key = object["key"]?.integer.map { Int64($0) }
+        if let column = object["column"]?.text, let key, let value = object["value"].flatMap(WitnessCell.words(json:)) {
             cells.insert(Self.hash(table, key, column, value))
         }
-        guard let columns = object["columns"] as? [String: Any] else { return }
+        guard let columns = object["columns"]?.members else { return }
         if let key { records.insert(Self.hash(table, key, "", "")) }
-        if let values = object["values"] as? [String: Any], let key {
+        if let values = object["values"]?.members, let key {
             // A record that was kept whole: its values stand under their properties' names.
-            let all = values.merging(object["references"] as? [String: Any] ?? [:]) { first, _ in first }
+            let all = values.merging(object["references"]?.members ?? [:]) { first, _ in first }
             for (name, value) in all {
-                guard let column = columns[name] as? String, let words = WitnessCell.words(json: value) else {
-                    continue
-                }
+                guard let column = columns[name]?.text, let words = WitnessCell.words(json: value) else { continue }
                 cells.insert(Self.hash(table, key, column, words))
             }
             return
@@ -54,8 +51,8 @@ struct KeptValues {
     }
 
     /// Whether a cell is kept, in one of its forms.
-    func has(_ table: String, _ key: Int64, _ column: String, _ forms: [String]) -> Bool {
-        forms.contains { cells.contains(Self.hash(table, key, column, $0)) }
+    func has(_ table: String, _ key: Int64, _ column: String, _ forms: @autoclosure () -> [String]) -> Bool {
+        !cells.isEmpty && forms().contains { cells.contains(Self.hash(table, key, column, $0)) }
     }
 
     /// Whether a record is kept whole.

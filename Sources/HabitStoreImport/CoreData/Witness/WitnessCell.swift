@@ -120,16 +120,15 @@ enum WitnessCell {
         return result
     }
 
-    /// The words for a value of an attachment, as `JSONSerialization` reads it; nil for none.
-    static func words(json value: Any) -> String? {
+    /// The words for a value of an attachment; nil for none.
+    static func words(json value: ImportJSON) -> String? {
         switch value {
-        case let text as String: return "t:\(text)"
-        case let number as NSNumber:
-            return String(cString: number.objCType) == "d" ? words(number.doubleValue) : words(number.int64Value)
-        case let object as [String: Any]:
-            if let bytes = object["base64"] as? String { return "b:\(bytes)" }
-            return (object["secondsSince2001"] as? NSNumber).map { words($0.doubleValue) }
-        default: return nil
+        case .string(let text): "t:\(text)"
+        case .int(let number): words(number)
+        case .double(let number): words(number)
+        case .object(let members):
+            members["base64"]?.text.map { "b:\($0)" } ?? members["secondsSince2001"]?.number.map { words($0) }
+        case .null, .bool, .array: nil
         }
     }
 }
