@@ -29,6 +29,16 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         public var relationships: [String: String?]
         /// Values that are the same for each record, by the schema's attributes.
         public var constants: [String: MappedConstant]
+        /// Of a list that is no Core Data entity: the column by which others lead to its rows.
+        public var key: String?
+        /// Of such a list: how it writes days and instants, where not as `2026-01-31`.
+        public var dates: String?
+        /// Of such a list: the values that columns have in the rows that are meant; others are kept beside the store.
+        public var only: [String: [MappedConstant]] = [:]
+        /// Of a list with a column for each habit: these columns; `*` for all that are not mapped otherwise.
+        public var columns: [String]?
+        /// What there is to know of attributes and columns, for whoever edits the mapping; nothing reads it.
+        public var about: [String: String] = [:]
 
         /// Makes an entity's mapping.
         public init(
@@ -44,7 +54,7 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case source, target, identity, attributes, relationships, constants
+            case source, target, identity, attributes, relationships, constants, key, dates, only, columns, about
         }
 
         /// Reads an entity's mapping; what is left out is empty.
@@ -56,6 +66,11 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
             attributes = try container.decodeIfPresent([String: String?].self, forKey: .attributes) ?? [:]
             relationships = try container.decodeIfPresent([String: String?].self, forKey: .relationships) ?? [:]
             constants = try container.decodeIfPresent([String: MappedConstant].self, forKey: .constants) ?? [:]
+            key = try container.decodeIfPresent(String.self, forKey: .key)
+            dates = try container.decodeIfPresent(String.self, forKey: .dates)
+            only = try container.decodeIfPresent([String: [MappedConstant]].self, forKey: .only) ?? [:]
+            columns = try container.decodeIfPresent([String].self, forKey: .columns)
+            about = try container.decodeIfPresent([String: String].self, forKey: .about) ?? [:]
         }
 
         /// Writes the mapping, what is mapped to nothing as null.
@@ -63,11 +78,15 @@ public struct CoreDataMapping: Sendable, Hashable, Codable {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(source, forKey: .source)
             try container.encode(target, forKey: .target)
-            try container.encode(identity, forKey: .identity)
-            guard target != nil else { return }
-            try container.encode(attributes, forKey: .attributes)
-            try container.encode(relationships, forKey: .relationships)
-            try container.encode(constants, forKey: .constants)
+            try container.encodeIfPresent(identity, forKey: .identity)
+            if !about.isEmpty { try container.encode(about, forKey: .about) }
+            if target != nil || !attributes.isEmpty { try container.encode(attributes, forKey: .attributes) }
+            if !relationships.isEmpty { try container.encode(relationships, forKey: .relationships) }
+            if !constants.isEmpty { try container.encode(constants, forKey: .constants) }
+            try container.encodeIfPresent(key, forKey: .key)
+            try container.encodeIfPresent(dates, forKey: .dates)
+            if !only.isEmpty { try container.encode(only, forKey: .only) }
+            try container.encodeIfPresent(columns, forKey: .columns)
         }
     }
 

@@ -14,16 +14,103 @@ struct MappingSuggestion {
         prefix = MappingWords.commonPrefix(file.model.entities.map(\.name))
     }
 
-    func mapping() -> CoreDataMapping {
-        let targets = chosenTargets()
+    func mapping() throws -> CoreDataMapping {
+        let named = chosenTargets()
+        let targets = named.isEmpty ? try targetsByStructure() : named
         return CoreDataMapping(
-            entities: file.model.entities.filter { !$0.isAbstract }.map { source in
+            entities: try file.model.entities.filter { !$0.isAbstract }.map { source in
+                var about = try self.about(source)
                 guard let target = targets[source.name] else {
-                    return CoreDataMapping.Entity(source: source.name, target: nil)
+                    about["target"] = "none is called like it; " + needs
+                    var result = CoreDataMapping.Entity(source: source.name, target: nil)
+                    for attribute in source.attributes { result.attributes[attribute.name] = .some(nil) }
+                    result.about = about
+                    return result
                 }
-                return entity(source, schema.entities[target], targets)
+                let description = schema.entities[target]
+                about["target"] =
+                    named.isEmpty
+                    ? "\(description.name), since its attributes and what it leads to are of the types that one needs; "
+                        + needs
+                    : "\(description.name), which is called like it; " + needs
+                var result = entity(source, description, targets)
+                for (name, attribute) in result.attributes {
+                    guard let attribute else { continue }
+                    let isNamed = MappingWords.nearness(name, attribute) > 0
+                    let why = isNamed ? "means the same" : "the first of its type"
+                    about[name, default: ""] += "; becomes \(attribute): \(why)"
+                }
+                result.about = about
+                return result
             }
         )
+    }
+
+    // MARK: For people
+
+    /// What each entity of the schema needs and has.
+    private var needs: String {
+        schema.entities.map { entity in
+            let attributes = entity.attributes.dropFirst().filter { $0.kind != .links }.map { attribute in
+                "\(attribute.name) \(attribute.kind.rawValue)\(attribute.isOptional ? "?" : "")"
+            }
+            return "\(entity.name) has \(attributes.joined(separator: ", "))"
+        }.joined(separator: "; ")
+    }
+
+    private func about(_ source: CoreDataEntity) throws -> [String: String] {
+        var result: [String: String] = [:]
+        let from = "FROM \(SourceConnection.quoted(source.table)) WHERE Z_ENT = \(source.number)"
+        let all = try file.connection.int("SELECT count(*) \(from)") ?? 0
+        result["records"] = "\(all)"
+        for attribute in source.attributes {
+            guard let column = attribute.column else { continue }
+            let filled = try file.connection.int("SELECT count(\(SourceConnection.quoted(column))) \(from)") ?? 0
+            let need = attribute.isOptional ? "" : ", required"
+            result[attribute.name] = "\(attribute.type.name)\(need), in \(filled) of \(all) records"
+        }
+        for relationship in source.relationships {
+            let many = relationship.isToMany ? "many " : "one "
+            result[relationship.name] = "leads to \(many)\(relationship.destination)"
+        }
+        return result
+    }
+
+    // MARK: By structure
+
+    /// Where nothing is called like anything of the schema: the entity with the most records that has what an entity of the
+    /// schema needs, and leads to one that has what the other one needs.
+    private func targetsByStructure() throws -> [String: Int] {
+        var best: (records: Int, source: String, target: Int, owner: String, ownerTarget: Int)?
+        for (position, target) in schema.entities.enumerated() {
+            for relationship in target.relationships {
+                guard case .toOne = relationship.kind,
+                    let other = schema.entities.firstIndex(where: { $0.name == relationship.destination })
+                else { continue }
+                for source in file.model.entities where !source.isAbstract && has(source, needsOf: target) {
+                    let records = try file.count(of: source)
+                    guard records > best?.records ?? 0 else { continue }
+                    for leading in source.relationships {
+                        guard !leading.isToMany, case .column = leading.storage,
+                            let owner = file.model.family(of: leading.destination).first(where: {
+                                !$0.isAbstract && $0.name != source.name
+                                    && $0.attributes.contains { $0.type == .string }
+                            })
+                        else { continue }
+                        best = (records, source.name, position, owner.name, other)
+                        break
+                    }
+                }
+            }
+        }
+        return best.map { [$0.source: $0.target, $0.owner: $0.ownerTarget] } ?? [:]
+    }
+
+    private func has(_ source: CoreDataEntity, needsOf target: EntityDescription) -> Bool {
+        target.attributes.dropFirst().allSatisfy { attribute in
+            attribute.isOptional || attribute.defaultValue != nil || attribute.kind == .links
+                || source.attributes.contains { $0.type.kind == attribute.kind && $0.column != nil }
+        }
     }
 
     /// The target of each entity: by its name, and where several have one, by how much of each other's attributes fit.
@@ -66,6 +153,17 @@ struct MappingSuggestion {
         var taken: Set<String> = []
         for pair in pairs where result[pair.source] == nil && taken.insert(pair.target).inserted {
             result[pair.source] = pair.target
+        }
+        // What must have a text or an instant, and nothing is called like it, gets the first that there is.
+        for other in target.attributes.dropFirst()
+        where !other.isOptional && other.defaultValue == nil && !taken.contains(other.name)
+            && [.string, .date].contains(other.kind)
+        {
+            let free = source.attributes.first { attribute in
+                attribute.type.kind == other.kind && attribute.column != nil && result[attribute.name] == nil
+                    && attribute.name != identities[source.root] && MappingWords.isNothingElse(attribute.name)
+            }
+            if let free { result[free.name] = other.name }
         }
         return result
     }

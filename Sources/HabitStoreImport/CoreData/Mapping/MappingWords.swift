@@ -30,6 +30,12 @@ enum MappingWords {
         return distances.min().map { same - 1 - $0 } ?? 0
     }
 
+    /// Whether a name means nothing that is known.
+    static func isNothingElse(_ name: String) -> Bool {
+        let word = plain(name)
+        return !alike.contains { $0.contains(word) || $0.contains(singular(word)) }
+    }
+
     /// The nearness of equal names.
     static let same = 100
 
