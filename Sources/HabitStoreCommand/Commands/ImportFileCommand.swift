@@ -11,7 +11,8 @@ struct ImportFileCommand: ReportingCommand {
         abstract: "Imports the habits of another tracker, or an export of this program; what it is, its content says.",
         discussion: """
             Loop Habit Tracker (database, CSV export as folder or zip), Tickmate, HabitBull (CSV), Beaver Habit Tracker (JSON), \
-            harsh (text files), Table Habit (database, JSON); and what `habitstore export` writes.
+            harsh (text files), Table Habit (database, JSON); and what `habitstore export` writes. Of other databases, CSV and \
+            JSON files --mapping says which lists are habits and entries; --suggest-mapping prints one to edit.
 
             Run again it adds only what is new. What has no place in a store is counted by name, and kept in a file: in the \
             user's folder under imports/, or beside the store that --into names. Afterwards the store is held against the \
@@ -27,6 +28,20 @@ struct ImportFileCommand: ReportingCommand {
 
     @Option(help: ArgumentHelp("What the file is. [default: what its content says]", valueName: "form"))
     var from: TrackerFormat?
+
+    @Option(
+        help: ArgumentHelp(
+            "Of a database, CSV or JSON file of another app: which of its lists are habits.",
+            valueName: "json"
+        )
+    )
+    var mapping: String?
+
+    @Flag(
+        help:
+            "Print a mapping of the file's lists to habits that goes by names and values, to be edited; import nothing."
+    )
+    var suggestMapping = false
 
     @Option(help: "The store to import into: sqlite:PATH, lmdb:PATH, or a path. [default: the user's]")
     var into: String?
@@ -50,21 +65,29 @@ struct ImportFileCommand: ReportingCommand {
     var quiet = false
 
     func validate() throws {
+        guard from != .table, mapping == nil || from == nil else {
+            throw ValidationError("--mapping says what the file is; leave out --from")
+        }
+        guard !suggestMapping || (mapping == nil && into == nil && !dryRun) else {
+            throw ValidationError("--suggest-mapping imports nothing; leave out --mapping, --into and --dry-run")
+        }
         guard into == nil || !trackerOptions.user.isGiven else {
             throw ValidationError("--into names a store, and --root and --user another one; give one of them")
         }
     }
 
     func run() async throws {
+        if suggestMapping { return try Output.write(try CoreDataMapping.suggested(forTablesAt: file).json()) }
         let settings = try await Settings(trackerOptions.user)
         var exported = InterchangeImport.Options()
         (exported.updates, exported.isEdited) = (update, edited)
-        if from == nil, let work = try InterchangeImport(path: file, exported) {
+        if from == nil, mapping == nil, let work = try InterchangeImport(path: file, exported) {
             return try show(try await report(work, settings))
         }
         var options = TrackerImport.Options(timeZone: settings.timeZone)
         (options.format, options.name) = (from, source)
         (options.updates, options.allowsRenames) = (update, renamed)
+        options.mapping = try mapping.map { try CoreDataMapping(path: $0) }
         // What is wrong with the file is told before any store is made.
         let work = try TrackerImport(path: file, options)
         let report: TrackerReport

@@ -16,6 +16,8 @@ public enum TrackerFormat: String, Sendable, CaseIterable, Codable {
     case tableHabit = "table-habit"
     /// The JSON export of Table Habit.
     case tableHabitJSON = "table-habit-json"
+    /// Lists that a mapping says what they are: a database, CSV or JSON file.
+    case table
 
     /// The app's name.
     public var title: String {
@@ -28,6 +30,7 @@ public enum TrackerFormat: String, Sendable, CaseIterable, Codable {
         case .harsh: "harsh, text files"
         case .tableHabit: "Table Habit, database"
         case .tableHabitJSON: "Table Habit, JSON export"
+        case .table: "lists, by a mapping"
         }
     }
 }

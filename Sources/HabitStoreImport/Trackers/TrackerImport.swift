@@ -21,6 +21,8 @@ public struct TrackerImport {
         public var allowsRenames = false
         /// The time zone on whose wall clock the source's days were.
         public var timeZone: TimeZone
+        /// What the lists of a file are that no reader was written for; nil for the files of apps that are known.
+        public var mapping: CoreDataMapping?
         /// When habits count as begun of which nothing says when.
         public var now: Date
 
@@ -46,7 +48,12 @@ public struct TrackerImport {
     public init(path: String, _ options: Options) throws {
         self.path = path
         self.options = options
-        finding = try TrackerRecognition.find(path, format: options.format)
+        finding =
+            if let mapping = options.mapping {
+                .tables(try SourceTables(path: path), mapping, options.timeZone)
+            } else {
+                try TrackerRecognition.find(path, format: options.format)
+            }
         source = try finding.read(path)
         plan = TrackerPlan(source, name: options.name, timeZone: options.timeZone, now: options.now)
     }

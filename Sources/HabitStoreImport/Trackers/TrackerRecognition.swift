@@ -10,8 +10,10 @@ enum TrackerRecognition {
         case habitBull([UInt8])
         case json(ImportJSON, TrackerFormat)
         case harsh(habits: String?, log: String?)
+        case tables(SourceTables, CoreDataMapping, TimeZone)
     }
 
+    private static let mappingAdvice = "--suggest-mapping prints a mapping of its lists to habits, to be edited"
     private static let sqliteMagic = Array("SQLite format 3\0".utf8)
 
     /// Recognises what is at a path.
@@ -95,7 +97,10 @@ enum TrackerRecognition {
         if database.has("habitstore_metadata") {
             throw unknown(path, "this is a store already: `habitstore copy` brings it into another one")
         }
-        throw unknown(path, "this is a database of \(database.tableNames.count) tables, of no app that is known")
+        throw unknown(
+            path,
+            "this is a database of \(database.tableNames.count) tables, of no app that is known; \(Self.mappingAdvice)"
+        )
     }
 
     private static func json(_ bytes: [UInt8], _ path: String) throws -> Finding {
@@ -113,7 +118,7 @@ enum TrackerRecognition {
         }
         if TableHabitExport.recognises(json) { return .json(json, .tableHabitJSON) }
         if BeaverHabits.recognises(json) { return .json(json, .beaverhabits) }
-        throw unknown(path, "this is JSON of no app that is known")
+        throw unknown(path, "this is JSON of no app that is known; \(mappingAdvice)")
     }
 
     /// One of harsh's files; the other one is beside it, under the other name.
@@ -165,6 +170,7 @@ extension TrackerRecognition.Finding {
         case .files: .loopCSV
         case .habitBull: .habitbull
         case .harsh: .harsh
+        case .tables: .table
         }
     }
 
@@ -178,6 +184,8 @@ extension TrackerRecognition.Finding {
         case .habitBull(let bytes): try HabitBullExport.read(bytes, path: path)
         case .json(let json, .beaverhabits): try BeaverHabits.read(json, path: path)
         case .json(let json, _): try TableHabitExport.read(json, path: path)
+        case .tables(let tables, let mapping, let timeZone):
+            try TableReader(tables, mapping, timeZone: timeZone).read()
         case .harsh(let habits, let log): try HarshFiles.read(habits: habits, log: log, path: path)
         }
     }

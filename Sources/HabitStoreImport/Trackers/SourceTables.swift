@@ -1,0 +1,193 @@
+import Foundation
+import HabitStore
+
+/// Lists of records in a file that no reader was written for: the tables of a database, the rows of CSV files, the arrays of a
+/// JSON file.
+struct SourceTables {
+    /// A row, with the row of another table that it stands in, in JSON.
+    struct Row {
+        let fields: [String: ImportJSON]
+        var parent: Int?
+    }
+
+    /// A list of rows under a name.
+    struct Table {
+        /// The table's, the file's without its extension, or the members that lead there: `habits.checkins`.
+        let name: String
+        /// The columns, in their order.
+        let columns: [String]
+        let rows: [Row]
+    }
+
+    let path: String
+    private(set) var tables: [Table] = []
+    /// What is odd about the files.
+    private(set) var oddities: [String] = []
+
+    private static let maximumDepth = 8
+    private static let sqliteMagic = Array("SQLite format 3\0".utf8)
+
+    /// Reads a database, a CSV file, a folder of these, or a JSON file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for anything else, ``HabitStoreError/Code/invalidSource`` for what is
+    ///   damaged.
+    init(path: String) throws {
+        self.path = path
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw HabitStoreError.system(errno, "the file cannot be reached", path) }
+        if status.st_mode & S_IFMT == S_IFDIR {
+            let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+            for name in names where name.lowercased().hasSuffix(".csv") { try readCSV(path + "/" + name) }
+            guard !tables.isEmpty else {
+                throw HabitStoreError(.unknownFormat, "there is no CSV file in this folder", at: .init(path: path))
+            }
+            return
+        }
+        let bytes = try DurableFile.read(path).bytes
+        if bytes.starts(with: Self.sqliteMagic) {
+            try readDatabase()
+            return
+        }
+        let first = bytes.first { $0 > 0x20 && $0 < 0x80 }
+        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+            try readJSON(bytes)
+            return
+        }
+        try readCSV(path)
+    }
+
+    private mutating func readDatabase() throws {
+        let database = try SourceDatabase(path: path)
+        oddities = database.oddities
+        for name in database.tableNames where !name.hasPrefix("sqlite_") {
+            let statement = try database.connection.prepare("SELECT * FROM \(SourceConnection.quoted(name))")
+            let columns = (0..<statement.columnCount).map { statement.columnName($0) }
+            var rows: [Row] = []
+            while try statement.step() {
+                var fields: [String: ImportJSON] = [:]
+                for (place, column) in columns.enumerated() { fields[column] = ImportJSON(statement.value(place)) }
+                rows.append(Row(fields: fields))
+            }
+            tables.append(Table(name: name, columns: columns, rows: rows))
+        }
+    }
+
+    private mutating func readCSV(_ file: String) throws {
+        var reader = try CSVReader(path: file)
+        let header = (try reader.next() ?? []).map(\.text)
+        guard Set(header).count == header.count, header.contains(where: { !$0.isEmpty }) else {
+            throw HabitStoreError(
+                .invalidSource,
+                "the first row of the CSV has to name the columns, each once",
+                at: .init(path: file)
+            )
+        }
+        var rows: [Row] = []
+        while let row = try reader.next() {
+            if row == [CSVReader.Field(text: "")] { continue }
+            guard row.count <= header.count else {
+                throw HabitStoreError(
+                    .invalidSource,
+                    "line \(reader.line) has \(row.count) fields, and there are \(header.count) columns",
+                    at: .init(path: file)
+                )
+            }
+            var fields: [String: ImportJSON] = [:]
+            for (name, field) in zip(header, row) where !field.text.isEmpty { fields[name] = .string(field.text) }
+            rows.append(Row(fields: fields))
+        }
+        let name = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
+        tables.append(Table(name: name, columns: header, rows: rows))
+    }
+
+    // MARK: JSON
+
+    private mutating func readJSON(_ bytes: [UInt8]) throws {
+        try JSONDepth.require(bytes, path: path)
+        let json: ImportJSON
+        do {
+            json = try JSONDecoder().decode(ImportJSON.self, from: Data(bytes))
+        } catch {
+            throw HabitStoreError(.invalidSource, "the file is damaged JSON", at: .init(path: path), underlying: error)
+        }
+        var found: [(name: String, rows: [Row])] = []
+        if let elements = json.elements {
+            Self.add(elements, "items", nil, &found, 0)
+        } else {
+            Self.walk(json, "", nil, &found, 0)
+        }
+        tables = found.map { item in
+            let columns = Set(item.rows.flatMap(\.fields.keys)).sorted()
+            return Table(name: item.name, columns: columns, rows: item.rows)
+        }
+    }
+
+    /// Takes the lists out of an object.
+    ///
+    /// - Returns: what is left of it: its other members.
+    @discardableResult
+    private static func walk(
+        _ json: ImportJSON,
+        _ name: String,
+        _ parent: Int?,
+        _ found: inout [(name: String, rows: [Row])],
+        _ depth: Int
+    ) -> [String: ImportJSON] {
+        var rest: [String: ImportJSON] = [:]
+        for (member, value) in (json.members ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let path = name.isEmpty ? member : "\(name).\(member)"
+            if depth < maximumDepth, let elements = value.elements,
+                elements.contains(where: { $0.members != nil }) || isDays(elements)
+            {
+                add(elements, path, parent, &found, depth + 1)
+            } else if depth < maximumDepth, let members = value.members, isDays(members.keys) {
+                let rows = members.sorted { $0.key < $1.key }.map {
+                    Row(fields: ["key": .string($0.key), "value": $0.value], parent: parent)
+                }
+                append(rows, path, &found)
+            } else if name.isEmpty, depth < maximumDepth, value.members != nil {
+                for (inner, left) in walk(value, path, nil, &found, depth + 1) { rest["\(member).\(inner)"] = left }
+            } else {
+                rest[member] = value
+            }
+        }
+        return rest
+    }
+
+    private static func add(
+        _ elements: [ImportJSON],
+        _ name: String,
+        _ parent: Int?,
+        _ found: inout [(name: String, rows: [Row])],
+        _ depth: Int
+    ) {
+        for element in elements {
+            guard element.members != nil else {
+                append([Row(fields: ["value": element], parent: parent)], name, &found)
+                continue
+            }
+            let place = found.first { $0.name == name }?.rows.count ?? 0
+            append([Row(fields: [:], parent: parent)], name, &found)
+            let fields = walk(element, name, place, &found, depth)
+            if let table = found.firstIndex(where: { $0.name == name }) {
+                found[table].rows[place] = Row(fields: fields, parent: parent)
+            }
+        }
+    }
+
+    private static func append(_ rows: [Row], _ name: String, _ found: inout [(name: String, rows: [Row])]) {
+        if let table = found.firstIndex(where: { $0.name == name }) {
+            found[table].rows += rows
+        } else {
+            found.append((name, rows))
+        }
+    }
+
+    private static func isDays(_ elements: [ImportJSON]) -> Bool {
+        !elements.isEmpty && elements.allSatisfy { $0.text.map { isDay($0) } ?? false }
+    }
+
+    private static func isDays(_ keys: some Collection<String>) -> Bool { !keys.isEmpty && keys.allSatisfy(isDay) }
+
+    private static func isDay(_ text: String) -> Bool { SourceMoment.day(iso: text.prefix(10)) != nil }
+}
