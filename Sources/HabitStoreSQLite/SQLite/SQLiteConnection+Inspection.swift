@@ -17,8 +17,8 @@ extension SQLiteConnection {
         try explainingTruncation { try beginRead() }
         let found: SQLiteHeader
         do {
-            // The first statement of a connection that needs the file's schema reads all of it.
-            _ = try explainingTruncation { try int64("SELECT 1 FROM sqlite_schema LIMIT 1") }
+            // The first statement of a connection that needs the file's schema reads all of it; `validate` has one of its own.
+            if validate == nil { _ = try explainingTruncation { try int64("SELECT 1 FROM sqlite_schema LIMIT 1") } }
             // Inside the snapshot: as long as it stands without a log, no checkpoint can change the file.
             let hasLog = try hasLog
             found = try header(hasLog: hasLog)
