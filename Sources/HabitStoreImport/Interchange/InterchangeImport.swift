@@ -53,30 +53,35 @@ public struct InterchangeImport {
         }
     }
 
-    /// Brings the records into a store that has none yet, as they are.
+    /// Brings the records into a store that has none yet, as they are: a batch at a time, of which nothing counts before the
+    /// last, which tells the history of all of them.
     public func fill(_ store: any ReplicableStore, progress: (Int, Int) -> Void) throws -> InterchangeReport {
         let survey = try survey(store.schema)
         var report = InterchangeReport(self, store.schema, survey)
-        try store.replicate { transaction in
-            var changes: [HistoryChange] = []
-            changes.reserveCapacity(survey.total)
-            try forEach(store.schema) { entity, record, _ in
-                let id = try record.withView(store.schema.entities[entity].layout) { try $0.identifier() }
-                try transaction.put(entity: entity, id: id, record)
-                changes.append(HistoryChange(entity: store.schema.entities[entity].name, id: id, kind: .insert))
-                report.note(entity, .new)
-                progress(changes.count, survey.total)
-            }
-            guard !changes.isEmpty else { return }
-            try transaction.append(
-                HistoryTransaction(
-                    token: HistoryToken(rawValue: try transaction.information().token.rawValue + 1),
-                    timestamp: Date(),
-                    author: Self.author,
-                    changes: changes
-                )
-            )
+        try FillingAnEmptyStore.clear(store)
+        var told: [Int: [UUID]] = [:]
+        var batch: [(entity: Int, id: UUID, record: EncodedRecord)] = []
+        func put(_ transaction: any ReplicaTransaction) throws {
+            for item in batch { try transaction.put(entity: item.entity, id: item.id, item.record) }
         }
+        var done = 0
+        try forEach(store.schema) { entity, record, _ in
+            let id = try record.withView(store.schema.entities[entity].layout) { try $0.identifier() }
+            batch.append((entity, id, record))
+            told[entity, default: []].append(id)
+            report.note(entity, .new)
+            done += 1
+            if batch.count == FillingAnEmptyStore.batch {
+                try store.replicate(put)
+                batch = []
+                progress(done, survey.total)
+            }
+        }
+        try store.replicate { transaction in
+            try put(transaction)
+            try FillingAnEmptyStore.tell(told, author: Self.author, at: Date(), store.schema, transaction)
+        }
+        progress(done, survey.total)
         report.differences = try compare(store, cut: [:])
         return report
     }

@@ -6,15 +6,26 @@ struct AppendedFile {
     /// The file.
     let path: String
 
-    /// The lines there are; none when there is no file.
-    func lines() throws -> [String] {
-        guard FileManager.default.fileExists(atPath: path) else { return [] }
+    private static let chunk = 1 << 18
+
+    /// Hands the lines there are to `body`, one after the other; none when there is no file.
+    func forEachLine(_ body: (String) throws -> Void) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        let file: FileHandle
         do {
-            let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
-            return text.split(separator: "\n").map(String.init)
+            file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         } catch {
             throw HabitStoreError(.inputOutput, "the file cannot be read", at: .init(path: path), underlying: error)
         }
+        defer { try? file.close() }
+        var rest: [UInt8] = []
+        while let piece = try file.read(upToCount: Self.chunk), !piece.isEmpty {
+            rest += piece
+            let parts = rest.split(separator: 0x0a, omittingEmptySubsequences: false)
+            for part in parts.dropLast() where !part.isEmpty { try body(String(decoding: part, as: UTF8.self)) }
+            rest = Array(parts.last ?? [])
+        }
+        if !rest.isEmpty { try body(String(decoding: rest, as: UTF8.self)) }
     }
 
     /// Adds lines.

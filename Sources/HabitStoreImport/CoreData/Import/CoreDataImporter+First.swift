@@ -2,46 +2,69 @@ import Foundation
 import HabitStore
 
 extension CoreDataImporter {
-    /// Brings everything into an empty target, in one transaction of the engine.
+    /// Brings everything into an empty target.
+    ///
+    /// Records come first, a batch at a time, and leave no trace in the target's history: until the last transaction, which has
+    /// the history and the position, the target counts as empty, and an import that was stopped is begun anew.
     func importFirst(_ progress: (Int, Int) throws -> Void) throws {
         if options.requiresHistory, file.history == nil { throw withoutHistory() }
         report.mode = .first
+        try FillingAnEmptyStore.clear(target)
         let told = try toldOf()
         let total = report.entities.reduce(0) { $0 + $1.records }
-        let position = SourcePosition(file, identities: plan.identities)
-        try target.replicate { transaction in
-            var untold: [HistoryChange] = []
-            var done = 0
-            for entity in plan.entities {
-                guard let maker = makers[entity.source.number] else { continue }
-                let name = plan.schema.entities[entity.target].name
-                try file.enumerate(entity.source, maker.reader) { row in
-                    let made = try maker.make(row, identity: plan.identities[entity.source.root])
-                    try account(made, of: entity.source)
-                    if let record = made.record {
-                        try transaction.put(entity: entity.target, id: made.id, record)
-                        report.note(entity.source.name) { $0.inserted += 1 }
-                        if told[entity.source.root]?.contains(row.key) != true {
-                            untold.append(HistoryChange(entity: name, id: made.id, kind: .insert))
-                        }
+        var untold: [Int: [UUID]] = [:]
+        var batch: [(entity: Int, id: UUID, record: EncodedRecord)] = []
+        var done = 0
+        for entity in plan.entities {
+            guard let maker = makers[entity.source.number] else { continue }
+            try file.enumerate(entity.source, maker.reader) { row in
+                let made = try maker.make(row, identity: plan.identities[entity.source.root])
+                try account(made, of: entity.source)
+                if let record = made.record {
+                    batch.append((entity.target, made.id, record))
+                    report.note(entity.source.name) { $0.inserted += 1 }
+                    if told[entity.source.root]?.contains(row.key) != true {
+                        untold[entity.target, default: []].append(made.id)
                     }
-                    done += 1
-                    if done % 1_024 == 0 { try progress(done, total) }
-                    return true
                 }
+                done += 1
+                if batch.count >= FillingAnEmptyStore.batch {
+                    try attachment?.flush()
+                    try target.replicate { try put(batch, $0) }
+                    batch = []
+                    try progress(done, total)
+                }
+                return true
             }
-            if let source = plan.source {
-                untold.append(
-                    HistoryChange(entity: plan.schema.entities[source].name, id: position.id, kind: .insert)
-                )
-            }
+        }
+        let position = SourcePosition(file, identities: plan.identities)
+        try attachment?.flush()
+        try target.replicate { transaction in
+            try put(batch, transaction)
             try write(position, to: transaction)
-            try append(untold, to: transaction)
+            let source = plan.source.map {
+                HistoryChange(entity: plan.schema.entities[$0].name, id: position.id, kind: .insert)
+            }
+            try FillingAnEmptyStore.tell(
+                untold,
+                and: [source].compactMap { $0 },
+                author: options.author,
+                at: options.now(),
+                plan.schema,
+                transaction
+            )
             try carryHistory(transaction)
             try attachment?.flush()
             try progress(total, total)
         }
         try options.didCommit?(position.transaction)
+    }
+
+    private func put(
+        _ batch: [(entity: Int, id: UUID, record: EncodedRecord)],
+        _ transaction: any ReplicaTransaction
+    ) throws {
+        for item in batch { try transaction.put(entity: item.entity, id: item.id, item.record) }
     }
 
     private func withoutHistory() -> HabitStoreError {

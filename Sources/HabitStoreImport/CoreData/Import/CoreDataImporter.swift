@@ -3,8 +3,8 @@ import HabitStore
 
 /// Brings a Core Data file into a store whose schema is derived from the file's model.
 ///
-/// An empty target gets everything in one transaction, and the source's history with it: its transactions keep their order,
-/// times and authors, behind one that has what the history does not tell of. Later, a source with a history is followed
+/// An empty target gets the records first, a batch at a time, and in a last transaction the source's history: its transactions
+/// keep their order, times and authors, behind those that have what the history does not tell of. Until then it counts as empty. Later, a source with a history is followed
 /// transaction by transaction, each a transaction of the target in which the target's position changes too, so that nothing
 /// is lost or done twice wherever it is interrupted. Without a history, or where it was pruned too far, every record is
 /// compared; what the source no longer has is counted then and left, since nothing proves that it was deleted.

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import HabitStore
 
@@ -5,16 +6,31 @@ import HabitStore
 /// once, and are on the disk before the records are that they belong to.
 final class ImportAttachment {
     private let file: AppendedFile
-    private var known: Set<String>
+    /// The lines there are: the first half of SHA-256 of each, since there can be more of them than there is memory.
+    private var known: Set<Line> = []
     private var pending: [String] = []
+    private static let mostPending = 2_000
     private let encoder: JSONEncoder
+
+    private struct Line: Hashable {
+        let first: UInt64
+        let second: UInt64
+
+        init(_ text: String) {
+            var hash = SHA256()
+            hash.update(data: Data(text.utf8))
+            (first, second) = hash.finalize().withUnsafeBytes { bytes in
+                (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+        }
+    }
 
     /// Takes up what an earlier import has written; a line that a crash cut off is written anew.
     init(path: String) throws {
         file = AppendedFile(path: path)
-        known = Set(try file.lines())
         encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try file.forEachLine { known.insert(Line($0)) }
     }
 
     /// The file.
@@ -31,7 +47,9 @@ final class ImportAttachment {
     /// Adds a line.
     func add(_ item: some Encodable) throws {
         let line = String(decoding: try encoder.encode(item), as: UTF8.self)
-        if known.insert(line).inserted { pending.append(line) }
+        guard known.insert(Line(line)).inserted else { return }
+        pending.append(line)
+        if pending.count >= Self.mostPending { try flush() }
     }
 
     /// Brings what was added to the disk.

@@ -38,8 +38,9 @@ final class ImportLedger {
 
     init(path: String) throws {
         file = AppendedFile(path: path)
-        for text in try file.lines() {
-            guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)) else { continue }
+        let decoder = JSONDecoder()
+        try file.forEachLine { text in
+            guard let line = try? decoder.decode(Line.self, from: Data(text.utf8)) else { return }
             if let record = line.record, let id = line.id {
                 items[record] = Item(record: record, id: id, digest: line.digest ?? items[record]?.digest)
                 records[id, default: []].insert(record)
