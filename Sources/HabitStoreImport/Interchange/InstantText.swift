@@ -7,12 +7,15 @@ enum InstantText {
     /// UTC, rounded down to milliseconds; seconds since 2001 where no calendar reaches.
     static func text(_ date: Date) -> String {
         let reference = date.timeIntervalSinceReferenceDate
-        guard let day = LocalDay(containing: date, in: .gmt), day.gregorian.year >= 0, day.gregorian.year <= 9_999
-        else {
+        let whole = reference.rounded(.down)
+        // No year of four digits is further away.
+        guard abs(whole) < 1e12 else { return "\(reference)" }
+        let seconds = Int(whole) + Int(Date.timeIntervalBetween1970AndReferenceDate)
+        let number = (seconds >= 0 ? seconds : seconds - 86_399) / 86_400
+        guard let day = LocalDay(number: number), (0...9_999).contains(day.gregorian.year) else {
             return "\(reference)"
         }
-        let whole = reference.rounded(.down)
-        let second = Int(whole) + Int(Date.timeIntervalBetween1970AndReferenceDate) - day.number * 86_400
+        let second = seconds - number * 86_400
         let milliseconds = min(999, Int((reference - whole) * 1_000))
         return "\(day)T\(pad(second / 3_600, 2)):\(pad(second / 60 % 60, 2)):\(pad(second % 60, 2))"
             + ".\(pad(milliseconds, 3))Z"

@@ -151,14 +151,18 @@ struct InterchangeSource {
         while place < columns.count {
             let column = columns[place]
             guard let content = field(place) else { throw failure("there is no \(column.name)") }
-            var result = value(content, column)
+            let result: Value?
             if column.kind == .date {
-                // The exact number stands behind the words.
+                // The exact number stands behind the words, which are read only where they say something else.
                 let exact = field(place + 1).flatMap { value($0, columns[place + 1]) }
                 if case .double(let seconds)? = exact {
                     result = InterchangeColumn.date(words: words(content), exact: seconds)
+                } else {
+                    result = value(content, column)
                 }
                 place += 1
+            } else {
+                result = value(content, column)
             }
             guard let result, !result.isNull || column.isOptional else {
                 throw failure("\(column.name) cannot be read")

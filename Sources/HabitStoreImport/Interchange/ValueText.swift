@@ -25,7 +25,12 @@ enum ValueText {
         let text = field.text
         if text.isEmpty, !field.isQuoted, column.isOptional { return .null }
         switch column.kind {
-        case .bool: return ["true": .bool(true), "false": .bool(false)][text.lowercased()]
+        case .bool:
+            switch text {
+            case "true": return .bool(true)
+            case "false": return .bool(false)
+            default: return ["true": .bool(true), "false": .bool(false)][text.lowercased()]
+            }
         case .int: return Int64(text).map { .int($0) }
         case .double: return Double(text).map { .double($0) }
         case .string: return .string(text)
