@@ -81,6 +81,23 @@ struct RolloutKillTests {
         }
     }
 
+    /// Swift takes both ids for equal. They shared a handle: a kill of both said that it had landed, and one stayed where they
+    /// were; and the flag's list of users had room for one of them.
+    @Test func idsThatDifferInTheirUnicodeFormOnlyAreTwoUsers() throws {
+        let sandbox = try Sandbox()
+        let (one, two) = ("\u{E9}", "e\u{301}")
+        try sandbox.bring(one, two, to: "dualwrite")
+        try sandbox.run("rollout", "kill", "--users", "\(one),\(two),\(one)").expectSuccess()
+        for user in [one, two] {
+            #expect(try sandbox.status(of: user)["stage"] as? String == "off")
+            #expect(try sandbox.status(of: user)["isKilled"] as? Bool == true)
+        }
+        try sandbox.run("rollout", "rearm", "--user", one).expectSuccess()
+        #expect(try sandbox.status(of: one)["isKilled"] as? Bool == false)
+        #expect(try sandbox.status(of: two)["killTrigger"] is String)
+        try sandbox.run("rollout", "kill", "--user", "").expectError(64, containing: "the user id is empty")
+    }
+
     @Test func someAreKilledByTheFlagAndRearmedOneByOne() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", "bob", to: "dualwrite")

@@ -207,11 +207,14 @@ struct LMDBSoundnessTests {
         // The one has committed and not marked it yet when the other begins.
         one.beginWrite(transaction: 21, descriptor: descriptor)
         #expect(pwrite(descriptor, [21], 1, 5) == 1)
+        let begun = DispatchSemaphore(value: 0)
         let thread = Thread {
+            begun.signal()
             usleep(1_000)
             one.endWrite(.init(descriptor: descriptor, transaction: 21))
         }
         thread.start()
+        begun.wait()
         two.beginWrite(transaction: 22, descriptor: descriptor)
         two.endWrite(at(22))
         #expect(one.isMarked { at(22) })

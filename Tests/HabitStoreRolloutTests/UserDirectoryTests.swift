@@ -126,4 +126,18 @@ struct UserDirectoryTests {
         #expect(unknown.count == ids.count { $0.utf8.count > 100 } + 5)
         #expect(Set(unknown).isSuperset(of: ["u-61zz", "u-", "u-616C", "h-6c", "h-"]))
     }
+
+    /// While "é" in one character was open, "é" in two was given its records, and wrote into its store.
+    @Test func idsThatSwiftTakesForEqualHaveStoresOfTheirOwn() throws {
+        let fixture = try UserStoresFixture(.sqlite)
+        let stores = try fixture.stores()
+        let one = try stores.store(for: "\u{E9}")
+        defer { one.close() }
+        try one.save(Draft(content: "of the one"))
+        let two = try stores.store(for: "e\u{301}")
+        defer { two.close() }
+        #expect(one !== two)
+        #expect(try two.all(Draft.self).isEmpty)
+        #expect(try stores.store(for: "\u{E9}") === one)
+    }
 }

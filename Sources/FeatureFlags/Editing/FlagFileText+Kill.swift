@@ -86,7 +86,7 @@ extension FlagFileText {
                 case .users(let node, let listed) = kill.condition
             else { return self }
             var list = JSONListText(document: document, node: node)
-            list.elements = zip(listed, list.elements).filter { !users.contains($0.0) }.map(\.1)
+            list.elements = zip(listed, list.elements).filter { !users.holds($0.0) }.map(\.1)
             guard list.elements.isEmpty else { return try applying([replacing(node, list.text, in: flag)]) }
             return try applying(restEdits(kill, flag))
         }
@@ -134,7 +134,7 @@ extension FlagFileText {
             case .everybody:
                 return []
             case .users(let node, let listed):
-                let new = zip(users, texts).filter { !listed.contains($0.0) }.map(\.1)
+                let new = zip(users, texts).filter { !listed.holds($0.0) }.map(\.1)
                 guard !new.isEmpty else { return [] }
                 var list = JSONListText(document: document, node: node)
                 list.elements += new
@@ -156,4 +156,9 @@ extension FlagFileText {
         let path = flag.path + [.member("targeting"), .member("if"), .element(0), .member("in"), .element(1)]
         return FlagFileEdit(path, .replace(text))
     }
+}
+
+extension [String] {
+    /// Whether an id is among them, as rules compare texts: by its bytes.
+    fileprivate func holds(_ id: String) -> Bool { contains { $0.hasSameBytes(as: id) } }
 }

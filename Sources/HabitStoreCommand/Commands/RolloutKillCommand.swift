@@ -31,6 +31,7 @@ struct RolloutKillCommand: ReportingCommand {
     private var named: [String]? { users ?? userOptions.user.map { [$0] } }
 
     func validate() throws {
+        guard userOptions.user != "" else { throw ValidationError("the user id is empty; name a user with --user") }
         guard users == nil || userOptions.user == nil else { throw ValidationError("give --users or --user, not both") }
         guard named == nil || by != .sentinel else {
             throw ValidationError("the sentinel file is for everybody; leave --users out")

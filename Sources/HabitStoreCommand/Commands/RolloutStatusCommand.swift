@@ -28,8 +28,10 @@ struct RolloutStatusCommand: ReportingCommand {
         case .json: try JSON.write(RolloutStatusReport.json(statuses))
         case .text:
             for note in Set(statuses.flatMap(\.notes)).sorted() { StandardError.note(note) }
-            let report = RolloutStatusReport(statuses, options: Terminal.options(), timeZone: settings.timeZone)
-            try Output.write(report.text)
+            if !statuses.isEmpty || failures.isEmpty {
+                let report = RolloutStatusReport(statuses, options: Terminal.options(), timeZone: settings.timeZone)
+                try Output.write(report.text)
+            }
         }
         for failure in failures { _ = ErrorReport(failure, showsDetail: output.verbose).emit() }
         if let error = failures.first ?? statuses.lazy.compactMap(\.problems.first).first?.error {

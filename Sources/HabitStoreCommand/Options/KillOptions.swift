@@ -45,12 +45,14 @@ struct KillOptions: ParsableArguments {
         )
     }
 
-    /// Reads a list of users.
+    /// Reads a list of users; who is named twice is in it once.
     static func users(_ text: String) throws -> [String] {
         let users = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard !users.contains("") else {
             throw ValidationError("an id in --users is empty; write them with commas between them, as ada,berta")
         }
-        return users
+        // By their bytes: ids that differ in their Unicode form only are two users.
+        var named: Set<[UInt8]> = []
+        return users.filter { named.insert(Array($0.utf8)).inserted }
     }
 }
