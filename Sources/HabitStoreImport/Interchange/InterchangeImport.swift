@@ -58,12 +58,9 @@ public struct InterchangeImport {
     public func fill(_ store: any ReplicableStore, progress: (Int, Int) -> Void) throws -> InterchangeReport {
         let survey = try survey(store.schema)
         var report = InterchangeReport(self, store.schema, survey)
-        try FillingAnEmptyStore.clear(store)
+        var filling = try FillingAnEmptyStore(store)
         var told: [Int: [UUID]] = [:]
-        var batch: [(entity: Int, id: UUID, record: EncodedRecord)] = []
-        func put(_ transaction: any ReplicaTransaction) throws {
-            for item in batch { try transaction.put(entity: item.entity, id: item.id, item.record) }
-        }
+        var batch: FillingAnEmptyStore.Batch = []
         var done = 0
         try forEach(store.schema) { entity, record, _ in
             let id = try record.withView(store.schema.entities[entity].layout) { try $0.identifier() }
@@ -72,13 +69,12 @@ public struct InterchangeImport {
             report.note(entity, .new)
             done += 1
             if batch.count == FillingAnEmptyStore.batch {
-                try store.replicate(put)
+                try filling.put(batch)
                 batch = []
                 progress(done, survey.total)
             }
         }
-        try store.replicate { transaction in
-            try put(transaction)
+        try filling.finish(batch) { transaction in
             try FillingAnEmptyStore.tell(told, author: Self.author, at: Date(), store.schema, transaction)
         }
         progress(done, survey.total)

@@ -36,6 +36,36 @@ struct InterchangeTests {
         #expect(history.first?.changes.count == 1_956)
     }
 
+    /// Of two imports into one new store, one slept while the other was made and the app went on from there. When it woke, it
+    /// stored its batches over what the app had changed since, and told the history of everything again.
+    @Test(arguments: ["sqlite", "lmdb"])
+    func anImportThatSleptWritesOverNothing(engine: String) throws {
+        let source = try InMemoryHabitStore()
+        try source.write { transaction in
+            for number in 0..<2_100 { try transaction.insert(Draft(content: "\(number)")) }
+        }
+        let path = try sandbox.export(source, .json)
+        let target: any EngineBackedStore =
+            engine == "sqlite"
+            ? try SQLiteHabitStore(path: sandbox.folder.path("target"))
+            : try LMDBHabitStore(path: sandbox.folder.path("target"))
+        defer { target.close() }
+        var meanwhile: Result<Void, any Error>?
+        let error = #expect(throws: HabitStoreError.self) {
+            try sandbox.open(path).fill(target) { _, _ in
+                guard meanwhile == nil else { return }
+                meanwhile = Result {
+                    _ = try sandbox.open(path).fill(target) { _, _ in }
+                    try target.delete(#require(try target.all(Draft.self).first))
+                }
+            }
+        }
+        #expect(error?.code == .busy)
+        try #require(meanwhile).get()
+        #expect(try target.fetchCount(FetchDescriptor<Draft>()) == 2_099)
+        #expect(try target.currentToken().rawValue == 3)
+    }
+
     @Test(arguments: InterchangeFormat.allCases)
     func oddTextsNumbersAndDatesComeBackToTheLastBit(_ format: InterchangeFormat) throws {
         let seed = UInt64.random(in: 0 ... .max)

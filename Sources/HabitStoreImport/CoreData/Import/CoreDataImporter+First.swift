@@ -9,11 +9,11 @@ extension CoreDataImporter {
     func importFirst(_ progress: (Int, Int) throws -> Void) throws {
         if options.requiresHistory, file.history == nil { throw withoutHistory() }
         report.mode = .first
-        try FillingAnEmptyStore.clear(target)
+        var filling = try FillingAnEmptyStore(target)
         let told = try toldOf()
         let total = report.entities.reduce(0) { $0 + $1.records }
         var untold: [Int: [UUID]] = [:]
-        var batch: [(entity: Int, id: UUID, record: EncodedRecord)] = []
+        var batch: FillingAnEmptyStore.Batch = []
         var done = 0
         for entity in plan.entities {
             guard let maker = makers[entity.source.number] else { continue }
@@ -30,7 +30,7 @@ extension CoreDataImporter {
                 done += 1
                 if batch.count >= FillingAnEmptyStore.batch {
                     try attachment?.flush()
-                    try target.replicate { try put(batch, $0) }
+                    try filling.put(batch)
                     batch = []
                     try progress(done, total)
                 }
@@ -39,8 +39,7 @@ extension CoreDataImporter {
         }
         let position = SourcePosition(file, identities: plan.identities)
         try attachment?.flush()
-        try target.replicate { transaction in
-            try put(batch, transaction)
+        try filling.finish(batch) { transaction in
             try write(position, to: transaction)
             let source = plan.source.map {
                 HistoryChange(entity: plan.schema.entities[$0].name, id: position.id, kind: .insert)
@@ -58,13 +57,6 @@ extension CoreDataImporter {
             try progress(total, total)
         }
         try options.didCommit?(position.transaction)
-    }
-
-    private func put(
-        _ batch: [(entity: Int, id: UUID, record: EncodedRecord)],
-        _ transaction: any ReplicaTransaction
-    ) throws {
-        for item in batch { try transaction.put(entity: item.entity, id: item.id, item.record) }
     }
 
     private func withoutHistory() -> HabitStoreError {
