@@ -47,19 +47,7 @@ struct RuleReader {
         case .double, .array, .object: break
         }
         guard isConstant(resolved(node)) else { return nil }
-        let evaluators = SharedEvaluators(
-            source: document.source,
-            configuration: configuration,
-            nodes: document.evaluators
-        )
-        var compiler = RuleCompiler(source: document.source, configuration: configuration, evaluators: evaluators)
-        do throws(FlagError) {
-            let rule = try compiler.compile(node).rule
-            var evaluation = Evaluation(flagKey: "", context: EvaluationContext(), clock: { 0 })
-            do throws(EvaluationFault) { return try rule.evaluate(&evaluation) } catch { return nil }
-        } catch {
-            return nil
-        }
+        return RuleCompiler.value(of: node, in: document.source, configuration, evaluators: document.evaluators)
     }
 
     /// The operators whose result follows from their arguments alone.

@@ -31,14 +31,6 @@ struct ConstantBucket {
 
     /// What a rule comes to that needs no context.
     private func value(of node: JSONNode) -> FlagValue? {
-        let shared = SharedEvaluators(source: source, configuration: configuration, nodes: evaluators)
-        var compiler = RuleCompiler(source: source, configuration: configuration, evaluators: shared)
-        do throws(FlagError) {
-            let rule = try compiler.compile(node).rule
-            var evaluation = Evaluation(flagKey: "", context: EvaluationContext(), clock: { 0 })
-            do throws(EvaluationFault) { return try rule.evaluate(&evaluation) } catch { return nil }
-        } catch {
-            return nil
-        }
+        RuleCompiler.value(of: node, in: source, configuration, evaluators: evaluators)
     }
 }
