@@ -20,6 +20,9 @@ public struct UserDirectory: Sendable, Hashable {
     public let user: String
     /// The folder.
     public let path: String
+    /// The folder of all users' folders, and the name of this one in it.
+    private let folder: String
+    private let name: String
 
     /// The folder of a user; it is not made yet.
     ///
@@ -46,6 +49,7 @@ public struct UserDirectory: Sendable, Hashable {
             : Self.digestPrefix + Self.hexadecimal(bytes.prefix(Self.prefixBytes)) + "-"
                 + Self.hexadecimal(Self.digest(bytes))
         self.user = user
+        (self.folder, self.name) = (folder, name)
         path = folder + "/" + name
     }
 
@@ -156,10 +160,9 @@ public struct UserDirectory: Sendable, Hashable {
     /// - Throws: ``HabitStoreError/Code/permissionDenied`` when the folder, or that of all users, is a link, belongs to
     ///   somebody else, or may be written by others.
     func requireOwn() throws {
-        let parent = (path as NSString).deletingLastPathComponent
-        let users = try PrivateFolder.open(parent)
+        let users = try PrivateFolder.open(folder)
         defer { close(users) }
-        close(try PrivateFolder.open(path, in: (users, (path as NSString).lastPathComponent)))
+        close(try PrivateFolder.open(path, in: (users, name)))
     }
 
     /// Writes down whose folder it is, or makes sure of it.
