@@ -30,7 +30,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
@@ -42,20 +41,26 @@ let package = Package(
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
         ),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(
+            name: "CLibCrypto",
+            pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"])]
+        ),
         .target(name: "CFaultGuard"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CSystemFaults"),
         .target(
-            name: "HabitStore",
-            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            name: "Hashing",
+            dependencies: [.target(name: "CLibCrypto", condition: .when(platforms: [.linux]))],
             swiftSettings: settings
         ),
+        .target(name: "HabitStore", dependencies: ["Hashing"], swiftSettings: settings),
         .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: plannerSettings),
         .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: plannerSettings),
         .target(
             name: "FeatureFlags",
             dependencies: [
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Hashing",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Yams", package: "Yams"),
@@ -65,14 +70,14 @@ let package = Package(
         .target(name: "HabitTracking", swiftSettings: settings),
         .target(
             name: "ShadowVerifier",
-            dependencies: ["HabitStore", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["HabitStore", "Hashing"],
             swiftSettings: settings
         ),
         .target(
             name: "HabitStoreRollout",
             dependencies: [
-                "CFaultGuard", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CFaultGuard", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "Hashing",
+                "ShadowVerifier",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -81,7 +86,7 @@ let package = Package(
         .target(
             name: "HabitStoreImport",
             dependencies: [
-                "CSQLite", "CZlib", "HabitStore", "HabitTracking", .product(name: "Crypto", package: "swift-crypto"),
+                "CSQLite", "CZlib", "HabitStore", "HabitTracking", "Hashing",
             ],
             swiftSettings: crashSettings
         ),
@@ -141,6 +146,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: settings),
         .testTarget(
             name: "HabitStoreTests",
             dependencies: ["HabitStore", "HabitStoreTesting"],

@@ -7,6 +7,7 @@ missing=""
 [ -e /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
 [ -e /usr/include/lmdb.h ] || missing="$missing liblmdb-dev"
 [ -e /usr/include/zlib.h ] || missing="$missing zlib1g-dev"
+[ -e /usr/include/openssl/evp.h ] || missing="$missing libssl-dev"
 
 case "$(uname -s)" in
 Darwin)

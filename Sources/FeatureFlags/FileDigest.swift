@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 
 /// Names the bytes of a flag file. It guards no secret.
 enum FileDigest {

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 
 /// Turns the JSON of a whole flag file into compiled flags.
 struct FlagFileCompiler {

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 /// The flags of one file, or of several files in order, at one time: loaded once, immutable, and safe to share between
 /// threads.

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 /// That somebody was served a variant: what an experiment or an audit counts.
 ///

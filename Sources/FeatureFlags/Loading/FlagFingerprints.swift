@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 
 /// What tells the flags of two versions of a file apart, by key: the digest of a flag's definition, of the evaluators that
 /// it refers to, and of the file's metadata, which is a part of each outcome. White space and the order of members count

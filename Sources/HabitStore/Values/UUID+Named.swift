@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 extension UUID {
     /// The identifier that a name has within a namespace: version 5 of RFC 9562, the first 16 bytes of the SHA-1 of the

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 /// The SHA-256 of bytes, as 64 hexadecimal digits.
 enum ContentDigest {

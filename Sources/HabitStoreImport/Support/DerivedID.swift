@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 /// Identifiers for what has none of its own, or none that is a UUID: the same name always gives the same one.
 ///

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 /// The bytes of a record, newline included; ``EvidenceRecord`` has the rule.
 enum EvidenceLine {

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 extension Comparison {
     /// Takes down the listed differences, while the transactions in which they were found still stand.

@@ -1,5 +1,5 @@
-import Crypto
 import HabitStore
+import Hashing
 import Synchronization
 
 /// Takes down the listed differences of a comparison with what they were seen in: give it to

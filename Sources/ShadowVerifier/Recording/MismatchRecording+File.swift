@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 /// A file of recorded mismatches is JSON, one object a line: a ``RecordingHeader``, the mismatches, a ``RecordingFooter``.
 extension MismatchRecording {

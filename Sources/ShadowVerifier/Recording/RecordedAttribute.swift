@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 /// An attribute's value in a recording: the value itself, or a digest that only tells whether two are the same.
 struct RecordedAttribute: Sendable, Hashable, Codable {

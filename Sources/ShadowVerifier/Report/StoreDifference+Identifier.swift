@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 extension StoreDifference {
     /// Hexadecimal digits of an identifier.

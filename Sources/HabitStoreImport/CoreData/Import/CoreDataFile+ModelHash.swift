@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 extension CoreDataFile {
     /// One name for the version of the app's model: SHA-256 over the names, numbers and hashes of its entities. It changes

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 /// What the target has no place for, beside the target: a file with one JSON object a line. Lines are only ever added, each
 /// once, and are on the disk before the records are that they belong to.

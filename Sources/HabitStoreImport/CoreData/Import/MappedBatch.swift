@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 /// Records of the source on their way into a store of Swift types, in one transaction of it.
 struct MappedBatch {

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 /// Goes through all tables of a file and looks for everything that is in them.
 struct Accountant {

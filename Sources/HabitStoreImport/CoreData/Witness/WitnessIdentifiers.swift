@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HabitStore
+import Hashing
 
 /// The identifiers of a file's records, looked up one by one: of several with one UUID, the first by its key keeps it.
 final class WitnessIdentifiers {

@@ -1,0 +1,47 @@
+#if !canImport(CryptoKit)
+import CLibCrypto
+import Foundation
+
+/// The key of a keyed hash.
+package struct SymmetricKey: Sendable {
+    package enum Size { case bits256 }
+
+    let bytes: [UInt8]
+
+    package init(data: some DataProtocol) { bytes = Array(data) }
+
+    /// Made by the system's source of randomness.
+    package init(size: Size) {
+        var generator = SystemRandomNumberGenerator()
+        bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+}
+
+/// The keyed hash of RFC 2104, which only SHA-256 is used with.
+package enum HMAC<Hash: ~Copyable> {}
+
+extension HMAC where Hash == SHA256 {
+    package static func authenticationCode(for data: some DataProtocol, using key: SymmetricKey) -> Digest {
+        let data = Array(data)
+        return Digest { bytes in
+            var count = 0
+            let code = EVP_Q_mac(
+                LibCrypto.library,
+                "HMAC",
+                nil,
+                "SHA256",
+                nil,
+                key.bytes,
+                key.bytes.count,
+                data,
+                data.count,
+                bytes,
+                32,
+                &count
+            )
+            _ = LibCrypto.required(code, "EVP_Q_mac")
+            return count
+        }
+    }
+}
+#endif

@@ -1,0 +1,28 @@
+#if !canImport(CryptoKit)
+import CLibCrypto
+
+package enum LibCrypto {
+    /// An algorithm as libcrypto knows it: made once, never changed and never freed.
+    package struct Algorithm: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    /// A library context of our own: what the machine's `openssl.cnf` or the app does to the default one (a FIPS
+    /// provider without SHA-1, say) does not change what a name hashes to.
+    nonisolated(unsafe) static let library = required(OSSL_LIB_CTX_new(), "OSSL_LIB_CTX_new")
+
+    static func algorithm(_ name: String) -> Algorithm {
+        Algorithm(pointer: required(EVP_MD_fetch(library, name, nil), "EVP_MD_fetch"))
+    }
+
+    /// libcrypto answers NULL or 0 where there is no memory left; nothing else can go wrong in what is asked here.
+    static func required<Pointer>(_ pointer: Pointer?, _ call: StaticString) -> Pointer {
+        guard let pointer else { fatalError("\(call) failed: there is no memory for a hash") }
+        return pointer
+    }
+
+    static func require(_ success: Int32, _ call: StaticString) {
+        if success != 1 { fatalError("\(call) failed: there is no memory for a hash") }
+    }
+}
+#endif
