@@ -26,8 +26,8 @@ USERS ?= 10000
 ENTRIES ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults crash-sweep power-cut \
-	several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check docs clean
+.PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults planted-changes crash-sweep \
+	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check docs clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ planted-faults: setup ## Plant faults in stores, and print what catches each, in
 		$(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter theTableOfAllFaults \
 		> .build/planted-faults.log 2>&1 || { tail -40 .build/planted-faults.log; exit 1; }
 	@cat .build/planted-faults.md
+
+planted-changes: setup ## Change stores' files in every way of the catalogue; each must be found, or stated in the documentation
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	HABITSTORE_PLANTED_CHANGES=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter PlantedChangeTests
 
 crash-sweep: setup ## Kill processes in the middle of writes and moves, and check what is left: KILLS, SEED
 	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)

@@ -91,6 +91,7 @@ let package = Package(
             swiftSettings: crashSettings
         ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
+        .target(name: "RawStoreFiles", dependencies: ["CLMDB", "CSQLite", "HabitStore"], swiftSettings: settings),
         .target(name: "TripsSample", dependencies: ["HabitStore"], swiftSettings: settings),
         .executableTarget(
             name: "HabitStoreCommand",
@@ -117,7 +118,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreFixtures",
             dependencies: [
-                "CLMDB", "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
+                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "RawStoreFiles",
                 "ShadowVerifier",
             ],
             swiftSettings: settings
@@ -191,7 +192,7 @@ let package = Package(
             name: "HabitStoreRolloutTests",
             dependencies: [
                 "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreSoak",
-                "HabitStoreTesting", "HabitStoreTraffic", "ShadowVerifier",
+                "HabitStoreTesting", "HabitStoreTraffic", "RawStoreFiles", "ShadowVerifier",
             ],
             swiftSettings: settings
         ),

@@ -1,6 +1,6 @@
-import CSQLite
 import Foundation
 import HabitStore
+import RawStoreFiles
 
 /// Writes a store file of format version 1 by plain SQL, apart from the engine's own code. It is frozen: a fixture is
 /// what an older version left behind, and the engine of today must read it.

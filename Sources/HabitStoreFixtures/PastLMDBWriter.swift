@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import RawStoreFiles
 
 /// Writes an LMDB store of schema version 1 or 2 by liblmdb alone, apart from the engine's own code, as the article
 /// *On-disk formats* describes it. Frozen: it is what an older program left behind.

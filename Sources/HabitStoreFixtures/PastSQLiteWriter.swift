@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import RawStoreFiles
 
 /// Writes a SQLite store of schema version 1 or 2 by plain SQL, apart from the engine's own code. Frozen: it is what an older
 /// program left behind.

@@ -7,7 +7,7 @@ struct SQLiteHistory {
     private static let select =
         "SELECT t.token, t.timestamp, t.author, c.sequence, c.entity, c.id, c.kind, c.attributes, c.tombstone "
         + "FROM history_transaction AS t LEFT JOIN history_change AS c ON c.token = t.token "
-        + "WHERE t.token > ?1 ORDER BY t.token, c.sequence"
+        + "WHERE t.token >= ?1 ORDER BY t.token, c.sequence"
     private static let insertTransaction =
         "INSERT INTO history_transaction (token, timestamp, author) VALUES (?1, ?2, ?3)"
     private static let insertChange =
@@ -31,8 +31,10 @@ struct SQLiteHistory {
 
     /// One transaction at a time is in memory.
     func walk(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+        guard token < Int64.max else { return }
         try connection.withStatement(Self.select) { statement in
-            try statement.bind(token, at: 1)
+            // The least number is a token in a damaged file too, and nothing comes before it.
+            try statement.bind(token == Int64.min ? token : token + 1, at: 1)
             var current: (token: Int64, timestamp: Date, author: String?)?
             var changes: [HistoryChange] = []
             while try statement.step() {

@@ -47,7 +47,8 @@ enum RawRecord {
         bytes += contents
     }
 
-    private static func number(_ number: some FixedWidthInteger) -> [UInt8] {
+    /// A number as the format writes it.
+    static func number(_ number: some FixedWidthInteger) -> [UInt8] {
         withUnsafeBytes(of: number.littleEndian) { Array($0) }
     }
 

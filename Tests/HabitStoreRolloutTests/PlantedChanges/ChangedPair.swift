@@ -1,0 +1,129 @@
+import Foundation
+import HabitStore
+import RawStoreFiles
+import ShadowVerifier
+import Synchronization
+
+@testable import HabitStoreRollout
+
+/// Two equal stores, one on each engine, in a folder of their own; copies of a pair that is made once.
+struct ChangedPair: Sendable {
+    private static let templates = Mutex<[Bool: ChangedPair]>([:])
+
+    let folder: TemporaryFolder
+
+    /// - Parameter isWide: whether there are 1,500 more drafts.
+    init(isWide: Bool = false) throws {
+        let template = try Self.templates.withLock { templates in
+            if let made = templates[isWide] { return made }
+            let made = try Self(filledWith: isWide ? 1_500 : 0)
+            templates[isWide] = made
+            return made
+        }
+        folder = try TemporaryFolder()
+        for engine in EngineName.allCases {
+            try FileManager.default.copyItem(atPath: template.path(engine), toPath: path(engine))
+        }
+    }
+
+    private init(filledWith drafts: Int) throws {
+        folder = try TemporaryFolder()
+        let source = try address(.sqlite).open(.create)
+        let copy = try address(.lmdb).open(.create)
+        defer {
+            source.close()
+            copy.close()
+        }
+        try ChangedContents.write(to: source)
+        try source.insert((0..<drafts).map { Draft(content: "\($0)", creationDate: ChangedContents.date(Double($0))) })
+        try source.pruneHistory(through: HistoryToken(rawValue: Int64(ChangedContents.Token.pruned)))
+        try source.replicaRead { from in
+            try copy.replicate { to in
+                for entity in source.schema.entities.indices {
+                    try from.enumerate(entity: entity, after: nil) { id, record in
+                        try to.put(entity: entity, id: id, record)
+                        return true
+                    }
+                }
+                let information = try from.information()
+                try to.adopt(lineage: information.lineage, floor: information.historyFloor)
+                try from.enumerateHistory(after: information.historyFloor) {
+                    try to.append($0)
+                    return true
+                }
+            }
+        }
+    }
+
+    func path(_ engine: EngineName) -> String { folder.path("store.\(engine.rawValue)") }
+
+    func address(_ engine: EngineName) -> StoreAddress { StoreAddress(engine, path: path(engine)) }
+
+    func planter(_ engine: EngineName) -> any FaultPlanter { address(engine).planter }
+
+    // MARK: Changing
+
+    /// Opens the SQLite file as any other program may.
+    func withDatabase(_ body: (RawDatabase) throws -> Void) throws {
+        let database = try RawDatabase(path: path(.sqlite))
+        defer { database.close() }
+        try database.execute("PRAGMA synchronous = OFF")
+        try body(database)
+    }
+
+    func run(_ sql: String) throws { try withDatabase { try $0.execute(sql) } }
+
+    /// Changes the LMDB file in one transaction of liblmdb's.
+    func write(_ body: (RawTransaction) throws -> Void) throws {
+        let environment = try RawEnvironment(path: path(.lmdb), isDurable: false)
+        defer { environment.close() }
+        try environment.write(body)
+    }
+
+    /// Plants a change, and makes the digests anew if it says so.
+    func plant(_ change: PlantedChange) throws {
+        try change.plant(self)
+        guard change.hasFittingDigests, let engine = change.engine else { return }
+        let store = try address(engine).open(.readWrite)
+        defer { store.close() }
+        try store.rebuildDigests()
+    }
+
+    // MARK: Judging
+
+    /// What comes of a look at the stores. Everything else than an error of the store's or a judgement fails the test.
+    enum Judgement: Equatable {
+        case match, difference, refusal(HabitStoreError.Code)
+    }
+
+    /// What `habitstore verify` finds.
+    func verification(_ depth: VerificationDepth) throws -> Judgement {
+        try judgement {
+            let comparison = VersionComparison(directory: folder.path)
+            let report = try comparison.run(address(.sqlite), address(.lmdb)) { left, right in
+                var options = VerificationOptions()
+                options.depth = depth
+                // Nobody is at work who could bring two tokens together.
+                options.tokenTries = 1
+                let sides = [left, right].map { ShadowVerifier.Side(name: "a store", store: $0.store) }
+                return try ShadowVerifier(sides[0], sides[1], options: options).run()
+            }
+            return report.verdict == .match ? .match : .difference
+        }
+    }
+
+    /// What `habitstore check` finds in one of them.
+    func check(_ engine: EngineName) throws -> Judgement {
+        try judgement {
+            let store = try address(engine).openAsWritten(.readOnly)
+            defer { store.close() }
+            var findings = try store.check { _ in }
+            if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }
+            return findings.contains { $0.severity == .damage } ? .difference : .match
+        }
+    }
+
+    private func judgement(_ body: () throws -> Judgement) throws -> Judgement {
+        do { return try body() } catch let error as HabitStoreError { return .refusal(error.code) }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import RawStoreFiles
+import Testing
+
+/// One change to the file of one of two equal stores, or of both, made past all that keeps stores right: by SQL as the stock shell
+/// runs it, and by puts and deletes of liblmdb's.
+struct PlantedChange: Sendable, CustomTestStringConvertible {
+    /// What must be said of it.
+    enum Answer: Sendable, Equatable {
+        /// The verification finds a difference, or ends with an error; the store may be sound by itself.
+        case difference
+        /// The verification finds a difference or ends with an error, and the check of the store by itself finds damage or ends with
+        /// one as well.
+        case damage
+        /// Neither reads anything: the file is refused as it is opened.
+        case refusal
+        /// The stores match, for a reason that the documentation gives.
+        case stated(StatedReason)
+    }
+
+    /// What is changed.
+    enum Part: String, Sendable, CaseIterable {
+        case values, records, links, lists, texts, definitions, indexes, databases, bookkeeping, digests, history,
+            bytes, both
+    }
+
+    let part: Part
+    let name: String
+    /// Whose file is changed; nil for both.
+    let engine: EngineName?
+    let answer: Answer
+    /// Whether the kept digests are made anew behind the change, so that they fit what is there.
+    var hasFittingDigests = false
+    /// Whether the stores have so many records that the digests of an entity are several.
+    var isWide = false
+    let plant: @Sendable (ChangedPair) throws -> Void
+
+    var testDescription: String {
+        let place = engine?.rawValue ?? "both"
+        return "\(part.rawValue), \(place): \(name)" + (hasFittingDigests ? ", with digests that fit" : "")
+            + (isWide ? ", among many" : "")
+    }
+
+    /// The same change, and digests that fit it: only the contents are left to tell.
+    var withFittingDigests: PlantedChange {
+        var copy = self
+        copy.hasFittingDigests = true
+        return copy
+    }
+
+    /// A row of a table of changes.
+    typealias Row = (name: String, change: String, answer: Answer)
+
+    /// Gives the rows of a table their type, which the compiler would otherwise look for over a whole table.
+    static func rows(_ rows: [Row]) -> [Row] { rows }
+
+    /// The same for two texts a row.
+    static func pairs(_ pairs: [(String, String)]) -> [(String, String)] { pairs }
+
+    /// The same for three texts a row.
+    static func triples(_ triples: [(String, String, String)]) -> [(String, String, String)] { triples }
+
+    /// A change by SQL.
+    static func sql(
+        _ part: Part,
+        _ name: String,
+        _ answer: Answer,
+        isWide: Bool = false,
+        _ sql: String
+    ) -> PlantedChange {
+        PlantedChange(part: part, name: name, engine: .sqlite, answer: answer, isWide: isWide) { try $0.run(sql) }
+    }
+
+    /// A change by liblmdb.
+    static func lmdb(
+        _ part: Part,
+        _ name: String,
+        _ answer: Answer,
+        isWide: Bool = false,
+        _ plant: @escaping @Sendable (RawTransaction) throws -> Void
+    ) -> PlantedChange {
+        PlantedChange(part: part, name: name, engine: .lmdb, answer: answer, isWide: isWide) { try $0.write(plant) }
+    }
+
+    /// The same change in each of the engines.
+    static func inBoth(
+        _ part: Part,
+        _ name: String,
+        _ answer: Answer,
+        _ plant: @escaping @Sendable (any FaultPlanter) throws -> Void
+    ) -> [PlantedChange] {
+        EngineName.allCases.map { engine -> PlantedChange in
+            PlantedChange(part: part, name: name, engine: engine, answer: answer) { try plant($0.planter(engine)) }
+        }
+    }
+
+    /// Every change of the catalogue.
+    static let all: [PlantedChange] = {
+        let ordinary = [values, numbersBeyond, records, links, lists].flatMap { $0 }
+        let readable = ordinary.filter { $0.answer != .damage }
+        let others = [
+            texts, definitions, indexes, files, databases, bookkeeping, schemas, digests, sqliteHistories,
+            lmdbHistories,
+            recordBytes, lmdbIndexes, inBothFiles,
+        ]
+        return ordinary + readable.map(\.withFittingDigests) + others.flatMap { $0 }
+    }()
+}

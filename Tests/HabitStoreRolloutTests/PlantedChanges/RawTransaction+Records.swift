@@ -1,0 +1,66 @@
+import Foundation
+import RawStoreFiles
+
+@testable import HabitStore
+
+extension RawTransaction {
+    /// Changes the bytes of a record, and gives them the checksum that they call for.
+    func edit(_ entity: String, _ id: UUID, _ body: (inout [UInt8]) -> Void) throws {
+        guard let old = try get(entity, id.rawBytes) else {
+            throw HabitStoreError(.notFound, "the record that is to be changed is not there")
+        }
+        var record = old
+        body(&record)
+        if record.count >= RecordLayout.headerSize { RawRecord.seal(&record) }
+        guard record != old else { throw HabitStoreError(.notFound, "the record stays as it is") }
+        try put(entity, id.rawBytes, record)
+    }
+
+    /// Puts another value in the place of one that is there.
+    func replace(_ database: String, _ key: [UInt8], _ body: ([UInt8]) -> [UInt8]?) throws {
+        guard let old = try get(database, key) else { throw HabitStoreError(.notFound, "the key is not there") }
+        let new = body(old)
+        guard new != old else { throw HabitStoreError(.notFound, "the value stays as it is") }
+        if let new { try put(database, key, new) } else { try remove(database, key) }
+    }
+
+    /// The bookkeeping's text under a key.
+    func text(_ key: String) throws -> String {
+        String(decoding: try get("metadata", Array(key.utf8)) ?? [], as: UTF8.self)
+    }
+
+    /// Sets a text of the bookkeeping, or removes it.
+    func setText(_ key: String, _ text: String?) throws {
+        let name = Array(key.utf8)
+        if let text {
+            try put("metadata", name, Array(text.utf8))
+        } else if try get("metadata", name) != nil {
+            try remove("metadata", name)
+        }
+    }
+}
+
+extension RawRecord {
+    /// Where the slot of an attribute lies.
+    static func offset(_ attribute: String, in entity: EntityDescription) -> Int {
+        entity.layout.offsets[entity.attributes.firstIndex { $0.name == attribute } ?? 0]
+    }
+
+    /// The key of a date in an index over it alone.
+    static func key(_ date: Date, _ id: UUID) -> [UInt8] {
+        let bits = date.timeIntervalSinceReferenceDate.bitPattern
+        let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
+        return [1] + withUnsafeBytes(of: ordered.bigEndian) { Array($0) } + id.rawBytes
+    }
+}
+
+extension [UInt8] {
+    /// Where some bytes begin first.
+    func place(of bytes: [UInt8]) -> Int? { indices.first { self[$0...].starts(with: bytes) } }
+
+    /// The same with the first occurrence of a text replaced by another one.
+    func replacing(_ text: String, with other: String) -> [UInt8] {
+        guard let place = place(of: Array(text.utf8)) else { return self }
+        return Array(self[..<place]) + Array(other.utf8) + Array(self[(place + text.utf8.count)...])
+    }
+}
