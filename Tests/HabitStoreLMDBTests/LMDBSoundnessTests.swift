@@ -162,6 +162,40 @@ struct LMDBSoundnessTests {
         #expect(file.mark == nil)
     }
 
+    /// A mark with the right checksum and the least number for the time of its walk ended the process: the age that was calculated
+    /// of it is more than a number holds.
+    @Test(arguments: [0, 1, -1, 1 << 31, .max, .min] as [Int64])
+    func aMarkOfAnyNumbersIsNotBelievedAndEndsNothing(_ number: Int64) throws {
+        let file = try #require(LMDBSoundFile(store: path, isMaking: false))
+        let mark = try #require(file.mark)
+        let fields: [(inout LMDBSoundMark) -> Void] = [
+            { $0.walkedAt = number }, { $0.transaction = UInt64(bitPattern: number) },
+            { $0.file = $0.file.with(length: UInt64(bitPattern: number)) },
+            { $0.file = $0.file.with(modified: number) },
+            { $0.file = $0.file.with(changed: number) },
+            { $0.boot = LMDBBoot(high: UInt64(bitPattern: number), low: UInt64(bitPattern: number)) },
+        ]
+        for (place, change) in fields.enumerated() {
+            var other = mark
+            change(&other)
+            // Of a new file the transaction is a small number too.
+            guard other != mark else { continue }
+            file.mark = other
+            #expect(try !isMarked(), "field \(place)")
+            #expect(openingError(true) == nil, "field \(place)")
+        }
+        let bytes = withUnsafeBytes(of: number.littleEndian) { Data($0) }
+        for offset in stride(from: 0, to: 104, by: 8) {
+            file.mark = mark
+            let handle = try #require(FileHandle(forUpdatingAtPath: LMDBSoundFile.path(ofStore: path)))
+            try handle.seek(toOffset: UInt64(offset))
+            try handle.write(contentsOf: bytes)
+            try handle.close()
+            #expect(openingError(true) == nil, "offset \(offset)")
+            #expect(openingError() == nil, "offset \(offset)")
+        }
+    }
+
     @Test func withoutAMarkReadingMakesNoneAndWritingDoes() throws {
         let marks = LMDBSoundFile.path(ofStore: path)
         try FileManager.default.removeItem(atPath: marks)
@@ -225,5 +259,16 @@ struct LMDBSoundnessTests {
         #expect(pwrite(descriptor, [24], 1, 5) == 1)
         two.endWrite(at(24))
         #expect(!two.isMarked { at(24) })
+    }
+}
+
+extension LMDBFileState {
+    fileprivate func with(length: UInt64? = nil, modified: Int64? = nil, changed: Int64? = nil) -> Self {
+        LMDBFileState(
+            identity: identity,
+            length: length ?? self.length,
+            modified: modified ?? self.modified,
+            changed: changed ?? self.changed
+        )
     }
 }

@@ -68,5 +68,5 @@ struct LMDBSoundMark: Equatable, Sendable {
     }
 
     /// Whether the last walk is recent enough; a time to come is none.
-    func isFresh(at now: Int64) -> Bool { walkedAt <= now && now - walkedAt < Self.longestTrustSeconds }
+    func isFresh(at now: Int64) -> Bool { walkedAt <= now && walkedAt > now - Self.longestTrustSeconds }
 }

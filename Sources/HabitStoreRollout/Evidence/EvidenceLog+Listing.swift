@@ -18,7 +18,7 @@ extension EvidenceLog {
             case .line(let bytes):
                 guard listing.walk.passes(bytes) else { return }
                 listing.count += 1
-                places.note(start)
+                places.note(.init(start: start, line: listing.walk.line))
             case .overlong: listing.walk.takeOverlong()
             case .rest(let bytes):
                 if EvidenceLine.isTorn(bytes) {
@@ -28,7 +28,15 @@ extension EvidenceLog {
                 }
             }
         }
-        listing.records = try places.inOrder.map { try file.record(at: $0, size) }
+        for place in places.inOrder {
+            do {
+                listing.records.append(try file.record(at: place.start, size))
+            } catch let fault as EvidenceLine.Fault {
+                // Its hash is right, which was looked at before, and what it says is no event.
+                listing.count -= 1
+                listing.walk.note(fault.reason, at: place.line)
+            }
+        }
         return listing
     }
 }
@@ -49,19 +57,24 @@ extension EvidenceWalk {
 
 /// The last places of many.
 private struct NewestPlaces {
+    struct Place {
+        let start: Int
+        let line: Int
+    }
+
     let limit: Int
-    private var places: [Int] = []
+    private var places: [Place] = []
     /// Where the oldest one is, once there are `limit`.
     private var oldest = 0
 
     init(limit: Int) { self.limit = limit }
 
-    mutating func note(_ place: Int) {
+    mutating func note(_ place: Place) {
         guard limit > 0 else { return }
         guard places.count == limit else { return places.append(place) }
         places[oldest] = place
         oldest = (oldest + 1) % limit
     }
 
-    var inOrder: [Int] { Array(places[oldest...] + places[..<oldest]) }
+    var inOrder: [Place] { Array(places[oldest...] + places[..<oldest]) }
 }

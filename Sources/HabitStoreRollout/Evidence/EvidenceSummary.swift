@@ -93,7 +93,7 @@ public struct EvidenceSummary: Sendable, Hashable {
         length += bytes.count
         if let skimmed = EvidenceLine.skimRefusal(bytes) {
             walk.take(skimmed)
-            records += 1
+            records = records.addingSaturated(1)
             recordsRead += 1
             if skimmed.head == anchor { containsAnchor = true }
             refusal = Array(bytes)
@@ -106,10 +106,10 @@ public struct EvidenceSummary: Sendable, Hashable {
     }
 
     private mutating func count(_ record: EvidenceRecord) {
-        records += 1
+        records = records.addingSaturated(1)
         recordsRead += 1
         if case .checkpoint(let state) = record.event, records == 1 {
-            records += state.records
+            records = records.addingSaturated(state.records)
             evidence = state.evidence
             vouchedAnchor = state.anchor
             if state.anchor == anchor { containsAnchor = true }

@@ -55,6 +55,12 @@ struct EvidenceWalk: Sendable, Hashable {
         note("its end is missing")
     }
 
+    /// A line that was passed, and can be read no further; the first damage is the one that counts.
+    mutating func note(_ reason: String, at line: Int) {
+        guard damage.map({ line < $0.line }) ?? true else { return }
+        damage = EvidenceChain.Damage(line: line, reason: reason)
+    }
+
     private mutating func follow(_ record: EvidenceHead, previous: String, beginsFile: Bool) {
         line += 1
         if !beginsFile {

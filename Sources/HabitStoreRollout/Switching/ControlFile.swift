@@ -194,16 +194,19 @@ final class ControlFile: Sendable {
     // MARK: Epochs
 
     /// The highest epoch that any store was ever meant to have, as far as the file can tell.
-    var floor: Int { Int(truncatingIfNeeded: floorCell & (.max >> 8)) }
+    var floor: Int { Int(floorCell) }
 
     /// Who dies between the two stores of a number leaves the halves of two epochs: the later one holds.
     private var floorCell: UInt64 {
         let (value, other) = (load(Place.floor), ~load(Place.floor + 1))
-        if value == other { return value }
+        if value == other { return Self.isEpoch(value) ? value : 0 }
         guard value != 0 || other != .max else { return 0 }
         let (low, high) = (min(value, other), max(value, other))
-        return high - low < 1 << 16 ? high : 0
+        return high - low < 1 << 16 && Self.isEpoch(high) ? high : 0
     }
+
+    /// Whether a number can be an epoch: a store has none beyond, so that a damaged cell must not have one claimed there.
+    private static func isEpoch(_ number: UInt64) -> Bool { number < UInt64(HistoryToken.greatest.rawValue) }
 
     /// The epoch of the last move that was finished; 0 where the file cannot tell.
     var confirmed: Int { epoch(Place.confirmed) ?? 0 }
@@ -361,7 +364,7 @@ final class ControlFile: Sendable {
 
     private func number(_ cell: Int) -> UInt64? { Self.number(cells, cell) }
 
-    private func epoch(_ cell: Int) -> Int? { number(cell).map { Int(truncatingIfNeeded: $0 & (.max >> 8)) } }
+    private func epoch(_ cell: Int) -> Int? { number(cell).flatMap { Self.isEpoch($0) ? Int($0) : nil } }
 
     private func store(_ number: UInt64, at cell: Int) {
         store(cell, number)
