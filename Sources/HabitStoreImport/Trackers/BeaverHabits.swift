@@ -31,9 +31,12 @@ enum BeaverHabits {
             for record in records { read(record, of: habit.key, &source) }
         }
         source.counts = [("habits", habits.count), ("records", recordCount)]
-        let outer = (json.members?["data"]?.members ?? [:]).merging(json.members ?? [:]) { inner, _ in inner }
-        for (name, value) in outer.sorted(by: { $0.key < $1.key })
-        where name != "habits" && name != "data" && !value.isEmpty {
+        // A name may stand within `data` and beside it.
+        let (outer, inner) = (json.members ?? [:], json.members?["data"]?.members)
+        let beside =
+            inner == nil ? [] : outer.filter { $0.key != "data" && $0.key != "habits" }.sorted { $0.key < $1.key }
+        for (name, value) in beside + (inner ?? outer).filter({ $0.key != "habits" }).sorted(by: { $0.key < $1.key })
+        where !value.isEmpty {
             source.keep("\(name): no place here", [name: value])
         }
         return source
@@ -44,7 +47,8 @@ enum BeaverHabits {
         let key = fields["id"]?.text.map { "id \($0)" } ?? source.key(habitNamed: name)
         var habit = TrackerHabit(key: key, name: name)
         var rest = fields.filter { !$0.value.isEmpty }
-        for name in ["name", "records"] { rest[name] = nil }
+        if fields["name"]?.text != nil { rest["name"] = nil }
+        if fields["records"]?.elements != nil { rest["records"] = nil }
         habit.tags = fields["tags"]?.elements?.compactMap(\.text) ?? []
         if habit.tags.count == (fields["tags"]?.elements?.count ?? 0) { rest["tags"] = nil }
         if let status = fields["status"]?.text, status.hasPrefix("archive") {
@@ -64,7 +68,7 @@ enum BeaverHabits {
             (habit.timesPerPeriod, habit.periodDays) = (times, count * days)
             if days >= 30 {
                 source.note("habits by the month or year, here by 30 or 365 days")
-            } else {
+            } else if Set(period.keys).isSubset(of: ["target_count", "period_count", "period_type"]) {
                 rest["period"] = nil
             }
         }
@@ -88,7 +92,8 @@ enum BeaverHabits {
         if key != day.description { source.note("records of a habit on a day that has one already") }
         var entry = TrackerEntry(key: key, habit: habit, moment: .day(day))
         entry.note = fields["text"]?.text.flatMap { $0.isEmpty ? nil : $0 }
-        entry.rest = fields.filter { !["day", "done", "text"].contains($0.key) && !$0.value.isEmpty }
+        entry.rest = fields.filter { !["day", "done"].contains($0.key) && !$0.value.isEmpty }
+        if fields["text"]?.text != nil { entry.rest["text"] = nil }
         source.entries.append(entry)
     }
 }

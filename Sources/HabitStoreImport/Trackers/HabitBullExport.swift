@@ -32,6 +32,9 @@ enum HabitBullExport {
             count += 1
             var named: [String: ImportJSON] = [:]
             for (name, field) in zip(header, fields) { named[name] = .string(field.text) }
+            for (place, field) in fields.enumerated().dropFirst(header.count) where !field.text.isEmpty {
+                named["column \(place + 1)"] = .string(field.text)
+            }
             guard fields.count == header.count else {
                 named["line"] = .int(Int64(reader.line))
                 source.keep("rows: of another length than the header", named)
@@ -56,7 +59,12 @@ enum HabitBullExport {
     private static func add(_ rows: [Row], order: DateOrder, _ source: inout TrackerSource) {
         let measured = Set(rows.filter { $0.value.map { $0 != 0 && $0 != 1 } ?? false }.map(\.name))
         var seen: Set<String> = []
-        for row in rows where seen.insert(row.name).inserted { source.habits.append(habit(row, measured)) }
+        var begun: [String: TrackerHabit] = [:]
+        for row in rows where seen.insert(row.name).inserted {
+            let habit = habit(row)
+            begun[row.name] = habit
+            source.habits.append(habit)
+        }
         var identical: Set<[String: ImportJSON]> = []
         for row in rows {
             if !identical.insert(row.fields).inserted { source.note("rows that are there twice") }
@@ -79,6 +87,14 @@ enum HabitBullExport {
             entry.note = row.note.isEmpty ? nil : row.note
             entry.value = measured.contains(row.name) ? value : nil
             entry.rest = row.fields.filter { !header.contains($0.key) && !$0.value.isEmpty }
+            // Of the habit's first row these are the habit's; a row may say something else.
+            let habit = begun[row.name]
+            if let category = row.fields["HabitCategory"], !category.isEmpty, category.text != habit?.category {
+                entry.rest["HabitCategory"] = category
+            }
+            if let words = row.fields["HabitDescription"], !words.isEmpty, words != habit?.rest["HabitDescription"] {
+                entry.rest["HabitDescription"] = words
+            }
             source.entries.append(entry)
         }
         if order == .ambiguous, rows.contains(where: { $0.date.contains("/") }) {
@@ -86,7 +102,7 @@ enum HabitBullExport {
         }
     }
 
-    private static func habit(_ row: Row, _ measured: Set<String>) -> TrackerHabit {
+    private static func habit(_ row: Row) -> TrackerHabit {
         var habit = TrackerHabit(key: row.name, name: row.name)
         habit.category = row.fields["HabitCategory"]?.text.flatMap { $0.isEmpty ? nil : $0 }
         if let description = row.fields["HabitDescription"], !description.isEmpty {

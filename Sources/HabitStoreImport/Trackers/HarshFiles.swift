@@ -48,12 +48,16 @@ enum HarshFiles {
 
     private static func read(habits text: String, _ source: inout TrackerSource) {
         var heading: String?
+        var unused: [String: ImportJSON]?
+        func keepUnused() { if let unused { source.keep("habits: headings of nothing", unused) } }
         for (number, line) in lines(text).enumerated() where !line.isEmpty {
             let kept: [String: ImportJSON] = ["line": .int(Int64(number + 1)), "text": .string(line)]
             if line.hasPrefix("#") {
                 source.keep("habits: remarks", kept)
             } else if line.hasPrefix("!") {
+                keepUnused()
                 heading = trimmed(String(line.dropFirst()))
+                unused = heading == "" ? nil : kept
             } else if let (name, text) = nameAndFrequency(line), let (times, days) = frequency(text) {
                 var habit = TrackerHabit(key: source.key(habitNamed: name), name: name)
                 habit.category = heading.flatMap { $0.isEmpty ? nil : $0 }
@@ -62,11 +66,15 @@ enum HarshFiles {
                     source.note("habits that are only tracked, here daily")
                     habit.rest["frequency"] = .string(text)
                 }
+                let further = line.components(separatedBy: ": ").dropFirst(2).map(trimmed).filter { !$0.isEmpty }
+                if !further.isEmpty { habit.rest["further"] = .array(further.map { .string($0) }) }
                 source.habits.append(habit)
+                unused = nil
             } else {
                 source.keep("habits: lines that say no habit", kept)
             }
         }
+        keepUnused()
     }
 
     private static func read(

@@ -62,6 +62,18 @@ enum LoopExport {
         habit.unit = row["Unit"].flatMap { $0.isEmpty ? nil : $0 }
         habit.target = row["Target Value"].flatMap(Double.init).flatMap { $0.isFinite ? $0 : nil }
         for (column, text) in row where !placed.contains(column) && !text.isEmpty { habit.rest[column] = .string(text) }
+        // What could not be read is not what the habit has.
+        if times == nil || days == nil || times == 0 || days == 0 {
+            for column in ["FrequencyNumerator", "FrequencyDenominator", "NumRepetitions", "Interval"] {
+                habit.rest[column] = row[column].flatMap { $0.isEmpty ? nil : .string($0) }
+            }
+        }
+        if habit.target == nil, let text = row["Target Value"], !text.isEmpty {
+            habit.rest["Target Value"] = .string(text)
+        }
+        if let text = row["Archived?"], !["", "true", "false"].contains(text.lowercased()) {
+            habit.rest["Archived?"] = .string(text)
+        }
         return habit
     }
 
@@ -86,7 +98,16 @@ enum LoopExport {
                 source.keep("check marks: rows that say nothing", fields)
                 continue
             }
-            add(texts[0], texts[1], note: texts.count > 2 ? texts[2] : "", of: habit, isMeasured, fields, &source)
+            add(
+                texts[0],
+                texts[1],
+                note: texts.count > 2 ? texts[2] : "",
+                further: Array(texts.dropFirst(3)),
+                of: habit,
+                isMeasured,
+                fields,
+                &source
+            )
         }
         source.counts.append((name, count))
     }
@@ -112,6 +133,7 @@ enum LoopExport {
         _ date: String,
         _ mark: String,
         note: String,
+        further: [String] = [],
         of habit: String,
         _ isMeasured: Bool,
         _ fields: [String: ImportJSON],
@@ -141,9 +163,16 @@ enum LoopExport {
         }
         let key = source.key(habit, day.description)
         if key != day.description { source.note("check marks of a habit on a day that has one already") }
-        source.entries.append(
-            TrackerEntry(key: key, habit: habit, moment: .day(day), note: note.isEmpty ? nil : note, value: value)
+        var entry = TrackerEntry(
+            key: key,
+            habit: habit,
+            moment: .day(day),
+            note: note.isEmpty ? nil : note,
+            value: value
         )
+        let further = further.filter { !$0.isEmpty }
+        if !further.isEmpty { entry.rest["row"] = .array(further.map { .string($0) }) }
+        source.entries.append(entry)
     }
 
     /// Keeps what the app computes, or what nobody knows.

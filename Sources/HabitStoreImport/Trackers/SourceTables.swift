@@ -21,6 +21,8 @@ struct SourceTables {
 
     let path: String
     private(set) var tables: [Table] = []
+    /// What stands beside the lists of a JSON file, by the members that lead there.
+    private(set) var others: [String: ImportJSON] = [:]
     /// What is odd about the files.
     private(set) var oddities: [String] = []
 
@@ -114,7 +116,7 @@ struct SourceTables {
         if let elements = json.elements {
             Self.add(elements, "items", nil, &found, 0)
         } else {
-            Self.walk(json, "", nil, &found, 0)
+            others = Self.walk(json, "", nil, &found, 0)
         }
         tables = found.map { item in
             let columns = Set(item.rows.flatMap(\.fields.keys)).sorted()
@@ -125,7 +127,6 @@ struct SourceTables {
     /// Takes the lists out of an object.
     ///
     /// - Returns: what is left of it: its other members.
-    @discardableResult
     private static func walk(
         _ json: ImportJSON,
         _ name: String,

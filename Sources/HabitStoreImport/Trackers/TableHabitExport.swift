@@ -27,7 +27,15 @@ enum TableHabitExport {
             let key = source.key(habitNamed: "\(made) \(name)")
             let records = fields["records"]?.elements ?? []
             recordCount += records.count
-            source.habits.append(TableHabitFields.habit(fields.filter { $0.key != "records" }, key: key, &source))
+            var habit = TableHabitFields.habit(
+                fields.filter { $0.key != "records" || $0.value.elements == nil },
+                key: key,
+                &source
+            )
+            for name in ["id_", "uuid"] {
+                habit.rest[name] = fields[name].flatMap { $0.isEmpty ? nil : $0 }
+            }
+            source.habits.append(habit)
             for record in records {
                 guard let fields = record.members else {
                     source.keep("records: not an object", ["value": record])

@@ -94,6 +94,11 @@ enum TableHabitFields {
             "id_", "uuid", "parent_id", "parent_uuid", "record_type", "record_date", "record_value", "reason",
         ]
         for name in placed where name != "record_value" || value?.isFinite == true { entry.rest[name] = nil }
+        // An export has no identifiers; where it has some, nothing here goes by them.
+        for name in ["id_", "uuid", "parent_id", "parent_uuid"] where id == nil {
+            entry.rest[name] = fields[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let reason = fields["reason"], reason.text == nil, !reason.isEmpty { entry.rest["reason"] = reason }
         if entry.rest["is_deleted"] == .int(0) { entry.rest["is_deleted"] = nil }
         source.entries.append(entry)
     }

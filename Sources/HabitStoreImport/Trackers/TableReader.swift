@@ -90,6 +90,8 @@ struct TableReader {
         for table in tables.tables where !mapped.contains(table.name) {
             for row in table.rows { source.keep("\(table.name): no place here", row.fields) }
         }
+        let others = tables.others.filter { !$0.value.isEmpty }
+        if !others.isEmpty { source.keep("the file: beside its lists", others) }
         return source
     }
 
@@ -231,7 +233,10 @@ struct TableReader {
             source.entries.append(entry)
         }
         let left = rest.filter { !$0.value.isEmpty }
-        guard !left.isEmpty else { return }
+        let isUsed = rest.count < row.fields.count - (Self.column("date", entity) == nil ? 0 : 1)
+        guard !left.isEmpty || !isUsed else { return }
+        // A day on which nothing was done stands there as it is.
+        guard isUsed else { return source.keep("\(entity.source): not kept, or no place here", row.fields) }
         var kept = left
         kept["day"] = .string(TableValue.words(moment))
         source.keep("\(entity.source): not kept, or no place here", kept)

@@ -62,7 +62,7 @@ enum TableTally {
         return Array(tallies.values)
     }
 
-    private static func matches(_ value: ImportJSON?, _ constants: [MappedConstant]) -> Bool {
+    static func matches(_ value: ImportJSON?, _ constants: [MappedConstant]) -> Bool {
         let found = text(value) ?? ""
         return constants.contains { constant in
             switch constant {
@@ -75,21 +75,25 @@ enum TableTally {
         }
     }
 
-    /// A mark in the column of a habit: a number is an amount, a word that is neither yes nor no is a note.
     private static func add(_ value: ImportJSON?, _ day: String, _ tally: inout HabitTally) {
+        guard let mark = mark(value) else { return }
+        tally.add(day: day, value: mark.value, note: mark.note)
+    }
+
+    /// A mark in the column of a habit: a number is an amount, a word that is neither yes nor no is a note; nil for none.
+    static func mark(_ value: ImportJSON?) -> (value: Double?, note: String?)? {
         let words = (text(value) ?? "").lowercased()
-        if ["", "0", "no", "n", "false", "-", "0.0"].contains(words) { return }
+        if ["", "0", "no", "n", "false", "-", "0.0"].contains(words) { return nil }
         let amount = Double(words)
-        if amount == 0 { return }
+        if amount == 0 { return nil }
         let isMark = ["1", "yes", "y", "true", "x", "✓", "✔", "✅", "done", "1.0"].contains(words)
-        tally.add(
-            day: day,
-            value: isMark || amount == 1 ? nil : amount.flatMap { $0.isFinite ? $0 : nil },
-            note: isMark || amount?.isFinite == true ? nil : text(value)
+        return (
+            isMark || amount == 1 ? nil : amount.flatMap { $0.isFinite ? $0 : nil },
+            isMark || amount?.isFinite == true ? nil : text(value)
         )
     }
 
-    private static func text(_ value: ImportJSON?) -> String? {
+    static func text(_ value: ImportJSON?) -> String? {
         switch value {
         case .string(let text)?: text.isEmpty ? nil : text
         case .int(let number)?: "\(number)"
@@ -99,7 +103,7 @@ enum TableTally {
         }
     }
 
-    private static func number(_ value: ImportJSON?) -> Double? {
+    static func number(_ value: ImportJSON?) -> Double? {
         switch value {
         case .int(let number)?: Double(number)
         case .double(let number)? where number.isFinite: number
@@ -108,7 +112,7 @@ enum TableTally {
         }
     }
 
-    private static func day(_ value: ImportJSON?, _ form: String?, _ calendar: Calendar) -> String? {
+    static func day(_ value: ImportJSON?, _ form: String?, _ calendar: Calendar) -> String? {
         func day(_ date: Date) -> String? {
             let parts = calendar.dateComponents([.year, .month, .day], from: date)
             return PlainDay.text(parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)

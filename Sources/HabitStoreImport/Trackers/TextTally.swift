@@ -38,12 +38,22 @@ enum TextTally {
         _ isMeasured: Bool,
         _ tally: inout HabitTally
     ) {
-        guard let day = PlainDay.iso(date) else { return }
-        if mark == "YES_MANUAL" || (mark == "2" && !isMeasured) {
-            tally.add(day: day, value: nil, note: note)
-        } else if isMeasured, let value = Double(mark), value >= 0 {
-            tally.add(day: day, value: value / 1_000, note: note)
-        }
+        guard let mark = loopMark(tally.name, date, mark, note, isMeasured) else { return }
+        tally.add(day: mark.day, value: mark.value, note: mark.note)
+    }
+
+    /// The entry that a check mark is; nil for a day on which nothing was done.
+    static func loopMark(
+        _ habit: String,
+        _ date: String,
+        _ mark: String,
+        _ note: String?,
+        _ isMeasured: Bool
+    ) -> LeafAccount.Mark? {
+        guard let day = PlainDay.iso(date) else { return nil }
+        if mark == "YES_MANUAL" || (mark == "2" && !isMeasured) { return .init(habit, day, nil, note) }
+        guard isMeasured, let value = Double(mark), value >= 0 else { return nil }
+        return .init(habit, day, value / 1_000, note)
     }
 
     private static func rows(_ files: SourceFiles, _ name: String) -> [[String]] {
@@ -54,32 +64,44 @@ enum TextTally {
 
     static func habitBull(_ text: String) -> [HabitTally] {
         let all = rows(text)
+        guard let name = all.first?.firstIndex(of: "HabitName") else { return [] }
+        var tallies: [String: HabitTally] = [:]
+        for row in all.dropFirst() where row.count == all[0].count && row != [""] {
+            tallies[row[name]] = tallies[row[name]] ?? HabitTally(name: row[name])
+        }
+        for mark in habitBullMarks(all).values {
+            tallies[mark.habit]?.add(day: mark.day, value: mark.value, note: mark.note)
+        }
+        return Array(tallies.values)
+    }
+
+    /// The entries that rows are, by the rows' places.
+    static func habitBullMarks(_ all: [[String]]) -> [Int: LeafAccount.Mark] {
         let header = all.first ?? []
         guard let name = header.firstIndex(of: "HabitName"), let date = header.firstIndex(of: "CalendarDate"),
             let value = header.firstIndex(of: "Value")
-        else { return [] }
+        else { return [:] }
         let note = header.firstIndex(of: "CommentText")
-        let whole = all.dropFirst().filter { $0.count == header.count && $0 != [""] }
+        let whole = all.enumerated().dropFirst().filter { $0.element.count == header.count && $0.element != [""] }
         let isDayFirst =
-            whole.contains { Int($0[date].split(separator: "/").first ?? "") ?? 0 > 12 && $0[date].contains("/") }
-            && !whole.contains { row in
+            whole.contains { _, row in
+                Int(row[date].split(separator: "/").first ?? "") ?? 0 > 12 && row[date].contains("/")
+            }
+            && !whole.contains { _, row in
                 let parts = row[date].split(separator: "/")
                 return parts.count == 3 && Int(parts[1]) ?? 0 > 12
             }
-        var tallies: [String: HabitTally] = [:]
-        var marks: [String: [(String, Double?, String?)]] = [:]
-        for row in whole {
-            tallies[row[name]] = tallies[row[name]] ?? HabitTally(name: row[name])
-            marks[row[name], default: []].append((row[date], Double(row[value]), note.map { row[$0] }))
+        let numbers = whole.map { Double($0.element[value]) }
+        let measured = Set(
+            zip(whole, numbers).filter { $0.1 != nil && $0.1 != 0 && $0.1 != 1 }.map { $0.0.element[name] }
+        )
+        var marks: [Int: LeafAccount.Mark] = [:]
+        for ((place, row), number) in zip(whole, numbers) {
+            let isMeasured = measured.contains(row[name])
+            guard let number, isMeasured || number == 1, let day = day(row[date], isDayFirst) else { continue }
+            marks[place] = .init(row[name], day, isMeasured ? number : nil, note.map { row[$0] })
         }
-        for (habit, marks) in marks {
-            let isMeasured = marks.contains { $0.1 != nil && $0.1 != 0 && $0.1 != 1 }
-            for (date, value, note) in marks {
-                guard let value, isMeasured || value == 1, let day = day(date, isDayFirst) else { continue }
-                tallies[habit]?.add(day: day, value: isMeasured ? value : nil, note: note)
-            }
-        }
-        return Array(tallies.values)
+        return marks
     }
 
     private static func day(_ text: String, _ isDayFirst: Bool) -> String? {
@@ -128,7 +150,7 @@ enum TextTally {
     // MARK: Rows
 
     /// Rows of comma-separated values, character by character.
-    private static func rows(_ text: String) -> [[String]] {
+    static func rows(_ text: String) -> [[String]] {
         var rows: [[String]] = []
         var row: [String] = []
         var field = ""

@@ -44,6 +44,10 @@ struct TrackerVerification {
         if case .database(let database, let format) = finding {
             var account = try TrackerAccount(database, format, attachment: report.attachment, expected)
             differences += try account.differences()
+        } else {
+            var account = try LeafAccount(plan, in: store, attachment: report.attachment, timeZone)
+            try account.take(finding, path: path)
+            differences += account.differences
         }
         let edited = report.habits.differing + report.entries.differing
         if !differences.isEmpty, edited > 0 {
