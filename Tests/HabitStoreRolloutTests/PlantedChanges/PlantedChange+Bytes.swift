@@ -38,6 +38,14 @@ extension PlantedChange {
             lmdb(.bytes, "a null slot that is not zero", .damage) { transaction in
                 try transaction.edit("Habit", Sample.cafe) { $0[RawRecord.offset("target", in: Habit.entity)] = 7 }
             },
+            lmdb(.bytes, "a gap before the variable parts", .damage) { transaction in
+                try transaction.edit("Habit", Sample.run) { RawRecord.layOut(&$0, Habit.entity.layout, gap: 8) }
+            },
+            lmdb(.bytes, "the variable parts in another order", .damage) { transaction in
+                try transaction.edit("Habit", Sample.run) {
+                    RawRecord.layOut(&$0, Habit.entity.layout, isReversed: true)
+                }
+            },
             lmdb(.bytes, "2^32 - 1 texts of a list", .damage) { transaction in
                 try transaction.edit("Draft", Sample.album) { record in
                     guard let place = record.place(of: RawRecord.number(UInt32(2)) + RawRecord.number(UInt32(9))) else {
@@ -161,6 +169,16 @@ extension PlantedChange {
                         try $0.remake(name, form)
                     }
                 }
+        }
+        all += ["Habit.name", "Entry.date", "Entry.habitID+date"].map { name in
+            PlantedChange(part: .databases, name: "\(name) with a value twice", engine: .lmdb, answer: .refusal) {
+                pair in
+                try pair.remake(name, .duplicates)
+                try pair.write { transaction in
+                    guard let item = try transaction.items(name).first else { return }
+                    try transaction.put(name, item.key, Array("zz".utf8))
+                }
+            }
         }
         all += [
             lmdb(.databases, "a further database", .stated(.furtherDatabases)) { transaction in

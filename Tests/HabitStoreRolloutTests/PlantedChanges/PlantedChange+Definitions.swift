@@ -123,6 +123,12 @@ extension PlantedChange {
             ]
         }
         all += [
+            rebuilt(
+                "a further column that has to have a value",
+                "Tag",
+                "\"name\" TEXT NOT NULL",
+                "\"name\" TEXT NOT NULL, extra TEXT NOT NULL DEFAULT 'x'"
+            ),
             rebuilt("unique names of tags", "Tag", "\"name\" TEXT NOT NULL", "\"name\" TEXT NOT NULL UNIQUE"),
             rebuilt(
                 "a value in any form",

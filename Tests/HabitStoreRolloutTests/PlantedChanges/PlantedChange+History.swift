@@ -118,6 +118,10 @@ extension PlantedChange {
                 "a value of a tombstone that there is not",
                 "replace(tombstone, '{\"date\":{', '{\"zzz\":{\"string\":\"x\"},\"date\":{')", .difference
             ),
+            (
+                "a date of a tombstone twice",
+                "replace(tombstone, '{\"date\":{', '{\"date\":{\"date\":1},\"date\":{')", .difference
+            ),
             ("another date of a tombstone", "'{\"date\":{\"date\":700000000}}'", .difference),
             ("an empty tombstone", "'{}'", .difference), ("no tombstone", "NULL", .damage),
             ("a tombstone that is none", "'x'", .damage),

@@ -46,6 +46,26 @@ extension RawRecord {
         entity.layout.offsets[entity.attributes.firstIndex { $0.name == attribute } ?? 0]
     }
 
+    /// Lays the variable parts of a record out in another way than the format does: the same values, in other bytes.
+    static func layOut(_ record: inout [UInt8], _ layout: RecordLayout, gap: Int = 0, isReversed: Bool = false) {
+        func number(_ offset: Int) -> Int {
+            (0..<4).reduce(0) { $0 | Int(record[offset + $1]) << (8 * $1) }
+        }
+        let parts = layout.kinds.indices.filter { place in
+            let isNull = record[RecordLayout.headerSize + place / 8] & 1 << UInt8(place % 8) != 0
+            return [.string, .data, .strings, .links].contains(layout.kinds[place]) && !isNull
+        }.map { place in
+            let slot = layout.offsets[place]
+            return (slot: slot, bytes: Array(record[number(slot)..<number(slot) + number(slot + 4)]))
+        }
+        record.removeSubrange(layout.fixedSize...)
+        record += [UInt8](repeating: 0, count: gap)
+        for part in isReversed ? parts.reversed() : parts {
+            record.replaceSubrange(part.slot..<part.slot + 4, with: self.number(UInt32(record.count)))
+            record += part.bytes
+        }
+    }
+
     /// The key of a date in an index over it alone.
     static func key(_ date: Date, _ id: UUID) -> [UInt8] {
         let bits = date.timeIntervalSinceReferenceDate.bitPattern
