@@ -58,7 +58,7 @@ struct ExtremeNumberTests {
     ])
     func noNumberOfAnOperatorEndsAnything(_ name: String) throws {
         for first in Self.extremes {
-            for second in Self.extremes {
+            for second in ["0", "1e300", "-9223372036854775808", "\"\""] {
                 try tryAll(
                     """
                     {"flags": {"f": {"state": "ENABLED", "variants": {"a": \(first), "b": \(second)}, "defaultVariant": "a",
