@@ -91,6 +91,26 @@ struct VerifyFilesTests {
         #expect(left.filter { $0.hasPrefix("r.") }.sorted() == ["r.html", "r.jsonl"])
     }
 
+    /// The page without values and the sentinel were made for everybody to write to, under an umask of 000.
+    @Test func whatCommandsMakeIsForItsOwnerAloneWhateverTheUmaskIs() throws {
+        let sandbox = try Sandbox()
+        let (a, b) = try sandbox.differingStores()
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.currentDirectoryURL = sandbox.url
+        shell.arguments = [
+            "-c", #"umask 000; "$1" verify "$2" "$3" --html r.html; "$1" flags kill --by sentinel --sentinel s.kill"#,
+            "sh",
+            try Sandbox.binary().path, a, b,
+        ]
+        shell.standardOutput = FileHandle.nullDevice
+        shell.standardError = FileHandle.nullDevice
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(try sandbox.permissions(of: "r.html") == 0o600)
+        #expect(try sandbox.permissions(of: "s.kill") == 0o600)
+    }
+
     /// `--html` with a store's path, a slip of the hand, would otherwise end that store.
     @Test func nothingElseIsWrittenOver() throws {
         let sandbox = try Sandbox()

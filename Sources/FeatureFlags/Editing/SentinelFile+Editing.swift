@@ -1,13 +1,13 @@
 import Foundation
 
 extension SentinelFile {
-    /// Makes the file, and brings it to the disk. One that is there already, whatever it is, is as good.
+    /// Makes the file, for its owner only, and brings it to the disk: who looks for it need not open it. One that is there already, whatever it is, is as good.
     ///
     /// - Returns: Whether the file is new.
     /// - Throws: A ``FlagError`` where it cannot be made.
     @discardableResult
     public func create() throws(FlagError) -> Bool {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = errno
             check()
