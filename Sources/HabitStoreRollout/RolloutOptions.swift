@@ -1,3 +1,4 @@
+import FeatureFlags
 import HabitStore
 import Logging
 
@@ -20,6 +21,9 @@ public struct RolloutOptions: Sendable {
     public var queryRecorder: QueryRecorder?
     /// What the gate asks for.
     public var gate = GatePolicy()
+    /// Told of each evaluation of the rollout's flags that finds out what they want for a user: which flag, which variant and
+    /// why, and for whom, by a keyed hash. The kill switch's triggers tell them nothing.
+    public var exposureHooks: [FlagExposureHook] = []
     /// How long an operation waits for another process that is opening or moving the user, in seconds.
     public var lockWaitSeconds = 30.0
     /// How long a store may take for one step of a move, in seconds. The kill switch goes on without the new store then.

@@ -59,7 +59,8 @@ public final class UserStores: Sendable {
             flags: flags,
             isFollowing: options.followsFlags,
             recheckSeconds: options.recheckSeconds,
-            logger: options.logger
+            logger: options.logger,
+            hooks: options.exposureHooks
         )
     }
 

@@ -108,8 +108,13 @@ public final class FlagProvider: FlagEvaluator {
         return resolutions
     }
 
-    private func told(_ key: String, _ context: EvaluationContext, _ resolution: Resolution) -> Resolution {
+    /// Tells the hooks what a flag of ``snapshot`` came to for somebody who has used it.
+    package func tellHooks(_ key: String, _ context: EvaluationContext, _ resolution: Resolution) {
         for hook in hooks { hook.tell(key, context, resolution) }
+    }
+
+    private func told(_ key: String, _ context: EvaluationContext, _ resolution: Resolution) -> Resolution {
+        tellHooks(key, context, resolution)
         return resolution
     }
 

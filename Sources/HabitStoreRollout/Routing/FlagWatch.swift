@@ -20,7 +20,15 @@ final class FlagWatch: Sendable {
     ///   - flags: the flag file; nil for none.
     ///   - isFollowing: whether the files are watched; else they are read once.
     ///   - recheckSeconds: how often rules are evaluated anew although no file has changed, for those that ask for the time.
-    init(root: String, flags: String?, isFollowing: Bool, recheckSeconds: Double, logger: Logger) throws {
+    ///   - hooks: told of each evaluation for a user.
+    init(
+        root: String,
+        flags: String?,
+        isFollowing: Bool,
+        recheckSeconds: Double,
+        logger: Logger,
+        hooks: [FlagExposureHook] = []
+    ) throws {
         let counter = Revision()
         self.counter = counter
         latch = KillLatch(root: root)
@@ -30,7 +38,8 @@ final class FlagWatch: Sendable {
                 flagKey: RolloutFlags.kill,
                 sentinelPath: RolloutFlags.sentinelPath(root: root)
             ),
-            logger: logger
+            logger: logger,
+            hooks: hooks
         ) { _ in
             counter.number.add(1, ordering: .releasing)
         }
@@ -41,6 +50,11 @@ final class FlagWatch: Sendable {
 
     /// Another number than before when a flag, the sentinel file or the time may have changed. Costs one atomic load.
     var revision: Int { counter.number.load(ordering: .acquiring) }
+
+    /// What the flags want for a user, in one state of the files. Exposure hooks are told of it.
+    func wanted(for context: EvaluationContext) -> WantedStage {
+        WantedStage(provider.snapshot, context) { provider.tellHooks($0, context, $1) }
+    }
 
     /// Whether something pulls the kill switch now, or pulled it for everybody and nobody has re-armed.
     func isKillPulled(for context: EvaluationContext) -> Bool {

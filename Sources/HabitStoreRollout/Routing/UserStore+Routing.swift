@@ -34,7 +34,7 @@ extension UserStore {
 
     /// Whether what the flags want now asks for nothing to be done at once.
     private func isUnmoved(_ route: Route, _ routing: inout Routing) -> Bool {
-        let wanted = WantedStage(flags.provider.snapshot, context)
+        let wanted = flags.wanted(for: context)
         guard killTrigger(route.actual, route.control) == nil, !goesBack(wanted, route.actual),
             !isToTurn(route.actual, wanted)
         else { return false }
@@ -74,7 +74,7 @@ extension UserStore {
     }
 
     func reroute(_ routing: inout Routing, _ change: StageSwitch, _ revision: Int) throws -> Route {
-        let wanted = WantedStage(flags.provider.snapshot, context)
+        let wanted = flags.wanted(for: context)
         routing.wanted = wanted
         var actual =
             try settle(change, old: wanted.old)

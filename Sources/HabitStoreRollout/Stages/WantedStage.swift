@@ -16,18 +16,24 @@ struct WantedStage: Sendable, Equatable {
     var notes: [String] = []
 
     /// Reads the flags.
-    init(_ flags: FlagSnapshot, _ context: EvaluationContext) {
+    ///
+    /// - Parameter onResolution: is told what each flag that there is came to.
+    init(
+        _ flags: FlagSnapshot,
+        _ context: EvaluationContext,
+        onResolution: (String, Resolution) -> Void = { _, _ in }
+    ) {
         var notes: [String] = []
         old = .sqlite
         do throws(Unusable) {
-            if let named = try Self.engine(RolloutFlags.old, flags, context) { old = named }
-            if let new = try Self.engine(RolloutFlags.new, flags, context), new == old {
+            if let named = try Self.engine(RolloutFlags.old, flags, context, onResolution) { old = named }
+            if let new = try Self.engine(RolloutFlags.new, flags, context, onResolution), new == old {
                 throw Unusable(
                     text: "\(RolloutFlags.old) and \(RolloutFlags.new) name the same engine, \(new.rawValue)"
                 )
             }
-            let backend = try Self.engine(RolloutFlags.backend, flags, context)
-            let proposed = try Self.value(RolloutFlags.stage, flags, context)
+            let backend = try Self.engine(RolloutFlags.backend, flags, context, onResolution)
+            let proposed = try Self.value(RolloutFlags.stage, flags, context, onResolution)
             if backend == old.other {
                 (stage, isDirect) = (.complete, true)
             } else if let proposed {
@@ -63,11 +69,13 @@ struct WantedStage: Sendable, Equatable {
     private static func value(
         _ key: String,
         _ flags: FlagSnapshot,
-        _ context: EvaluationContext
+        _ context: EvaluationContext,
+        _ onResolution: (String, Resolution) -> Void
     ) throws(Unusable) -> String? {
         // Most files have few of the flags, and each opening of a user asks for all.
         guard flags.contains(key) else { return nil }
         let resolution = flags.resolve(key, context: context)
+        onResolution(key, resolution)
         if resolution.errorCode == .flagNotFound || resolution.errorCode == .providerNotReady { return nil }
         if let code = resolution.errorCode {
             throw Unusable(text: "\(key): \(resolution.errorMessage ?? code.rawValue)")
@@ -84,9 +92,10 @@ struct WantedStage: Sendable, Equatable {
     private static func engine(
         _ key: String,
         _ flags: FlagSnapshot,
-        _ context: EvaluationContext
+        _ context: EvaluationContext,
+        _ onResolution: (String, Resolution) -> Void
     ) throws(Unusable) -> EngineName? {
-        guard let name = try value(key, flags, context) else { return nil }
+        guard let name = try value(key, flags, context, onResolution) else { return nil }
         guard let engine = EngineName(rawValue: name) else {
             let names = EngineName.allCases.map(\.rawValue).joined(separator: " or ")
             throw Unusable(text: "the value of \(key) is no engine (\(names))")

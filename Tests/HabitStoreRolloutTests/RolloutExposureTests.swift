@@ -1,0 +1,50 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+import Synchronization
+import Testing
+
+@testable import HabitStoreRollout
+
+/// An app that wanted to know who is served which stage had the hook on `FlagProvider` only, and the rollout made a provider of
+/// its own and told nobody.
+struct RolloutExposureTests {
+    private final class Exposures: Sendable {
+        private let list = Mutex<[FlagExposure]>([])
+
+        func add(_ exposure: FlagExposure) { list.withLock { $0.append(exposure) } }
+
+        /// What was told since the last call.
+        func take() -> [FlagExposure] {
+            list.withLock { list in
+                defer { list = [] }
+                return list
+            }
+        }
+    }
+
+    @Test func hooksAreToldWhatTheFlagsWantForAUser() throws {
+        let user = try StagedUser()
+        let exposures = Exposures()
+        let stores = try user.stores {
+            $0.exposureHooks = [FlagExposureHook(hashKey: Data(repeating: 7, count: 32), onExposure: exposures.add)]
+        }
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        let first = exposures.take()
+        #expect(Set(first.map(\.flagKey)) == [RolloutFlags.stage, RolloutFlags.old, RolloutFlags.new])
+        let stage = try #require(first.first { $0.flagKey == RolloutFlags.stage })
+        #expect(stage.variant == "off" && stage.reason == .static && stage.errorCode == nil)
+        let subject = try #require(stage.subject)
+        #expect(!subject.contains("alice") && first.allSatisfy { $0.subject == subject })
+        // No operation asks the flags again, and no one who only looks is an exposure.
+        try store.save(Habit(name: "Run"))
+        _ = try store.all(Habit.self)
+        _ = try stores.status(of: "alice")
+        #expect(exposures.take().isEmpty)
+        try user.want("dualwrite")
+        store.flags.provider.reload()
+        _ = try store.all(Habit.self)
+        #expect(exposures.take().filter { $0.flagKey == RolloutFlags.stage }.map(\.variant) == ["dualwrite"])
+    }
+}
