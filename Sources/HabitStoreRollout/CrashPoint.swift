@@ -18,7 +18,8 @@ package enum CrashPoint {
         "mirror.committed", "live.mirrored", "live.committed", "settle.replayed", "backfill.begun", "backfill.emptying",
         "backfill.chunk", "backfill.copied",
         "switch.locked", "switch.sealed", "switch.drained", "switch.claimed", "switch.opened", "switch.finished",
-        "kill.latched", "kill.fenced", "prune.authority", "prune.mirror", "evidence.appended", "evidence.checkpointed",
+        "kill.latched", "kill.fenced", "prune.authority", "prune.mirror", "evidence.appended", "evidence.anchored",
+        "evidence.checkpointed",
         "evidence.archived", "evidence.shortened", "evidence.reset", "selfComparison.copied",
     ]
 

@@ -21,6 +21,10 @@ public struct RolloutOptions: Sendable {
     public var queryRecorder: QueryRecorder?
     /// What the gate asks for.
     public var gate = GatePolicy()
+    /// Keys outside of the users' folders, with which lines of evidence are sealed: lines without a seal of one of them do not
+    /// count for a user. Of a user who has evidence already, what was written before counts no more, and is proven anew. Nil for
+    /// none: seals are not looked at then.
+    public var evidenceKeys: EvidenceKeys?
     /// Told of each evaluation of the rollout's flags that finds out what they want for a user: which flag, which variant and
     /// why, and for whom, by a keyed hash. The kill switch's triggers tell them nothing.
     public var exposureHooks: [FlagExposureHook] = []

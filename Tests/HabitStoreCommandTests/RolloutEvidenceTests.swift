@@ -51,6 +51,34 @@ struct RolloutEvidenceTests {
         #expect(promoted.output.contains("the evidence is damaged in line 2"))
     }
 
+    @Test func aKeySealsTheLinesAndTheOthersDoNotCount() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        try sandbox.run("rollout", "verify").expectSuccess()
+        let key = String(repeating: "0123456789abcdef", count: 4)
+        let path = sandbox.path("evidence.key")
+        try Data("\(key)\n".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(chmod(path, 0o644) == 0)
+        let refused = try sandbox.run("rollout", "evidence", "--evidence-key-file", path)
+        #expect(refused.status == 74 && refused.errors.contains("chmod 600") && !refused.errors.contains(key))
+        #expect(chmod(path, 0o600) == 0)
+        let plain = try sandbox.run("rollout", "evidence")
+        plain.expectSuccess()
+        #expect(!plain.output.contains("NOT COUNTED"))
+        let run = try sandbox.run("rollout", "evidence", "--evidence-key-file", path)
+        run.expectSuccess()
+        #expect(run.output.contains("NOT COUNTED: ") && run.output.contains("without the seal"))
+        func unsealed() throws -> Int? {
+            let json = try sandbox.run("rollout", "evidence", "--format", "json", "--evidence-key-file", path).json()
+            return (json["uncounted"] as? [String: Any])?["notSealed"] as? Int
+        }
+        let before = try #require(try unsealed())
+        try sandbox.run("rollout", "verify", "--evidence-key-file", path).expectSuccess()
+        #expect(try unsealed() == before)
+        #expect(try String(contentsOfFile: file(sandbox), encoding: .utf8).contains(#","mac":""#))
+        #expect(try sandbox.run("rollout", "doctor", "--evidence-key-file", path).output.contains("without the seal"))
+    }
+
     /// The chain alone cannot tell that its last lines are missing; the stores can.
     @Test func whatWasCutOffAtItsEndEndsItWithOne() throws {
         let sandbox = try Sandbox()

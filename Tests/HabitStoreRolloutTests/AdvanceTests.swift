@@ -42,7 +42,7 @@ struct AdvanceTests {
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
         let epoch = try #require(store.route.load()).actual.epoch
-        try store.evidence.append(
+        store.record(
             [
                 .verified(
                     token: .zero,
@@ -54,8 +54,7 @@ struct AdvanceTests {
                     ignoredRules: 0
                 ),
                 .shadowReads(stage: .shadow, clean: 5, different: 0, skewed: 0, failed: 0, shed: 0, epoch: epoch),
-            ],
-            at: Date()
+            ]
         )
         let decision = try store.advance()
         #expect(decision?.reasons == [])

@@ -12,6 +12,7 @@ struct RolloutStateTests {
                     [nil, EvidenceHead(sequence: 0, hash: String(repeating: "0", count: 64)), head].map { evidence in
                         var state = RolloutState(stage: stage, old: old, isKilled: isKilled, movingTo: movingTo)
                         state.evidence = evidence
+                        state.vouched = evidence.map { $0.sequence == 0 ? "" : "1-12,14-4711" }
                         return state
                     }
                 }

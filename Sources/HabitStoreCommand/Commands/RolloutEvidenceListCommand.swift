@@ -32,7 +32,8 @@ struct RolloutEvidenceListCommand: ReportingCommand {
             user: settings.user,
             path: log.path,
             listing: try log.newest(limit),
-            isCutOff: try !log.contains(anchor)
+            isCutOff: try !log.contains(anchor),
+            uncounted: try stores.uncountedEvidence(of: settings.user)
         )
         switch output.format {
         case .json: try JSON.write(report)

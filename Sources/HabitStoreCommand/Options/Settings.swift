@@ -17,6 +17,8 @@ struct Settings {
     let flags: String?
     /// The file of the gate's policy; nil where there is none, and its defaults hold.
     let policy: String?
+    /// The file of the keys that evidence is sealed with; nil for none.
+    let evidenceKeyFile: String?
     let timeZone: TimeZone
     /// How many users' files may be open at once; nil for what fits into the files that this process may open.
     let openUsers: Int?
@@ -49,6 +51,8 @@ struct Settings {
             let path = self.root + "/" + Self.policyFileName
             policy = FileManager.default.fileExists(atPath: path) ? path : nil
         }
+        evidenceKeyFile = try await Self.value(options.evidenceKeyFile, "evidenceKeyFile", reader)
+            .flatMap { $0.isEmpty ? nil : Self.expanded($0, home) }
         if let name = try await Self.value(options.timeZone, "timeZone", reader) {
             guard let zone = TimeZone(identifier: name) else {
                 throw CommandFailure.usage("there is no time zone \"\(name)\"; write one as Europe/Berlin")
@@ -83,6 +87,7 @@ struct Settings {
         if opensAsWritten { options.migrationPlan = nil }
         if let openUsers { options.maximumOpenUsers = openUsers }
         options.gate = gate
+        options.evidenceKeys = try evidenceKeyFile.map { try EvidenceKeys(path: $0) }
         options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
         return try UserStores(root: root, flags: flags, queries: queries, options: options)

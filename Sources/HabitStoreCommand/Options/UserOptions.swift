@@ -18,12 +18,20 @@ struct UserOptions: ParsableArguments {
     )
     var flags: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A file of keys that seal and prove the evidence, one a line, for its owner only.",
+            discussion: "[$HABITSTORE_EVIDENCE_KEY_FILE; default: none]"
+        )
+    )
+    var evidenceKeyFile: String?
+
     @Option(help: "The time zone in which days are counted. [$HABITSTORE_TIME_ZONE; default: the system's]")
     var timeZone: String?
 
     @Option(
         help: ArgumentHelp(
-            "A JSON file with any of the keys root, user, flags, policy, timeZone, openUsers.",
+            "A JSON file with any of the keys root, user, flags, policy, evidenceKeyFile, timeZone, openUsers.",
             discussion: "[default: $XDG_CONFIG_HOME/habitstore/config.json, if it is there]"
         )
     )

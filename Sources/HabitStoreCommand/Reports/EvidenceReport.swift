@@ -20,6 +20,8 @@ struct EvidenceReport: Encodable {
     let damage: EvidenceChain.Damage?
     /// Whether it ends before what the stores remember of it.
     let isCutOff: Bool
+    /// The lines that speak for the user and do not count.
+    let uncounted: EvidenceLog.Uncounted
     /// What a crash left of a write that nobody was told of.
     let tornBytes: Int
     /// How many records there are.
@@ -30,10 +32,11 @@ struct EvidenceReport: Encodable {
     private let times: [Date]
 
     private enum CodingKeys: CodingKey {
-        case user, path, isIntact, damage, isCutOff, tornBytes, recordCount, records
+        case user, path, isIntact, damage, isCutOff, uncounted, tornBytes, recordCount, records
     }
 
-    init(user: String, path: String, listing: EvidenceListing, isCutOff: Bool) {
+    init(user: String, path: String, listing: EvidenceListing, isCutOff: Bool, uncounted: EvidenceLog.Uncounted) {
+        self.uncounted = uncounted
         self.user = user
         self.path = path
         isIntact = listing.isIntact && !isCutOff
@@ -76,6 +79,7 @@ struct EvidenceReport: Encodable {
         } else {
             text += "intact: \(recordCount) records, each with the hash of the one before it\n"
         }
+        if let sentence = uncounted.sentence { text += "NOT COUNTED: \(sentence)\n" }
         if recordCount > records.count {
             text += "the newest \(records.count) of \(recordCount) records are listed; --limit lists more\n"
         }

@@ -31,7 +31,7 @@ extension UserStore {
                 guard record([.admitted(to: target, epoch: actual.epoch)]) else {
                     return GateDecision(reasons: [.evidenceUnwritable], cleanShadowReads: decision.cleanShadowReads)
                 }
-                let moved = try change.move(actual, to: target, evidence: anchor(actual))
+                let moved = try change.move(actual, to: target, evidence: remembered(actual))
                 note(actual, moved, .promoted, &routing)
                 _ = try install(moved, change, nil, revision, &routing)
                 return decision
@@ -86,7 +86,7 @@ extension UserStore {
                     actual,
                     to: target,
                     isKilled: actual.state.isKilled,
-                    evidence: anchor(actual)
+                    evidence: remembered(actual)
                 )
                 note(actual, moved, reason, &routing)
                 _ = try install(moved, change, nil, revision, &routing)
@@ -125,7 +125,7 @@ extension UserStore {
                     if wasRemembered { record([.rearmed(by: person)]) }
                     return wasRemembered
                 }
-                let armed = try change.move(actual, to: actual.stage, evidence: anchor(actual))
+                let armed = try change.move(actual, to: actual.stage, evidence: remembered(actual))
                 change.control.forgetKill()
                 record([.rearmed(by: person)])
                 routing.loggedEpoch = armed.epoch
@@ -147,7 +147,7 @@ extension UserStore {
         recordDifference(
             .difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch)
         )
-        guard stage == .live else { return }
+        guard stage == .live else { return anchorEvidence() }
         do {
             try moveBack(to: .shadow, reason: .differenceFound, onlyFrom: .live)
         } catch {
@@ -162,7 +162,7 @@ extension UserStore {
         if owesEvidence { record([]) }
         let mirror = mirrorFacts(actual)
         let facts = GateFacts(
-            evidence: try evidence.summary(anchor: actual.state.evidence),
+            evidence: try evidence.summary(trust(actual)),
             lag: mirror.lag,
             isBackfilled: mirror.isBackfilled,
             isKilled: actual.state.isKilled || isKillPulled,

@@ -50,6 +50,7 @@ extension UserStore {
         } else {
             record([verified])
         }
+        anchorEvidence()
         return report
     }
 
@@ -122,6 +123,7 @@ extension UserStore {
             failure = error
         }
         record([.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)])
+        anchorEvidence()
         return failure
     }
 }

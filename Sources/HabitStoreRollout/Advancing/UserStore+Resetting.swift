@@ -54,7 +54,10 @@ extension UserStore {
                     anchor: actual.state.evidence,
                     at: Date()
                 )
-                let anchored = try change.restate(actual) { $0.evidence = begun.head }
+                let anchored = try change.restate(actual) {
+                    $0.evidence = begun.head
+                    $0.vouched = VouchedLines().text
+                }
                 routing.loggedEpoch = anchored.epoch
                 routing.control?.noteLogged(anchored.epoch, in: evidence)
                 _ = try install(anchored, change, nil, revision, &routing)
@@ -87,6 +90,8 @@ extension UserStore {
     public func archiveEvidence() throws -> EvidenceLog.Archived? {
         try begin()
         defer { route.end() }
-        return try evidence.archive(anchor: try currentRoute().actual.state.evidence, at: Date())
+        checkpointEvidence()
+        anchorEvidence()
+        return try evidence.archive(trust(try currentRoute().actual), at: Date())
     }
 }

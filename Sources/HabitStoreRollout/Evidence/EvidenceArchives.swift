@@ -38,7 +38,7 @@ struct EvidenceArchives {
         while let end = due {
             guard let name = names[end.sequence] else { return end }
             let file = try EvidenceFile(EvidenceFile.beside(log.path, name), .read)
-            var summary = EvidenceSummary(anchor: anchor, start: 0, identity: nil)
+            var summary = EvidenceSummary(EvidenceTrust(anchor: anchor), start: 0, identity: nil)
             try summary.read(file)
             guard try body(Archive(name: name, summary: summary, isFollowed: summary.head == end)) else { return nil }
             // Each begins before it ends, or there would be no end to this.

@@ -47,13 +47,13 @@ extension EvidenceFile {
         }
     }
 
-    /// Where the last checkpoint begins that is as it was written; nil where there is none.
+    /// Where the last checkpoint begins that is as it was written, and counts; nil where there is none.
     ///
     /// - Parameter lowest: where to stop: the beginning of a line, or else the next line is the first that is looked at.
-    func lastCheckpoint(below size: Int, from lowest: Int = 0) throws -> Int? {
+    func lastCheckpoint(below size: Int, from lowest: Int = 0, _ trust: EvidenceTrust) throws -> Int? {
         var found: Int?
         try forEachPlace(below: size, from: lowest, EvidenceLine.checkpoints) { place in
-            if try isCheckpoint(at: place, size) { found = place }
+            if try isCheckpoint(at: place, size, trust) { found = place }
             return found == nil
         }
         return found
@@ -86,16 +86,23 @@ extension EvidenceFile {
     ///
     /// - Throws: `EvidenceLine.Fault` where there is none.
     func record(at start: Int, _ size: Int) throws -> EvidenceRecord {
+        try line(at: start, size) { try EvidenceLine.parse($0) }
+    }
+
+    private func line<R>(at start: Int, _ size: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         let bytes = try read(start..<min(size, start + EvidenceLog.maximumLineBytes))
         return try bytes.withUnsafeBytes { bytes in
-            try EvidenceLine.parse(UnsafeRawBufferPointer(rebasing: bytes[..<(EvidenceLine.length(bytes) ?? 0)]))
+            try body(UnsafeRawBufferPointer(rebasing: bytes[..<(EvidenceLine.length(bytes) ?? 0)]))
         }
     }
 
-    private func isCheckpoint(at start: Int, _ size: Int) throws -> Bool {
+    private func isCheckpoint(at start: Int, _ size: Int, _ trust: EvidenceTrust) throws -> Bool {
         do {
-            guard case .checkpoint = try record(at: start, size).event else { return false }
-            return true
+            return try line(at: start, size) { bytes in
+                let record = try EvidenceLine.parse(bytes)
+                guard case .checkpoint = record.event else { return false }
+                return trust.doubt(record.sequence, bytes) == nil
+            }
         } catch is EvidenceLine.Fault {
             return false
         }

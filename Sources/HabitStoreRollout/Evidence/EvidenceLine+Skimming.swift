@@ -70,6 +70,13 @@ extension EvidenceLine {
         }
     }
 
+    /// Where in bytes a line begins that may have a hash, the last place first.
+    static func lines(in bytes: [UInt8], beginsLine: Bool, withHash hash: [UInt8]) -> [Int] {
+        lines(in: bytes, beginsLine: beginsLine) {
+            $0.count > hashRange.upperBound && $0[hashRange].elementsEqual(hash)
+        }
+    }
+
     private static func lines(
         in bytes: [UInt8],
         beginsLine: Bool,

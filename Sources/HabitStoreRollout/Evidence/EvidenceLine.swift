@@ -49,9 +49,16 @@ enum EvidenceLine {
     }
 
     /// The line that follows `head`, and the head that it makes.
-    static func make(_ content: String, after head: EvidenceHead) throws -> (bytes: [UInt8], head: EvidenceHead) {
+    ///
+    /// - Parameter seal: what it is sealed with; nil for a line without a seal.
+    static func make(
+        _ content: String,
+        after head: EvidenceHead,
+        seal: EvidenceSeal? = nil
+    ) throws -> (bytes: [UInt8], head: EvidenceHead) {
         let next = head.sequence.addingSaturated(1)
-        let payload = Array("\"previous\":\"\(head.hash)\",\"sequence\":\(next),\(content)".utf8)
+        var payload = Array("\"previous\":\"\(head.hash)\",\"sequence\":\(next),\(content)".utf8)
+        if let seal { payload = seal.sealed(payload) }
         guard payloadStart + payload.count <= EvidenceLog.maximumLineBytes else {
             throw HabitStoreError(
                 .limitExceeded,
@@ -114,9 +121,14 @@ enum EvidenceLine {
     private static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var hasher = SHA256()
         hasher.update(bufferPointer: bytes)
+        return digits(hasher.finalize())
+    }
+
+    /// Bytes as lower-case hexadecimal digits.
+    static func digits(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var digits: [UInt8] = []
         digits.reserveCapacity(64)
-        for byte in hasher.finalize() {
+        for byte in bytes {
             for digit in [byte >> 4, byte & 15] { digits.append(digit + (digit < 10 ? 48 : 87)) }
         }
         return digits

@@ -22,13 +22,18 @@ extension EvidenceLog {
     /// - Returns: nil where nothing lies before a checkpoint.
     /// - Throws: ``HabitStoreError/Code/corrupt`` for evidence that is not whole, and what the system refuses.
     public func archive(anchor: EvidenceHead?, at time: Date) throws -> Archived? {
-        let summary = try summary(anchor: anchor)
+        try archive(EvidenceTrust(anchor: anchor, seal: seal), at: time)
+    }
+
+    func archive(_ trust: EvidenceTrust, at time: Date) throws -> Archived? {
+        let summary = try summary(trust)
         guard summary.damage == nil, summary.containsAnchor else { throw notWhole(summary.damage) }
-        try checkpoint(after: summary, at: time)
+        if trust.vouched == nil { try checkpoint(after: summary, at: time) }
         let file = try EvidenceFile(path, .append)
-        guard let length = try file.lastCheckpoint(below: try file.size()), length > 0 else { return nil }
+        // One that does not count would take with it what was proven before.
+        guard let length = try file.lastCheckpoint(below: try file.size(), trust), length > 0 else { return nil }
         // What lies before the checkpoint is read for the last time by whoever does not ask for it.
-        var whole = EvidenceSummary(anchor: anchor, start: 0, identity: nil)
+        var whole = EvidenceSummary(trust, start: 0, identity: nil)
         try whole.read(file)
         guard whole.damage == nil else { throw notWhole(whole.damage) }
         let first = (whole.before?.sequence ?? whole.firstSequence - 1) + 1

@@ -60,7 +60,7 @@ extension EvidenceLog {
         // A damaged line may claim any number.
         let known = [before.head.sequence, anchor?.sequence ?? 0].filter { $0 < .max / 2 }.max() ?? 0
         let place = EvidenceHead(sequence: known, hash: EvidenceHead.start.hash)
-        let line = try EvidenceLine.make(EvidenceLine.content(event, at: time), after: place)
+        let line = try EvidenceLine.make(EvidenceLine.content(event, at: time), after: place, seal: seal)
         try EvidenceFile.replace(path, with: line.bytes)
         CrashPoint.reach("evidence.reset")
         return (line.head, before.file)

@@ -9,7 +9,7 @@ extension EvidenceLog {
             found.isCutOff = anchor != nil && anchor != .start
             return found
         }
-        var live = EvidenceSummary(anchor: anchor, start: 0, identity: nil)
+        var live = EvidenceSummary(EvidenceTrust(anchor: anchor), start: 0, identity: nil)
         try live.read(file)
         found.take(live, Self.fileName)
         var containsAnchor = live.containsAnchor

@@ -37,10 +37,21 @@ public struct EvidenceLog: Sendable {
     /// The file.
     public let path: String
 
-    /// The log in a user's folder; nothing is made yet.
-    public init(_ directory: UserDirectory) { path = directory.path + "/" + Self.fileName }
+    /// What lines are sealed with; nil without keys.
+    let seal: EvidenceSeal?
 
-    init(path: String) { self.path = path }
+    /// The log in a user's folder; nothing is made yet.
+    ///
+    /// - Parameter keys: what its lines are sealed with; nil for lines without seals.
+    public init(_ directory: UserDirectory, keys: EvidenceKeys? = nil) {
+        path = directory.path + "/" + Self.fileName
+        seal = keys.map { EvidenceSeal(keys: $0, owner: directory.owner) }
+    }
+
+    init(path: String, seal: EvidenceSeal? = nil) {
+        self.path = path
+        self.seal = seal
+    }
 
     /// Adds events in their order, and waits until they are on the disk. A damaged log is added to as well.
     ///
@@ -63,6 +74,21 @@ public struct EvidenceLog: Sendable {
         anchor: EvidenceHead? = nil,
         waitSeconds: Double = lockWaitSeconds
     ) throws -> EvidenceRecord {
+        let trust = EvidenceTrust(anchor: anchor, seal: seal)
+        return try add(events, at: time, anchor: anchor, waitSeconds: waitSeconds) { trust }.last
+    }
+
+    /// Adds events as ``append(_:at:anchor:waitSeconds:)`` does.
+    ///
+    /// - Parameter trust: what a checkpoint is written by, asked for where one is due; nil for none now.
+    /// - Returns: the last record, and what was written, a checkpoint included.
+    func add(
+        _ events: [EvidenceEvent],
+        at time: Date,
+        anchor: EvidenceHead?,
+        waitSeconds: Double,
+        trust: () -> EvidenceTrust?
+    ) throws -> (last: EvidenceRecord, stretch: EvidenceStretch) {
         let contents = try events.map { try EvidenceLine.content($0, at: time) }
         guard !contents.isEmpty else { throw HabitStoreError(.invalidValue, "there is no event to record") }
         let file = try EvidenceFile(path, .append, waitSeconds: waitSeconds)
@@ -74,16 +100,17 @@ public struct EvidenceLog: Sendable {
         var bytes: [UInt8] = tail.lacksNewline ? [EvidenceLine.newline] : []
         var line: [UInt8] = []
         let size = contents.reduce(0) { $0 + $1.utf8.count }
-        if waitSeconds > 0, let checkpoint = try dueCheckpoint(file, tail, adding: size, time, anchor) {
+        let before = head
+        if waitSeconds > 0, let checkpoint = try dueCheckpoint(file, tail, adding: size, time, trust) {
             bytes += checkpoint.bytes
             head = checkpoint.head
         }
         for content in contents {
-            (line, head) = try EvidenceLine.make(content, after: head)
+            (line, head) = try EvidenceLine.make(content, after: head, seal: seal)
             bytes += line
         }
         try file.write(bytes, at: tail.length)
-        return try line.withUnsafeBytes(EvidenceLine.parse)
+        return (try line.withUnsafeBytes(EvidenceLine.parse), EvidenceStretch(before: before, last: head))
     }
 
     /// All records, checked; none when there is no file.

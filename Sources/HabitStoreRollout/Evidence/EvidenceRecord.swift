@@ -13,6 +13,10 @@ import Foundation
 /// line 3 as its `previous`. The first line's `previous` is 64 zeros; sequences count from 1, as lines do. A file may also begin
 /// with a checkpoint, whose `previous` is the hash of an archive's last line, or with a reset, whose `previous` is zeros; their
 /// sequences go on from what was archived or put aside.
+///
+/// A line that was sealed with a key has one more field at its end, `"mac"` of 64 digits: HMAC-SHA-256 of the text
+/// `HabitStore evidence 1`, a newline, the owner that the user's stores have, a newline, and the line's bytes from the 76th up to the
+/// comma before this field. The hash covers it.
 public struct EvidenceRecord: Sendable, Hashable, Codable {
     /// The record's number, from 1.
     public let sequence: Int

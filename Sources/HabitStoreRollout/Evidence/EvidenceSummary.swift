@@ -5,7 +5,9 @@
 /// ``EvidenceLog/verify()`` looks at it.
 public struct EvidenceSummary: Sendable, Hashable {
     /// What the stores remember of the evidence, and was looked for; nil when they remember nothing.
-    public let anchor: EvidenceHead?
+    public var anchor: EvidenceHead? { trust.anchor }
+    /// By what lines count that speak for the user.
+    let trust: EvidenceTrust
     /// Whether the log has come by the anchor, as far as it can be believed. It has not when it was cut off before it, or
     /// when it is another one.
     public private(set) var containsAnchor: Bool
@@ -42,10 +44,11 @@ public struct EvidenceSummary: Sendable, Hashable {
     private var walk = EvidenceWalk()
 
     /// Nothing was recorded yet.
-    init(anchor: EvidenceHead?) { self.init(anchor: anchor, start: 0, identity: nil) }
+    init(anchor: EvidenceHead?) { self.init(EvidenceTrust(anchor: anchor), start: 0, identity: nil) }
 
-    init(anchor: EvidenceHead?, start: Int, identity: EvidenceFile.Identity?) {
-        self.anchor = anchor
+    init(_ trust: EvidenceTrust, start: Int, identity: EvidenceFile.Identity?) {
+        self.trust = trust
+        let anchor = trust.anchor
         self.start = start
         self.identity = identity
         length = start
@@ -56,7 +59,7 @@ public struct EvidenceSummary: Sendable, Hashable {
     init(_ chain: EvidenceChain, anchor: EvidenceHead? = nil) {
         self.init(anchor: anchor)
         walk = chain.walk
-        for record in chain.records { count(record) }
+        for record in chain.records { count(record, counts: true) }
         tornBytes = chain.tornBytes
     }
 
@@ -101,20 +104,24 @@ public struct EvidenceSummary: Sendable, Hashable {
         }
         guard let record = walk.take(bytes) else { return }
         let stay = evidence.stay
-        count(record)
+        count(record, counts: trust.doubt(record.sequence, bytes) == nil)
         if evidence.stay != stay { refusal = [] }
     }
 
-    private mutating func count(_ record: EvidenceRecord) {
+    private mutating func count(_ record: EvidenceRecord, counts: Bool) {
         records = records.addingSaturated(1)
         recordsRead += 1
         if case .checkpoint(let state) = record.event, records == 1 {
             records = records.addingSaturated(state.records)
             evidence = state.evidence
+            if !counts { evidence.forgetGoodNews() }
             vouchedAnchor = state.anchor
-            if state.anchor == anchor { containsAnchor = true }
+            // One that counts lies before the anchor itself, which is to be found behind it.
+            if state.anchor == anchor, trust.vouched == nil || record.sequence > (anchor?.sequence ?? 0) {
+                containsAnchor = true
+            }
         } else {
-            evidence.take(record)
+            evidence.take(record, counts: counts)
         }
         if record.head == anchor { containsAnchor = true }
         // Who began the chain anew may have died before the stores were told of it; what they remember lies before it.

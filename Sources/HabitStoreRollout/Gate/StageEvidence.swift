@@ -87,11 +87,17 @@ struct StageEvidence: Sendable, Hashable, Codable {
     }
 
     /// Takes the next record.
-    mutating func take(_ record: EvidenceRecord) {
+    ///
+    /// - Parameter counts: whether it counts when it speaks for the user; what speaks against a user counts in any case.
+    mutating func take(_ record: EvidenceRecord, counts: Bool = true) {
+        guard counts || !record.event.speaksForTheUser else { return }
         let time = EvidenceInstant(record.time)
         switch record.event {
         case .stageChanged(_, let to, let epoch, _, let reason, let version):
-            enter(to, epoch, version)
+            let countedFrom = countsFrom
+            enter(to, epoch, counts ? version : EvidenceEvent.currentVersion)
+            // No reads of an earlier stay count because somebody says that the stay began earlier.
+            if !counts { countsFrom = max(countsFrom, countedFrom) }
             if reason == .promoted { wasPromoted = true }
         // Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
         case .admitted(let to, let epoch): if to == stage { enter(to, epoch, EvidenceEvent.currentVersion) }
@@ -165,6 +171,14 @@ struct StageEvidence: Sendable, Hashable, Codable {
         cleanReads.removeAll()
         selfComparisons = [:]
         rehearsal = nil
+    }
+
+    /// Nothing is proven by it any more; what speaks against the user stays.
+    mutating func forgetGoodNews() {
+        if verification?.isClean == true { verification = nil }
+        cleanReads.removeAll()
+        selfComparisons = selfComparisons.filter { !$0.value.isClean }
+        if rehearsal?.isClean == true { rehearsal = nil }
     }
 
     private mutating func differ(_ count: Int) {

@@ -35,7 +35,12 @@ struct UserInspection {
     }
 
     /// What the stores remember of the evidence, without a look at that.
-    func anchor() -> EvidenceHead? { leading(look())?.state?.evidence }
+    func anchor() -> EvidenceHead? { trust().anchor }
+
+    /// By what lines of the evidence count, without a look at them.
+    func trust() -> EvidenceTrust { EvidenceTrust(leading(look())?.state, seal: log.seal) }
+
+    private var log: EvidenceLog { EvidenceLog(directory, keys: options.evidenceKeys) }
 
     private func look() -> Found {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: options.opener)
@@ -99,7 +104,7 @@ struct UserInspection {
         status.engine = engine
         status.movingTo = state.movingTo
         status.isKilled = state.isKilled
-        status.anchor = state.evidence
+        status.trust = EvidenceTrust(state, seal: log.seal)
         status.token = found.standings[engine]?.token
         status.epoch = found.standings[engine]?.epoch
         status.problems = problems(found, engine: engine)
@@ -149,7 +154,7 @@ struct UserInspection {
     ) {
         let summary: EvidenceSummary
         do {
-            summary = try EvidenceLog(directory).summary(anchor: status.anchor)
+            summary = try log.summary(status.trust)
         } catch {
             let failure =
                 error as? HabitStoreError

@@ -69,8 +69,10 @@ public struct UserStatus: Sendable {
     public internal(set) var epoch: Int?
     /// How far the mirror is.
     public internal(set) var mirror = Mirror.none
-    /// The place that the evidence had come to at the last move, as the stores remember it.
-    var anchor: EvidenceHead?
+    /// The place that the evidence had come to, as the stores remember it.
+    var anchor: EvidenceHead? { trust.anchor }
+    /// By what lines of the evidence count.
+    var trust = EvidenceTrust()
     /// What the evidence comes to.
     public internal(set) var evidence = Evidence()
     /// What the gate would say to the next stage; nil where there is none, or the stage is not known.

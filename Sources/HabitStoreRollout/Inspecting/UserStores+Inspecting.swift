@@ -22,7 +22,18 @@ extension UserStores {
     /// A user's evidence.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
-    public func evidence(of user: String) throws -> EvidenceLog { EvidenceLog(try known(user)) }
+    public func evidence(of user: String) throws -> EvidenceLog {
+        EvidenceLog(try known(user), keys: options.evidenceKeys)
+    }
+
+    /// The lines of a user's evidence that speak for the user and do not count: those that the stores were not told of by
+    /// whoever wrote them, and with ``RolloutOptions/evidenceKeys`` those without a seal. Those of a process that is at work
+    /// may be among them for a moment.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and what the system refuses.
+    public func uncountedEvidence(of user: String) throws -> EvidenceLog.Uncounted {
+        try evidence(of: user).uncounted(try inspection(of: user).trust())
+    }
 
     /// Checks all of a user's evidence, archives included. Nothing is written.
     ///

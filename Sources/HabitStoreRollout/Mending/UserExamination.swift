@@ -242,7 +242,7 @@ struct UserExamination {
     // MARK: The evidence
 
     private func evidence(_ found: StandingsFound) -> [UserFinding] {
-        let log = EvidenceLog(directory)
+        let log = EvidenceLog(directory, keys: options.evidenceKeys)
         let reset = "begin it anew with `habitstore rollout evidence reset`"
         if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
             return [
@@ -256,8 +256,9 @@ struct UserExamination {
         do {
             // A store that only follows remembers nothing of the evidence, and has the epoch of the one that serves.
             let remembering = found.standings.filter { $0.state != nil }
-            let anchor = remembering.max { $0.epoch < $1.epoch }?.state?.evidence
-            let summary = try log.summary(anchor: anchor)
+            let state = remembering.max { $0.epoch < $1.epoch }?.state
+            let trust = EvidenceTrust(state, seal: log.seal)
+            let summary = try log.summary(trust)
             if let damage = summary.damage {
                 return [
                     UserFinding(.evidence, "the evidence is damaged in line \(damage.line): \(damage.reason)", reset)
@@ -266,7 +267,15 @@ struct UserExamination {
             if !summary.containsAnchor || summary.isAnothers {
                 return [UserFinding(.evidence, "the evidence lacks lines that the stores remember", reset)]
             }
-            return []
+            guard let uncounted = try log.uncounted(trust).sentence else { return [] }
+            return [
+                UserFinding(
+                    .evidenceUncounted,
+                    uncounted,
+                    "nothing is wrong with the stores: what is missing is proven anew by reading on and "
+                        + "`habitstore rollout verify`; if no process died and no key is new, somebody else has added them"
+                )
+            ]
         } catch {
             return [UserFinding(.unreadable, "the evidence cannot be read: \(error)", "see to the file")]
         }

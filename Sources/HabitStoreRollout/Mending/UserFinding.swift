@@ -26,6 +26,8 @@ public struct UserFinding: Sendable, Hashable, Codable {
         case leftovers
         /// The evidence is damaged, cut off, or not this user's.
         case evidence
+        /// Lines of the evidence speak for the user and do not count: the stores were not told of them, or they lack a key's seal.
+        case evidenceUncounted
         /// A difference is remembered that is not in the evidence yet.
         case differenceOwed
     }

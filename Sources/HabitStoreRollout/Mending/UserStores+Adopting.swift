@@ -55,11 +55,11 @@ extension UserStores {
         let stage: Stage = old == engine ? .off : .complete
         var state = RolloutState(stage: stage, old: old, isKilled: isKilled)
         state.fled = isKilled ? engine.other : nil
-        (state.evidence, state.turns) = (known.evidence, known.turns)
+        (state.evidence, state.vouched, state.turns) = (known.evidence, known.vouched, known.turns)
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         control.adopt(lineage: standing.lineage, mark: standing.token)
         try change.set(engine, .authoritative, epoch: epoch, state, expecting: standing.place)
-        let log = EvidenceLog(directory)
+        let log = EvidenceLog(directory, keys: options.evidenceKeys)
         try log.append([.adopted(engine: engine, epoch: epoch, by: person, because: reason)], at: Date())
         control.noteCopy()
         control.noteSeen(log)

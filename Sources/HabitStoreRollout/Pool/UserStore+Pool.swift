@@ -92,6 +92,7 @@ extension UserStore {
             guard !isClosed, !isPatient || isAtRest(routing) else { return false }
             // What was counted is on the disk before anything is forgotten.
             route.present?.shadow?.flush()
+            anchorEvidence()
             let status = mirrorStatus
             guard route.shut() else { return false }
             restingMirror.withLock { $0 = status }

@@ -61,13 +61,12 @@ extension UserStore {
 
     /// Writes events down. One that no line can hold is told to the log instead, and keeps no other back.
     private func write(_ events: [EvidenceEvent], waitSeconds: Double) throws {
-        let anchor = route.present?.actual.state.evidence
         do {
-            try evidence.append(events, at: Date(), anchor: anchor, waitSeconds: waitSeconds)
+            try add(events, waitSeconds)
         } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
             for event in events {
                 do {
-                    try evidence.append([event], at: Date(), anchor: anchor, waitSeconds: waitSeconds)
+                    try add([event], waitSeconds)
                 } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
                     options.logger.error("an event cannot be written as evidence: \(error)")
                 }
@@ -75,17 +74,13 @@ extension UserStore {
         }
     }
 
-    /// What the stores are to remember of the evidence: the place that it has come to, unless it lacks what they remember
-    /// already.
-    func anchor(_ actual: Actual) -> EvidenceHead? {
-        do {
-            guard let known = actual.state.evidence else { return try evidence.head() }
-            let summary = try evidence.summary(anchor: known)
-            return summary.containsAnchor ? summary.head : known
-        } catch {
-            options.logger.error("evidence cannot be read: \(error)")
-            return actual.state.evidence
+    private func add(_ events: [EvidenceEvent], _ waitSeconds: Double) throws {
+        let actual = route.present?.actual
+        let anchor = actual?.state.evidence
+        let added = try evidence.add(events, at: Date(), anchor: anchor, waitSeconds: waitSeconds) {
+            actual.map(trust) ?? EvidenceTrust(anchor: anchor, seal: evidence.seal)
         }
+        unanchored.withLock { $0.add(added.stretch) }
     }
 
     /// Writes down that the gate refused, unless that is what it refused last in this stay, but for the figures: whoever
@@ -107,8 +102,10 @@ extension UserStore {
     /// decision.
     func checkpointEvidence() {
         do {
-            let summary = try evidence.summary(anchor: try currentRoute().actual.state.evidence)
-            try evidence.checkpoint(after: summary, at: Date())
+            let summary = try evidence.summary(trust(try currentRoute().actual))
+            guard let line = try evidence.checkpoint(after: summary, at: Date()) else { return }
+            unanchored.withLock { $0.add(line) }
+            anchorEvidence()
         } catch {
             options.logger.error("no checkpoint of the evidence can be written: \(error)")
         }

@@ -83,7 +83,7 @@ extension UserStore {
             actual,
             to: stage,
             isKilled: actual.state.isKilled,
-            evidence: anchor(actual),
+            evidence: remembered(actual),
             turnedBy: directTurn
         ) {
             let report = try verification(from, target).run { progress("verifying", $0.done, $0.total) }

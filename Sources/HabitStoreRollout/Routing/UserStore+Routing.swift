@@ -100,7 +100,7 @@ extension UserStore {
         } else if goesBack(wanted, actual), let stage = wanted.stage {
             do {
                 let before = actual
-                actual = try change.move(actual, to: stage, evidence: anchor(actual))
+                actual = try change.move(actual, to: stage, evidence: remembered(actual))
                 note(before, actual, .followedFlags, &routing)
             } catch let error as HabitStoreError {
                 actual.notes.append("stays at \(actual.stage.rawValue): \(error.description)")
@@ -262,6 +262,7 @@ extension UserStore {
                         epoch: epoch
                     )
                 ])
+                self?.anchorEvidence(everySeconds: Self.anchorEverySeconds)
             }
         )
     }

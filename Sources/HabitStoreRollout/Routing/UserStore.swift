@@ -54,6 +54,8 @@ public final class UserStore: HabitStore {
     let routing = Mutex(Routing())
     /// Evidence that could not be written yet.
     let unwritten = Mutex<[EvidenceEvent]>([])
+    /// Evidence of this process that the stores were not told of yet.
+    let unanchored = Mutex(UnanchoredEvidence())
     /// Held by who writes evidence down.
     let recording = Mutex<Void>(())
     let route = RouteReference()
@@ -95,7 +97,7 @@ public final class UserStore: HabitStore {
         self.pool = pool
         context = EvaluationContext(targetingKey: directory.user, attributes: attributes)
         lanes = OperationLanes(label: directory.path)
-        evidence = EvidenceLog(directory)
+        evidence = EvidenceLog(directory, keys: options.evidenceKeys)
     }
 
     deinit { close() }
@@ -290,6 +292,7 @@ public final class UserStore: HabitStore {
             }
             route.shadow?.drain(seconds: options.mirror.closingWaitSeconds)
             route.shadow?.flush()
+            anchorEvidence()
         }
         route.store(nil)
         pair.close()

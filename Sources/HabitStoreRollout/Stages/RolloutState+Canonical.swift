@@ -35,9 +35,14 @@ extension RolloutState {
             turns = rest.takeText()
             guard turns != nil else { return nil }
         }
+        var vouched: String?
+        if rest.take(",\"vouched\":\"") {
+            vouched = rest.takeText()
+            guard vouched != nil else { return nil }
+        }
         guard rest.take("}"), rest.isEmpty else { return nil }
         self.init(stage: stage, old: old, isKilled: isKilled, movingTo: movingTo)
-        (self.evidence, self.fled, self.owner, self.turns) = (evidence, fled, owner, turns)
+        (self.evidence, self.fled, self.owner, self.turns, self.vouched) = (evidence, fled, owner, turns, vouched)
     }
 }
 

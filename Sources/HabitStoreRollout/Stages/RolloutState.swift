@@ -11,8 +11,11 @@ struct RolloutState: Sendable, Hashable, Codable {
     var isKilled = false
     /// The engine that a killed user fled from: whatever flags call it, nobody is taken there before the user is re-armed.
     var fled: EngineName?
-    /// The place that the user's evidence had come to at the last move: it cannot be cut off before it unseen.
+    /// The place that the user's evidence had come to at the last move, or later: it cannot be cut off before it unseen.
     var evidence: EvidenceHead?
+    /// The lines up to that place of which the processes that wrote them told the store, as ``VouchedLines/text`` has them; nil
+    /// where an earlier version made the last move.
+    var vouched: String?
     /// In a sealed store, where the move was to go.
     var movingTo: Stage?
     /// Whose store it is, as ``UserDirectory/owner`` has it; only in the text that a store keeps.
@@ -69,6 +72,13 @@ struct RolloutState: Sendable, Hashable, Codable {
     mutating func noteTurn(by flags: String) {
         let known = (turns ?? "").split(separator: ",").map(String.init).filter { $0 != flags } + [flags]
         turns = known.suffix(Self.mostTurns).joined(separator: ",")
+    }
+
+    /// Remembers how far the evidence has come, and which lines count.
+    mutating func remember(_ trust: EvidenceTrust?) {
+        guard let trust, let anchor = trust.anchor else { return }
+        evidence = anchor
+        vouched = trust.takingUpEarlierLines().vouched?.text
     }
 
     init(stage: Stage, old: EngineName, isKilled: Bool = false, movingTo: Stage? = nil) {

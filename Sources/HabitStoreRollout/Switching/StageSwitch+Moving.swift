@@ -7,7 +7,7 @@ extension StageSwitch {
     /// - Parameters:
     ///   - actual: where the user is, as ``settle(old:)`` found it.
     ///   - isKilled: whether the user is kept from going forward from now on.
-    ///   - evidence: the place that the user's evidence has come to; nil for what the stores remember.
+    ///   - evidence: what is to be remembered of the user's evidence; nil for what the stores remember.
     ///   - flags: the flag file that puts the user there directly; it is remembered with the move, and not by a move that comes
     ///     to nothing.
     ///   - check: runs while nobody can write and both stores are at one token, when the role changes hands.
@@ -16,7 +16,7 @@ extension StageSwitch {
         _ actual: Actual,
         to stage: Stage,
         isKilled: Bool = false,
-        evidence: EvidenceHead? = nil,
+        evidence: EvidenceTrust? = nil,
         turnedBy flags: String? = nil,
         check: () throws -> Void = {}
     ) throws -> Actual {
@@ -26,7 +26,7 @@ extension StageSwitch {
         target.state.fled = isKilled ? actual.state.fled ?? actual.state.engine(.new) : nil
         if let flags { target.state.noteTurn(by: flags) }
         guard target.state != actual.state else { return actual }
-        target.state.evidence = evidence ?? actual.state.evidence
+        target.state.remember(evidence)
         // What stands in the way of the move is found before anything is claimed for it.
         if actual.stage.authority != .old || stage.authority != .old {
             let other = actual.engine.other
@@ -201,7 +201,7 @@ extension StageSwitch {
     ///
     /// - Parameter isKilled: whether the user is kept there.
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the old store is not current and cannot be made so.
-    func kill(_ actual: Actual, isKilled: Bool = true, evidence: EvidenceHead? = nil) throws -> Actual {
+    func kill(_ actual: Actual, isKilled: Bool = true, evidence: EvidenceTrust? = nil) throws -> Actual {
         let failure: HabitStoreError
         do {
             let killed = try move(actual, to: .off, isKilled: isKilled, evidence: evidence)
@@ -225,7 +225,7 @@ extension StageSwitch {
         target.state.stage = .off
         target.state.isKilled = isKilled
         target.state.fled = isKilled ? actual.state.engine(.new) : nil
-        target.state.evidence = evidence ?? actual.state.evidence
+        target.state.remember(evidence)
         target.epoch = try claimEpoch(above: max(actual.epoch, standing.epoch))
         target.obstacle = nil
         target.token = standing.token

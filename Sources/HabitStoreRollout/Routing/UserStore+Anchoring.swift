@@ -1,0 +1,120 @@
+import HabitStore
+import Synchronization
+
+extension UserStore {
+    /// How often the stores are told of shadow reads at most: it takes a write transaction. What a process has not told when it
+    /// is killed does not count.
+    static let anchorEverySeconds = 1.0
+    /// How often another process may come between.
+    private static let anchorAttempts = 5
+
+    /// By what lines of the evidence count now: what the store that serves remembers, and what this process has written since.
+    func trust(_ actual: Actual) -> EvidenceTrust {
+        var state = actual.state
+        do {
+            // Others may have told it of lines since this process has looked.
+            if let now = try pair.standing(actual.engine), now.epoch == actual.epoch, let known = now.state {
+                state = known
+            }
+        } catch {
+            options.logger.warning("what a store remembers of the evidence cannot be read: \(error)")
+        }
+        return trust(state)
+    }
+
+    private func trust(_ state: RolloutState) -> EvidenceTrust {
+        var trust = EvidenceTrust(state, seal: evidence.seal)
+        for stretch in unanchored.withLock({ $0.stretches }) where isInLog(stretch, trust.anchor) {
+            trust.take(stretch)
+        }
+        return trust
+    }
+
+    /// Whether lines of this process are in the log still, and it is the one that the stores remember.
+    private func isInLog(_ stretch: EvidenceStretch, _ anchor: EvidenceHead?) -> Bool {
+        do {
+            return try evidence.connects(anchor, stretch.last)
+        } catch {
+            options.logger.error("evidence cannot be read: \(error)")
+            return false
+        }
+    }
+
+    /// What the stores are to remember of the evidence: the place that it has come to, unless it lacks what they remember
+    /// already, and the lines that count.
+    func remembered(_ actual: Actual) -> EvidenceTrust {
+        var trust = trust(actual.state)
+        do {
+            guard trust.anchor != nil else {
+                let head = try evidence.head()
+                trust = EvidenceTrust(anchor: head, vouched: VouchedLines(), seal: evidence.seal)
+                for stretch in unanchored.withLock({ $0.stretches }) where isInLog(stretch, head) {
+                    trust.take(stretch)
+                }
+                return trust
+            }
+            // For the place alone any checkpoint will do: a kill reads no more than that.
+            let summary = try evidence.summary(EvidenceTrust(anchor: trust.anchor))
+            if summary.containsAnchor { trust.anchor = summary.head }
+        } catch {
+            options.logger.error("evidence cannot be read: \(error)")
+        }
+        return trust
+    }
+
+    /// Tells the store that serves which lines this process has written, so that they count for all processes.
+    ///
+    /// It fails nothing: what cannot be told now is told later, and what is never told does not count.
+    ///
+    /// - Parameter seconds: how long ago the stores were told last at least; nil to tell them in any case.
+    func anchorEvidence(everySeconds seconds: Double? = nil) {
+        guard let route = route.present else { return }
+        let now = ContinuousClock.now
+        let isDue = unanchored.withLock { unanchored in
+            guard !unanchored.stretches.isEmpty else { return false }
+            if let seconds, let last = unanchored.lastTold, now - last < .seconds(seconds) { return false }
+            unanchored.lastTold = now
+            return true
+        }
+        guard isDue else { return }
+        do {
+            for _ in 0..<Self.anchorAttempts {
+                if try anchor(route.actual) { return }
+            }
+        } catch {
+            options.logger.info("the stores cannot be told of the evidence now: \(error)")
+        }
+    }
+
+    /// - Returns: false when another process came between.
+    private func anchor(_ actual: Actual) throws -> Bool {
+        let (pair, engine, directory) = (pair, actual.engine, directory)
+        let stretches = unanchored.withLock { $0.stretches }
+        guard let standing = try pair.standing(engine), standing.role == .authoritative, standing.epoch == actual.epoch,
+            // Where they remember nothing, the log may be another user's.
+            let state = standing.state, state.evidence != nil
+        else { return true }
+        var next = state
+        next.remember(trust(state))
+        guard next != state else {
+            // A move has told it already, or the log is another one.
+            unanchored.withLock { $0.remove(stretches) }
+            return true
+        }
+        next.owner = standing.owner ?? directory.owner
+        let text = try next.encoded()
+        let place = standing.place
+        let isTold = try Deadline.run(seconds: options.stepLimitSeconds, path: directory.address(engine).path) { _ in
+            try pair.store(engine).replicate { replica in
+                let now = try pair.standing(engine, replica)
+                guard now.place == place, now.state == state else { return false }
+                try replica.setRolloutState(text)
+                return true
+            }
+        }
+        guard isTold else { return false }
+        CrashPoint.reach("evidence.anchored")
+        unanchored.withLock { $0.remove(stretches) }
+        return true
+    }
+}

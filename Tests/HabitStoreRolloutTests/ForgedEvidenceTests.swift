@@ -1,0 +1,368 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import HabitStoreRollout
+
+/// The chain of the evidence has no key: five lines that somebody had added behind the last one, with right hashes, opened the
+/// gate of a user for whom nothing was proven. Lines that speak for a user count only where the process that wrote them has
+/// told the stores of them.
+struct ForgedEvidenceTests {
+    /// A user at `shadow` for whom nothing is proven there yet.
+    private func unproven() throws -> StagedUser {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .shadow)
+        try user.want("live")
+        return user
+    }
+
+    /// Proves everything that the gate to `live` asks for.
+    private func prove(_ store: UserStore) throws {
+        for _ in 0..<5 { _ = try store.all(Habit.self) }
+        store.drainShadowReads(seconds: 10)
+        try store.verify()
+        #expect(try store.rehearse() == nil)
+    }
+
+    /// Everything that the gate to `live` asks for.
+    private func goodNews(_ epoch: Int) -> [EvidenceEvent] {
+        [
+            GateCase.verified(epoch: epoch), .selfCompared(side: .old, token: .zero, isClean: true),
+            .selfCompared(side: .new, token: .zero, isClean: true),
+            .shadowReads(stage: .shadow, clean: 1_000, different: 0, skewed: 0, failed: 0, shed: 0, epoch: epoch),
+            .rehearsed(token: .zero, isClean: true, message: nil),
+        ]
+    }
+
+    private func epoch(_ user: StagedUser) throws -> Int { try #require(try user.stores().status(of: "alice").epoch) }
+
+    /// Gives the store that serves another record of the rollout.
+    private func restate(_ user: StagedUser, _ change: (inout RolloutState) -> Void) throws {
+        let store = try user.address(.old).open(.readWrite, schema: HabitSchema.current)
+        defer { store.close() }
+        try store.replicate { replica in
+            var state = try RolloutState(parsing: try #require(try replica.rolloutState()), path: nil)
+            change(&state)
+            try replica.setRolloutState(try state.encoded())
+        }
+    }
+
+    private func vouched(_ user: StagedUser) throws -> VouchedLines? {
+        let store = try user.address(.old).open(.readOnly, schema: HabitSchema.current)
+        defer { store.close() }
+        let text = try store.replicaRead { try #require(try $0.rolloutState()) }
+        return try RolloutState(parsing: text, path: nil).vouched.flatMap { VouchedLines($0) }
+    }
+
+    private func decision(_ user: StagedUser, keys: EvidenceKeys? = nil) throws -> GateDecision {
+        let store = try user.stores { $0.evidenceKeys = keys }.store(for: "alice")
+        defer { store.close() }
+        return try store.decision(for: .live)
+    }
+
+    // MARK: Without a key
+
+    @Test func linesThatTheStoresWereNotToldOfOpenNoGate() throws {
+        let user = try unproven()
+        try EvidenceLog(user.directory).append(goodNews(try epoch(user)), at: Date())
+        let stores = try user.stores()
+        let store = try stores.store(for: "alice")
+        let reasons = try store.promote(to: .live).reasons
+        #expect(reasons.contains(.verificationMissing) && reasons.contains(.selfComparisonMissing(side: .new)))
+        #expect(reasons.contains { if case .tooFewShadowReads = $0 { true } else { false } })
+        #expect(try store.stage() == .shadow)
+        store.close()
+        #expect(try stores.uncountedEvidence(of: "alice").notAnchored == 5)
+        #expect(try stores.examine("alice").contains { $0.kind == .evidenceUncounted })
+        let status = try stores.status(of: "alice")
+        #expect(status.next?.isOpen == false && status.evidence.isIntact)
+    }
+
+    @Test func whatIsProvenBesideThemOpensIt() throws {
+        let user = try unproven()
+        try EvidenceLog(user.directory).append(goodNews(try epoch(user)), at: Date())
+        do {
+            let store = try user.stores().store(for: "alice")
+            defer { store.close() }
+            try prove(store)
+        }
+        #expect(try decision(user).isOpen)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        #expect(try store.promote(to: .live).isOpen)
+    }
+
+    /// A process counts what it has written itself before the stores were told, and others count it after.
+    @Test func whatSeveralProcessesHaveProvenCountsTogether() throws {
+        let user = try unproven()
+        let first = try user.stores().store(for: "alice")
+        let second = try user.stores().store(for: "alice")
+        for _ in 0..<2 { _ = try first.all(Habit.self) }
+        first.drainShadowReads(seconds: 10)
+        try second.verify()
+        _ = try second.all(Habit.self)
+        second.drainShadowReads(seconds: 10)
+        #expect(try first.rehearse() == nil)
+        second.close()
+        #expect(try first.decision(for: .live).isOpen)
+        first.close()
+        #expect(try decision(user).isOpen)
+        #expect(try user.stores().uncountedEvidence(of: "alice").sentence == nil)
+    }
+
+    /// A move took forged rehearsals with it into the next stage, where they would have counted.
+    @Test func aMoveMakesThemNoBetter() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .dualwrite)
+        try EvidenceLog(user.directory).append([.rehearsed(token: .zero, isClean: true, message: nil)], at: Date())
+        try user.bring(store, to: .shadow)
+        #expect(try store.decision(for: .live).reasons.contains(.rollbackNotRehearsed))
+    }
+
+    @Test func aCheckpointThatTheStoresWereNotToldOfIsNotBegunAt() throws {
+        let user = try unproven()
+        let log = try EvidenceLog(user.directory)
+        let summary = try log.summary()
+        var evidence = summary.evidence
+        for record in EvidenceChain(try EvidenceSample.bytes(goodNews(try epoch(user)), at: Date())).records {
+            evidence.take(record)
+        }
+        let state = EvidenceCheckpoint(records: summary.records, anchor: summary.head, evidence: evidence)
+        try log.append([.checkpoint(state)], at: Date())
+        #expect(try log.summary().evidence.verification != nil)
+        #expect(try decision(user).reasons.contains(.verificationMissing))
+    }
+
+    @Test func linesInThePlaceOfThoseThatTheStoresKnowCloseTheGate() throws {
+        let user = try unproven()
+        let log = try EvidenceLog(user.directory)
+        let before = try Data(contentsOf: URL(fileURLWithPath: log.path))
+        do {
+            let store = try user.stores().store(for: "alice")
+            defer { store.close() }
+            try prove(store)
+        }
+        #expect(try decision(user).isOpen)
+        // Cut off to what the last move had anchored, and filled with others of the same numbers.
+        try before.write(to: URL(fileURLWithPath: log.path))
+        #expect(try decision(user).reasons.contains(.anchorMissing))
+        try log.append(goodNews(try epoch(user)), at: Date())
+        #expect(try decision(user).reasons.contains(.anchorMissing))
+    }
+
+    @Test func badNewsCountsWhoeverHasWrittenIt() throws {
+        let user = try unproven()
+        do {
+            let store = try user.stores().store(for: "alice")
+            defer { store.close() }
+            try prove(store)
+        }
+        #expect(try decision(user).isOpen)
+        try EvidenceLog(user.directory).append(
+            [.difference(stage: .shadow, token: .zero, message: "they differ", epoch: nil)],
+            at: Date()
+        )
+        #expect(try decision(user).reasons.contains(.shadowDifferences(count: 1)))
+    }
+
+    /// A process that died between a line and telling the stores of it keeps nobody from going on.
+    @Test func whatADeadProcessHasNotToldIsProvenAnew() throws {
+        let user = try unproven()
+        do {
+            let store = try user.stores().store(for: "alice")
+            for _ in 0..<5 { _ = try store.all(Habit.self) }
+            store.drainShadowReads(seconds: 10)
+            store.record([GateCase.verified(epoch: try epoch(user))])
+            store.unanchored.withLock { $0 = UnanchoredEvidence() }
+            store.close()
+        }
+        #expect(try decision(user).reasons.contains(.verificationMissing))
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        for _ in 0..<5 { _ = try store.all(Habit.self) }
+        #expect(try store.advance(to: .live)?.isOpen == true)
+    }
+
+    /// Where an earlier version has made the last move, the stores have no list: its lines count until this version tells the
+    /// stores of its own, and all that are there then stay.
+    @Test func linesOfAnEarlierVersionAreTakenUp() throws {
+        let user = try unproven()
+        try restate(user) { $0.vouched = nil }
+        try EvidenceLog(user.directory).append(goodNews(try epoch(user)), at: Date())
+        #expect(try decision(user).isOpen)
+        do {
+            let store = try user.stores().store(for: "alice")
+            defer { store.close() }
+            try store.verify()
+        }
+        #expect(try decision(user).isOpen)
+        let vouched = try #require(try vouched(user))
+        #expect(vouched.ranges.count == 1 && vouched.contains(1))
+        try EvidenceLog(user.directory).append([.repaired(token: .zero, records: 1)], at: Date())
+        try EvidenceLog(user.directory).append(goodNews(try epoch(user)), at: Date())
+        #expect(try decision(user).isOpen == false)
+    }
+
+    @Test func aLongLogIsArchivedWithoutLosingWhatCounts() throws {
+        let user = try unproven()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try prove(store)
+        let filler = EvidenceEvent.refused(to: .live, reasons: EvidenceSample.reasons)
+        for _ in 0..<20 { store.record(Array(repeating: filler, count: 10)) }
+        #expect(try store.archiveEvidence() != nil)
+        #expect(try store.decision(for: .live).isOpen)
+        store.close()
+        #expect(try decision(user).isOpen)
+        #expect(try user.stores().verifyEvidence(of: "alice").isWhole)
+    }
+
+    // MARK: With a key
+
+    private static func keys(_ names: String...) throws -> EvidenceKeys {
+        try EvidenceKeys(names.map { Data(String(repeating: $0, count: 32).utf8) })
+    }
+
+    @Test func linesWithoutTheKeysSealOpenNoGate() throws {
+        let keys = try Self.keys("k")
+        let user = try StagedUser()
+        do {
+            let store = try user.stores { $0.evidenceKeys = keys }.store(for: "alice")
+            defer { store.close() }
+            try SampleRecords.fill(store)
+            try user.bring(store, to: .shadow)
+            try user.want("live")
+        }
+        // Also who writes to the stores vouches for nothing here.
+        for forger in [nil, try Self.keys("f")] {
+            let log = EvidenceLog(try user.directory, keys: forger)
+            try log.append(goodNews(try epoch(user)), at: Date())
+            let head = try log.head()
+            try restate(user) { state in
+                state.evidence = head
+                state.vouched = VouchedLines(through: head.sequence).text
+            }
+        }
+        #expect(try decision(user).isOpen)
+        let reasons = try decision(user, keys: keys).reasons
+        #expect(reasons.contains(.verificationMissing) && reasons.contains(.rollbackNotRehearsed))
+        let stores = try user.stores { $0.evidenceKeys = keys }
+        #expect(try stores.uncountedEvidence(of: "alice").notSealed == 10)
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        try prove(store)
+        #expect(try store.promote(to: .live).isOpen)
+    }
+
+    /// The first key of a user who has evidence already: what was written before is proven anew.
+    @Test func withAKeyThatIsNewTheGateBeginsAnew() throws {
+        let user = try unproven()
+        do {
+            let store = try user.stores().store(for: "alice")
+            defer { store.close() }
+            try prove(store)
+        }
+        let keys = try Self.keys("k")
+        #expect(try decision(user).isOpen)
+        #expect(try decision(user, keys: keys).isOpen == false)
+        let store = try user.stores { $0.evidenceKeys = keys }.store(for: "alice")
+        for _ in 0..<5 { _ = try store.all(Habit.self) }
+        store.drainShadowReads(seconds: 10)
+        #expect(try store.decision(for: .live).reasons.contains(.verificationMissing))
+        try prove(store)
+        store.close()
+        #expect(try decision(user, keys: keys).isOpen)
+        // Without the key nothing is lost either, and another one proves nothing.
+        #expect(try decision(user).isOpen)
+        #expect(try decision(user, keys: try Self.keys("l")).isOpen == false)
+        // The next key is put before it.
+        #expect(try decision(user, keys: try Self.keys("l", "k")).isOpen)
+    }
+
+    @Test func aSealIsBoundToItsUserAndItsPlace() throws {
+        let folder = try TemporaryFolder()
+        let seal = EvidenceSeal(keys: try Self.keys("k"), owner: "a")
+        let log = EvidenceLog(path: folder.path("evidence.jsonl"), seal: seal)
+        try log.append([.killed(trigger: "a"), .killed(trigger: "b")], at: GateCase.now)
+        let lines = try Data(contentsOf: URL(fileURLWithPath: log.path)).split(separator: 10).map { Array($0 + [10]) }
+        func holds(_ seal: EvidenceSeal, _ line: [UInt8]) -> Bool { line.withUnsafeBytes { seal.holds($0) } }
+        #expect(lines.count == 2 && lines.allSatisfy { holds(seal, $0) })
+        #expect(!holds(EvidenceSeal(keys: seal.keys, owner: "b"), lines[0]))
+        #expect(!holds(EvidenceSeal(keys: try Self.keys("l"), owner: "a"), lines[0]))
+        for place in EvidenceLine.payloadStart..<lines[0].count {
+            var changed = lines[0]
+            changed[place] ^= 1
+            #expect(!holds(seal, changed), "byte \(place)")
+        }
+        #expect(!holds(seal, Array(lines[0].dropLast(76))) && !holds(seal, []))
+        // Who knows of no seals reads the same records.
+        #expect(try EvidenceLog(path: log.path).read().isIntact)
+    }
+
+    // MARK: Keys
+
+    @Test func aFileOfKeysIsForItsOwnerAlone() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("keys")
+        let key = String(repeating: "0123456789abcdef", count: 2)
+        try Data("\(key)\n\(key)2\n".utf8).write(to: URL(fileURLWithPath: path))
+        for mode in [0o640, 0o604, 0o620] {
+            #expect(chmod(path, mode_t(mode)) == 0)
+            #expect(throws: HabitStoreError.self) { try EvidenceKeys(path: path) }
+        }
+        #expect(chmod(path, 0o600) == 0)
+        let keys = try EvidenceKeys(path: path)
+        #expect(keys == (try EvidenceKeys([Data(key.utf8), Data("\(key)2".utf8)])))
+        var text = "\(keys)" + String(reflecting: keys)
+        dump(EvidenceSeal(keys: keys, owner: "a"), to: &text)
+        #expect(!text.contains("0123") && !text.contains("MDEy"))
+    }
+
+    @Test(arguments: ["", "\n", "short\n", "0123456789abcdef0123456789abcde", "0123456789abcdef 0123456789abcdef\n"])
+    func anythingElseIsNoFileOfKeys(text: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("keys")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        #expect(chmod(path, 0o600) == 0)
+        let error = #expect(throws: HabitStoreError.self) { try EvidenceKeys(path: path) }
+        #expect(error?.code == .invalidValue)
+        #expect(error?.location.path == path)
+        let missing = #expect(throws: HabitStoreError.self) { try EvidenceKeys(path: path + ".none") }
+        #expect(missing?.code == .notFound)
+    }
+
+    // MARK: Lists of lines
+
+    @Test func rangesJoinAndTheOldestGo() throws {
+        var lines = VouchedLines()
+        lines.insert(5, 6)
+        lines.insert(1, 2)
+        lines.insert(9, 9)
+        #expect(lines.text == "1-2,5-6,9-9")
+        lines.insert(3, 4)
+        #expect(lines.text == "1-6,9-9" && lines.contains(6) && !lines.contains(7))
+        #expect(VouchedLines(lines.text) == lines && VouchedLines("") == VouchedLines())
+        for number in 0..<40 { lines.insert(20 + 2 * number, 20 + 2 * number) }
+        #expect(lines.ranges.count == VouchedLines.maximumRanges && !lines.contains(1) && lines.contains(98))
+        lines.insert(0, 5)
+        lines.insert(7, 6)
+        lines.insert(1, .max)
+        #expect(!lines.contains(5) && !lines.contains(.max))
+    }
+
+    @Test(arguments: [
+        "1", "2-1", "1-2,2-3", "0-1", "-1-2", "1-2,", "1-99999999999999999999", "1-9223372036854775807", "a-b",
+    ])
+    func anotherListVouchesForNothing(text: String) {
+        #expect(VouchedLines(text) == nil)
+        var state = RolloutState(stage: .shadow, old: .sqlite)
+        state.vouched = text
+        #expect(EvidenceTrust(state, seal: nil).vouched == VouchedLines())
+    }
+}
