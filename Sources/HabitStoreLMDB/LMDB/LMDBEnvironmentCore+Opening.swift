@@ -85,6 +85,7 @@ extension LMDBEnvironmentCore {
         guard mdb_env_get_fd(environment, &descriptor) == 0, let state = LMDBFileState(descriptor: descriptor) else {
             throw LMDBError.error(errno, during: "opening the file", path: path)
         }
+        lengthSeen.store(state.length, ordering: .relaxed)
         guard state.identity == identity else {
             throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
         }

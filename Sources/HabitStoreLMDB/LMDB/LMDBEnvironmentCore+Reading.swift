@@ -13,6 +13,7 @@ extension LMDBEnvironmentCore {
                 try waitForExclusiveThread(thread)
                 try reopenIfNeeded()
                 try checkOpen(owner)
+                try requireWholeNowAndThen()
                 var handle: OpaquePointer?
                 let returnCode = startReader(&handle)
                 if returnCode == 0, let handle {

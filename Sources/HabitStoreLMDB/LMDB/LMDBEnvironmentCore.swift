@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 import HabitStore
+import Synchronization
 
 /// The one environment that a process has on a file; shared by every ``LMDBEnvironment`` on it.
 ///
@@ -39,6 +40,9 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     var growthDeferredUntil = Date.distantPast
     var mapSizeBytes: Int
     var writesSinceReaderCheck = 0
+    @exclusivity(unchecked) var readsSinceLengthCheck = 0
+    /// The greatest length that the file was seen with; LMDB never makes one shorter.
+    let lengthSeen = Atomic<UInt64>(0)
 
     /// How often a begin is tried again after the environment was mapped anew or reopened for it.
     static let maximumBeginAttempts = 5

@@ -1,0 +1,84 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import Testing
+
+/// A file that another program cut off under a reading command ended it with registers and memory on the terminal.
+struct CutFileTests {
+    /// A run whose process is halted after a while, and goes on once its files were changed.
+    private func run(
+        _ sandbox: Sandbox,
+        _ arguments: [String],
+        haltedAfter seconds: Double,
+        _ meanwhile: (Int32) throws -> Void
+    ) throws -> (status: Int32, isExit: Bool, errors: String) {
+        let process = Process()
+        let errors = Pipe()
+        process.executableURL = try Sandbox.binary()
+        process.arguments = arguments
+        process.currentDirectoryURL = sandbox.url
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors
+        try process.run()
+        Thread.sleep(forTimeInterval: seconds)
+        kill(process.processIdentifier, SIGSTOP)
+        try meanwhile(process.processIdentifier)
+        kill(process.processIdentifier, SIGCONT)
+        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, process.terminationReason == .exit, text)
+    }
+
+    /// What it came to depends on where it was. It never ends by the signal, and says one line.
+    @Test(arguments: ["lmdb", "lmdb-lock", "sqlite-shm"])
+    func aReadingCommandEndsInOneLine(file: String) throws {
+        let sandbox = try Sandbox()
+        let source = try Self.store(sandbox)
+        for turn in 0..<8 {
+            for name in ["sqlite:\(turn).sqlite", "lmdb:\(turn).lmdb"] {
+                try sandbox.run("copy", source, name).expectSuccess()
+            }
+            let run = try run(
+                sandbox,
+                ["verify", "sqlite:\(turn).sqlite", "lmdb:\(turn).lmdb"],
+                haltedAfter: 0.03 * Double(turn)
+            ) { _ in
+                truncate(sandbox.path("\(turn).\(file)"), 0)
+            }
+            #expect(run.isExit, "turn \(turn): \(run.errors)")
+            #expect([0, 1, 65, 74].contains(run.status), "turn \(turn): \(run.status) \(run.errors)")
+            #expect(run.errors.filter { $0 == "\n" }.count <= 1, "turn \(turn): \(run.errors)")
+        }
+    }
+
+    /// The signal itself, at whatever the command is about.
+    @Test func theSignalIsOneLineAnd74() throws {
+        let sandbox = try Sandbox()
+        let source = try Self.store(sandbox)
+        var ended = 0
+        for turn in 0..<5 {
+            let run = try run(sandbox, ["verify", source, source], haltedAfter: 0.02 + 0.01 * Double(turn)) {
+                kill($0, SIGBUS)
+            }
+            #expect(run.isExit, "turn \(turn): \(run.errors)")
+            guard run.status == 74 else { continue }
+            ended += 1
+            #expect(run.errors.hasPrefix("habitstore: error: a store's file was cut off by another program"))
+            #expect(run.errors.filter { $0 == "\n" }.count == 1)
+        }
+        #expect(ended > 0)
+    }
+
+    /// A store of some thousand records.
+    private static func store(_ sandbox: Sandbox) throws -> String {
+        let path = sandbox.path("source.sqlite")
+        let store = try StoreAddress(.sqlite, path: path).open(.create)
+        defer { store.close() }
+        for part in 0..<4 {
+            try store.write { transaction in
+                for number in 0..<1_000 { try transaction.save(Draft(content: "draft \(part) \(number)")) }
+            }
+        }
+        return "sqlite:\(path)"
+    }
+}
