@@ -28,6 +28,9 @@ struct InterchangeSource {
         }
     }
 
+    /// White space, and the bytes of a byte order mark.
+    private static let mayComeFirst: [UInt8] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]
+
     /// The word that makes it an export may stand behind all records, where somebody has sorted the members.
     private static func isDocument(_ path: String) throws -> Bool {
         let stream = try ByteStream(path)
@@ -35,7 +38,9 @@ struct InterchangeSource {
         var first: UInt8?
         var matched = 0
         while let byte = try stream.take() {
-            if first == nil, byte > 0x20, byte < 0x80 {
+            // No JSON has a zero in it; a file that has nothing else may be of any length.
+            guard byte != 0 else { return false }
+            if first == nil, !Self.mayComeFirst.contains(byte) {
                 first = byte
                 guard byte == UInt8(ascii: "{") else { return false }
             }

@@ -45,11 +45,14 @@ struct SourceTables {
             }
             return
         }
-        let bytes = try DurableFile.read(path).bytes
-        if bytes.starts(with: Self.sqliteMagic) {
+        // Only what is held in memory as a whole has to be small enough for that.
+        if status.st_mode & S_IFMT == S_IFREG,
+            DatabaseHeader.head(of: path, Self.sqliteMagic.count) == Self.sqliteMagic
+        {
             try readDatabase()
             return
         }
+        let bytes = try DurableFile.read(path).bytes
         let first = bytes.first { $0 > 0x20 && $0 < 0x80 }
         if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
             try readJSON(bytes)

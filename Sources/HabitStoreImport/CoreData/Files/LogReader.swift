@@ -6,14 +6,14 @@ struct LogChecksum {
     var second: UInt32
 }
 
-/// Reads numbers of a write-ahead log, and adds up its checksums.
+/// Reads numbers of a write-ahead log where it is mapped, and adds up its checksums.
 struct LogReader {
-    private let bytes: [UInt8]
+    private let bytes: Data
     private let isBigEndian: Bool
 
     init(_ data: Data) {
-        bytes = [UInt8](data)
-        isBigEndian = bytes.count > 3 && bytes[3] & 1 == 1
+        bytes = data
+        isBigEndian = data.count > 3 && data[data.startIndex + 3] & 1 == 1
     }
 
     /// The bytes there are.

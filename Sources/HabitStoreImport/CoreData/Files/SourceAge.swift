@@ -53,7 +53,7 @@ struct SourceAge: Codable, Hashable, Sendable {
             "SELECT max(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT >= 16000 AND Z_NAME = 'TRANSACTION'"
         )
         self.transaction = transaction.map { max($0, stated ?? 0) }
-        mainFile = try Self.digest(of: opening.snapshot.path)
+        mainFile = try Self.digest(of: opening.snapshot)
         frames = opening.readLog?.committedFrames
         salts = opening.readLog.map { $0.salts }
     }
@@ -96,13 +96,18 @@ struct SourceAge: Codable, Hashable, Sendable {
         return frames < read
     }
 
-    private static func digest(of path: String) throws -> String {
-        guard let file = FileHandle(forReadingAtPath: path) else {
-            throw HabitStoreError(.inputOutput, "the private copy cannot be read", at: .init(path: path))
+    /// A hash of the main file's pages; what is behind the last of them is not the database's.
+    private static func digest(of snapshot: SourceSnapshot) throws -> String {
+        guard let file = FileHandle(forReadingAtPath: snapshot.path) else {
+            throw HabitStoreError(.inputOutput, "the private copy cannot be read", at: .init(path: snapshot.path))
         }
         defer { try? file.close() }
+        var left = snapshot.header.pageCount.map { $0 * snapshot.header.pageSize } ?? .max
         var hash = SHA256()
-        while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty { hash.update(data: chunk) }
+        while left > 0, let chunk = try file.read(upToCount: min(left, 1 << 20)), !chunk.isEmpty {
+            hash.update(data: chunk)
+            left -= chunk.count
+        }
         return hash.finalize().prefix(16).map { byte in
             let digits = String(byte, radix: 16)
             return byte < 16 ? "0" + digits : digits

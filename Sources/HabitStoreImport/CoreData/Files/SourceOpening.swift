@@ -10,29 +10,17 @@ struct SourceOpening {
     private(set) var oddities: [CoreDataOddity] = []
     /// The log that is read with the file; nil where none is.
     private(set) var readLog: WriteAheadLog?
-    private let header: [UInt8]
+    private let header: DatabaseHeader
 
-    private static let magic = Array("SQLite format 3\0".utf8)
     private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-    /// Copies the files, and looks at their headers.
+    /// Copies the files.
     ///
     /// - Throws: ``HabitStoreError/Code/notAStore`` for what is no SQLite database.
     init(_ path: String) throws {
         self.path = path
         (snapshot, resolvedPath) = try SourceSnapshot.ofTarget(of: path)
-        header = Self.head(of: snapshot.path, 100)
-        guard header.count >= 100 else {
-            let what = header.isEmpty ? "the file is empty" : "the file is shorter than the header of a database"
-            throw HabitStoreError(.notAStore, what, at: .init(path: path))
-        }
-        guard header.starts(with: Self.magic) else {
-            throw HabitStoreError(
-                .notAStore,
-                "the file is no SQLite database, or an encrypted one",
-                at: .init(path: path)
-            )
-        }
+        header = snapshot.header
     }
 
     /// Opens the copy.
@@ -50,9 +38,9 @@ struct SourceOpening {
 
     /// Opens the copy with its log, or without it when the numbers that only grow say that the main file is newer.
     private mutating func connect(isLogRead: Bool) throws -> SourceConnection {
-        guard isLogRead else { return try SourceConnection(copy: snapshot.path, of: path) }
-        let alone = GrowingNumbers(try? SourceConnection(copy: snapshot.path, of: path, isMainFileAlone: true))
-        let both = try SourceConnection(copy: snapshot.path, of: path)
+        guard isLogRead else { return try connection() }
+        let alone = GrowingNumbers(try? connection(isMainFileAlone: true))
+        let both = try connection()
         guard let name = alone.firstGreater(than: GrowingNumbers(both)) else { return both }
         both.close()
         oddities.removeAll { $0.kind == "logRead" }
@@ -61,7 +49,19 @@ struct SourceOpening {
             try snapshot.leaveOut(suffix)
         }
         readLog = nil
-        return try SourceConnection(copy: snapshot.path, of: path)
+        return try connection()
+    }
+
+    private func connection(isMainFileAlone: Bool = false) throws -> SourceConnection {
+        let bytes = [snapshot.stamps.main, snapshot.stamps.log, snapshot.stamps.journal].reduce(0) {
+            $0 + ($1?.size ?? 0)
+        }
+        return try SourceConnection(
+            copy: snapshot.path,
+            of: path,
+            isMainFileAlone: isMainFileAlone,
+            largestValueBytes: Int(bytes)
+        )
     }
 
     // MARK: The log
@@ -69,7 +69,7 @@ struct SourceOpening {
     /// - Returns: the log, when SQLite is going to read it.
     private mutating func judgeLog() throws -> WriteAheadLog? {
         guard snapshot.stamps.log != nil else {
-            if header[18] == 2 {
+            if header.usesLog {
                 note(
                     "logMissing",
                     "the file uses a write-ahead log, and none is beside it: what was only there is missing"
@@ -112,10 +112,10 @@ struct SourceOpening {
                 unfinished
             )
         }
-        guard log.pageSize == pageSize else {
+        guard log.pageSize == header.pageSize else {
             note(
                 "logForeign",
-                "the -wal has pages of \(log.pageSize) bytes and the file of \(pageSize): it is left out"
+                "the -wal has pages of \(log.pageSize) bytes and the file of \(header.pageSize): it is left out"
             )
             try snapshot.leaveOut("-wal")
             return nil
@@ -125,10 +125,9 @@ struct SourceOpening {
 
     private mutating func judgeAge(_ log: WriteAheadLog) throws -> WriteAheadLog? {
         let (main, frames) = (try Self.bytes(of: snapshot.path), try Self.bytes(of: snapshot.path + "-wal"))
-        let mainCounter = Self.counter(main, 0)
-        // The second number, four words on, counts the changes of the schema.
+        let pageSize = header.pageSize
         if let page = log.pages[1],
-            Self.counter(frames, page) < mainCounter || Self.counter(frames, page, 4) < Self.counter(main, 0, 4)
+            Self.word(frames, page + 24) < header.changeCounter || Self.word(frames, page + 40) < header.schemaCounter
         {
             note(
                 "logOlder",
@@ -155,23 +154,18 @@ struct SourceOpening {
     }
 
     private mutating func judgeJournal() {
-        let head = Self.head(of: snapshot.path + "-journal", 8)
+        let head = DatabaseHeader.head(of: snapshot.path + "-journal", 8)
         guard head.elementsEqual(Self.journalMagic) else { return }
         note("journalPlayedBack", "a transaction was cut off: the -journal beside the file is played back in the copy")
     }
 
     // MARK: The main file
 
-    private var pageSize: Int {
-        let stated = Int(header[16]) << 8 | Int(header[17])
-        return stated == 1 ? 65_536 : stated
-    }
-
-    private func requireAllPages(_ log: WriteAheadLog?) throws {
-        guard header[24..<28].elementsEqual(header[92..<96]), pageSize >= 512 else { return }
-        let stated = log.map(\.committedPageCount) ?? Int(Self.counter(Data(header), 0, 1))
-        let held = Int(snapshot.stamps.main.size) / pageSize
-        guard held < stated, snapshot.stamps.journal == nil else { return }
+    private mutating func requireAllPages(_ log: WriteAheadLog?) throws {
+        guard let count = header.pageCount, snapshot.stamps.journal == nil else { return }
+        let stated = log.map(\.committedPageCount) ?? count
+        let held = Int(snapshot.stamps.main.size) / header.pageSize
+        if held > max(stated, count) { return try judgeRest(behind: max(stated, count)) }
         let inLog = log?.pages.keys.filter { $0 > held && $0 <= stated }.count ?? 0
         let missing = stated - held - inLog
         guard missing > 0 else { return }
@@ -180,6 +174,18 @@ struct SourceOpening {
             "the file is cut short: \(missing) of \(stated) pages are missing",
             at: .init(path: path)
         )
+    }
+
+    /// SQLite passes over what is behind the last page. Apps make room there that is empty; anything else was a page once, or is
+    /// to be one.
+    private mutating func judgeRest(behind pages: Int) throws {
+        let end = pages * header.pageSize
+        let rest = "behind its last page, the file goes on for \(Int(snapshot.stamps.main.size) - end) bytes"
+        if try FileCopy.isZero(snapshot.path, from: off_t(end)) {
+            note("fileLonger", "\(rest) that are all zero: they are not read")
+        } else {
+            note("pagesUncounted", "\(rest) that the file does not count among its pages: they are not read")
+        }
     }
 
     private mutating func check(_ connection: SourceConnection) throws {
@@ -205,22 +211,16 @@ struct SourceOpening {
         oddities.append(CoreDataOddity(kind, message, count: count))
     }
 
-    /// A page's change counter (at byte 24 of the first page), or the number `words` behind it.
-    private static func counter(_ bytes: Data, _ page: Int, _ words: Int = 0) -> UInt32 {
-        let start = bytes.startIndex + page + 24 + 4 * words
+    private static func word(_ bytes: Data, _ offset: Int) -> UInt32 {
+        let start = bytes.startIndex + offset
         guard start + 4 <= bytes.endIndex else { return 0 }
         return bytes[start..<(start + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    private static func head(of path: String, _ count: Int) -> [UInt8] {
-        guard let file = FileHandle(forReadingAtPath: path) else { return [] }
-        defer { try? file.close() }
-        return Array((try? file.read(upToCount: count)) ?? Data())
-    }
-
+    /// Mapped: a log may be longer than there is memory, and nobody else has the copy, so that nobody cuts it short.
     private static func bytes(of path: String) throws -> Data {
         do {
-            return try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
+            return try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
         } catch {
             throw HabitStoreError(
                 .inputOutput,

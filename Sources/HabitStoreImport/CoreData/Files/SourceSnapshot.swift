@@ -8,25 +8,32 @@ final class SourceSnapshot {
     let path: String
     /// The state of the original's files that was copied.
     let stamps: SourceStamps
+    /// The header of the main file.
+    let header: DatabaseHeader
     private let folder: URL
 
     private static let tries = 200
 
     /// The copy of the file that a path leads to, where it is a symbolic link, with what lies beside that file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAStore`` for what is not a SQLite database, ``HabitStoreError/Code/busy`` when it is
+    ///   being written to without a pause.
     static func ofTarget(of path: String) throws -> (snapshot: SourceSnapshot, path: String) {
         try requireFile(path)
+        // Before anything is copied: what is not a database may be of any length.
+        _ = try DatabaseHeader(of: path)
         let resolved = try DurableFile.resolved(path)
         return (try SourceSnapshot(of: resolved), resolved)
     }
 
     /// Copies the main file, and of the files beside it the ones that are asked for.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` when the original is being written to without a pause.
     private init(of original: String) throws {
         folder = try Self.makeFolder()
         path = folder.appendingPathComponent("source.sqlite").path
         do {
             stamps = try Self.copy(original, to: path)
+            header = try DatabaseHeader(of: path, original: original)
         } catch {
             try? FileManager.default.removeItem(at: folder)
             throw error

@@ -54,8 +54,8 @@ public struct CoreDataHistory: Sendable, Hashable, Encodable {
         inserts = try changes("ZCHANGETYPE = 0")
         updates = try changes("ZCHANGETYPE = 1")
         deletes = try changes("ZCHANGETYPE = 2")
-        let kept = columns.tombstones.map { "\(SourceConnection.quoted($0)) NOT NULL" }.joined(separator: " OR ")
-        tombstones = kept.isEmpty ? 0 : try changes("ZCHANGETYPE = 2 AND (\(kept))")
+        let kept = SourceConnection.isAnyFilled(columns.tombstones.map(SourceConnection.quoted))
+        tombstones = try changes("ZCHANGETYPE = 2 AND \(kept)")
         authors = try connection.texts(
             "SELECT DISTINCT \(columns.author) AS a FROM ATRANSACTION t WHERE a NOT NULL ORDER BY 1"
         )

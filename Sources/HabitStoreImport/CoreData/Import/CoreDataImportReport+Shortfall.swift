@@ -11,10 +11,11 @@ extension CoreDataImportReport {
         public let count: Int
 
         /// All names.
-        public static let kinds: [String] = logKinds + losses.keys.map(\.rawValue).sorted() + ["tableNotRead"]
+        public static let kinds: [String] = fileKinds + losses.keys.map(\.rawValue).sorted() + ["tableNotRead"]
 
-        static let logKinds = [
+        static let fileKinds = [
             "logTruncated", "logInvalid", "logForeign", "logOlder", "logDamaged", "logUnfinished", "logNeverCommitted",
+            "pagesUncounted",
         ]
 
         static let losses: [ImportLoss.Kind: String] = [
@@ -27,7 +28,7 @@ extension CoreDataImportReport {
 
     /// What proves a loss, by kind.
     func findShortfalls() -> [Shortfall] {
-        var result = oddities.filter { Shortfall.logKinds.contains($0.kind) }.map {
+        var result = oddities.filter { Shortfall.fileKinds.contains($0.kind) }.map {
             Shortfall(kind: $0.kind, message: $0.message, count: $0.count ?? 1)
         }
         for (kind, words) in Shortfall.losses.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {

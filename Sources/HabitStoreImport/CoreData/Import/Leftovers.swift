@@ -31,10 +31,9 @@ struct Leftovers {
         let columns = file.tables.columns[entity.table, default: []].map(\.name).filter { !claimed.contains($0) }
         guard !columns.isEmpty else { return }
         let names = columns.map(SourceConnection.quoted)
-        let filled = names.map { "\($0) NOT NULL" }.joined(separator: " OR ")
         let rows = try file.connection.prepare(
             "SELECT Z_PK, \(names.joined(separator: ", ")) FROM \(SourceConnection.quoted(entity.table)) "
-                + "WHERE Z_ENT = \(entity.number) AND (\(filled))"
+                + "WHERE Z_ENT = \(entity.number) AND \(SourceConnection.isAnyFilled(names))"
         )
         let known = knownColumns(of: entity)
         while try rows.step() {
@@ -155,12 +154,12 @@ struct Leftovers {
             return try keepAll(rows, table, name, "no place for the links of \(name ?? table)", .noPlace, body)
         }
         let further = file.tables.columns[table, default: []].map(\.name).filter { !read.contains($0) }
-        let isFilled = further.map { "\(SourceConnection.quoted($0)) NOT NULL" }.joined(separator: " OR ")
+        let isFilled = SourceConnection.isAnyFilled(further.map(SourceConnection.quoted))
         if !further.isEmpty {
             let reason = "no place for \(further.joined(separator: ", ")) of the links"
             try keepAll("\(rows) WHERE \(isFilled)", table, name, reason, .noPlace, body)
         }
-        let lost = "(\(unread(first.column, first.other, owners)))" + (further.isEmpty ? "" : " AND NOT (\(isFilled))")
+        let lost = "(\(unread(first.column, first.other, owners)))" + (further.isEmpty ? "" : " AND NOT \(isFilled)")
         try keepAll("\(rows) WHERE \(lost)", table, name, "a link whose record is not there", .unknownToModel, body)
         guard file.tables.uniqueColumns[table]?.contains([first.column, first.other]) != true else { return }
         let pair = "\(SourceConnection.quoted(first.column)), \(SourceConnection.quoted(first.other))"

@@ -13,7 +13,10 @@ final class SourceConnection {
     fileprivate(set) var pointer: OpaquePointer?
 
     /// Opens a copy; what its log or journal holds is read too, unless the main file alone is asked for.
-    init(copy: String, of path: String, isMainFileAlone: Bool = false) throws {
+    ///
+    /// - Parameter largestValueBytes: the most bytes that a row or a value may have: what is stored is never larger than its
+    ///   file, and what is larger was made up by an expression of the schema.
+    init(copy: String, of path: String, isMainFileAlone: Bool = false, largestValueBytes: Int) throws {
         self.path = path
         var pointer: OpaquePointer?
         let access = isMainFileAlone ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
@@ -30,12 +33,34 @@ final class SourceConnection {
         var state: Int32 = 0
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_DEFENSIVE, 1, &state)
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, &state)
+        // A view in the place of a table may go on for ever.
+        _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_ENABLE_VIEW, 0, &state)
+        limit(pointer, largestValueBytes)
         // The copy of the main file has to stay what it is, so that it can still be read without the log.
         _ = csqlite_db_config_flag(pointer, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &state)
         try exec("PRAGMA trusted_schema = OFF")
         try exec("PRAGMA cell_size_check = ON")
         try exec("PRAGMA query_only = ON")
     }
+
+    /// What the schema of the file, and the statements that are made of its names, may ask for. Tables may be as wide as SQLite
+    /// allows at most.
+    private func limit(_ pointer: OpaquePointer, _ largestValueBytes: Int) {
+        for (limit, most) in [
+            // The witness writes bytes in hexadecimal.
+            (SQLITE_LIMIT_LENGTH, Int32(clamping: 2 * max(largestValueBytes, Self.leastLength))),
+            (SQLITE_LIMIT_SQL_LENGTH, 1_000_000), (SQLITE_LIMIT_COLUMN, 2_000), (SQLITE_LIMIT_EXPR_DEPTH, 500),
+            (SQLITE_LIMIT_COMPOUND_SELECT, 100), (SQLITE_LIMIT_VDBE_OP, 1_000_000),
+            (SQLITE_LIMIT_FUNCTION_ARG, Int32(Self.mostArguments)),
+            (SQLITE_LIMIT_ATTACHED, 0), (SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
+            (SQLITE_LIMIT_VARIABLE_NUMBER, 100), (SQLITE_LIMIT_TRIGGER_DEPTH, 1), (SQLITE_LIMIT_WORKER_THREADS, 0),
+        ] {
+            sqlite3_limit(pointer, limit, most)
+        }
+    }
+
+    /// Small files have expressions of their own as well, and SQLite builds its statements' rows within the same limit.
+    private static let leastLength = 1 << 20
 
     deinit { close() }
 
@@ -74,6 +99,21 @@ final class SourceConnection {
     static func quoted(_ name: String) -> String {
         "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
+
+    /// The condition that one of several expressions is not null. An alternative of many would be as deep as it is long, and
+    /// SQLite limits how deep an expression is.
+    static func isAnyFilled(_ expressions: [String]) -> String {
+        var parts = expressions
+        while parts.count > 1 {
+            parts = stride(from: 0, to: parts.count, by: mostArguments).map { start in
+                let group = parts[start..<min(start + mostArguments, parts.count)]
+                return group.count == 1 ? group[start] : "coalesce(\(group.joined(separator: ", ")))"
+            }
+        }
+        return "(\(parts.first ?? "NULL") NOT NULL)"
+    }
+
+    private static let mostArguments = 100
 
     private static func error(
         _ code: Int32,
