@@ -13,7 +13,8 @@ struct InspectCommand: ReportingCommand {
             "Shows what is in a file of another app, or in a store: entities, attributes, relationships, history, oddities.",
         discussion: """
             Reads Core Data and SwiftData files without opening them as databases: the file, its -wal and its -journal are \
-            copied, and nothing about them changes. Stores are shown too.
+            copied, and nothing about them changes. Stores are shown too, with the first attributes of wide entities; --format \
+            json has all.
             """
     )
 
@@ -65,7 +66,7 @@ struct InspectCommand: ReportingCommand {
             var table = TextTable([.init("entity"), .init("records", alignment: .right), .init("attributes")])
             for (entity, count) in zip(store.schema.entities, counts) {
                 let names = entity.attributes.map { "\($0.name) \($0.kind.rawValue)\($0.isOptional ? "?" : "")" }
-                table.append([entity.name, String(count), names.joined(separator: ", ")])
+                table.append([entity.name, String(count), names.listed()])
             }
             text += table.text(Terminal.options())
             try Output.write(text)

@@ -64,14 +64,8 @@ struct ImportText {
         if report.normalizedTexts > 0 {
             lines.append("\(report.normalizedTexts) texts were in another form of Unicode, and are in NFC now")
         }
-        for loss in report.losses {
-            let name = [loss.entity, loss.property].compactMap { $0 }.joined(separator: ".")
-            lines.append("\(loss.count) of \(name) not in the store: \(loss.reason)")
-        }
-        for item in report.odd {
-            let name = [item.entity, item.property].compactMap { $0 }.joined(separator: ".")
-            lines.append("\(item.count) of \(name) brought over as stored: \(item.reason)")
-        }
+        lines += remarks(report.losses) { "\($0.count) of \($1) not in the store: \($0.reason)" }
+        lines += remarks(report.odd) { "\($0.count) of \($1) brought over as stored: \($0.reason)" }
         for item in report.notCarried where !item.isUnknown {
             let name = [item.table, item.column].compactMap { $0 }.joined(separator: ".")
             lines.append("\(item.count) of \(name) not carried: \(item.reason)")
@@ -81,6 +75,25 @@ struct ImportText {
             lines += report.oddities.filter { odd in
                 !unaccepted.contains { $0.kind == odd.kind && $0.message == odd.message }
             }.map(\.message)
+        }
+        return lines
+    }
+
+    /// How many values are named by property: an entity may have hundreds.
+    private static let mostNamed = 20
+
+    private func remarks(
+        _ losses: [CoreDataImportReport.Loss],
+        _ words: (CoreDataImportReport.Loss, String) -> String
+    ) -> [String] {
+        let isLong = losses.count > Self.mostNamed + 1
+        var lines = losses.prefix(isLong ? Self.mostNamed : losses.count).map { loss in
+            words(loss, [loss.entity, loss.property].compactMap { $0 }.joined(separator: "."))
+        }
+        let rest = losses.dropFirst(lines.count)
+        if !rest.isEmpty {
+            let count = rest.reduce(0) { $0 + $1.count }
+            lines.append("\(count) of \(rest.count) more properties likewise, which --format json lists")
         }
         return lines
     }

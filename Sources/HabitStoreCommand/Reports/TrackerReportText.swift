@@ -31,10 +31,18 @@ struct TrackerReportText {
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// How many findings of a kind are named: a table may have hundreds of columns that nothing here can hold.
+    private static let mostNamed = 20
+
     private func section(_ title: String, _ findings: [TrackerReport.Finding], _ lines: inout [String]) {
         guard !findings.isEmpty else { return }
         lines.append(title)
-        for finding in findings { lines.append("  \(finding.count)  \(TerminalText.escaped(finding.name))") }
+        let isLong = findings.count > Self.mostNamed + 1
+        let (named, rest) =
+            isLong ? (findings.prefix(Self.mostNamed), findings.dropFirst(Self.mostNamed)) : (findings[...], [])
+        for finding in named { lines.append("  \(finding.count)  \(TerminalText.escaped(finding.name))") }
+        guard !rest.isEmpty else { return }
+        lines.append("  \(rest.reduce(0) { $0 + $1.count })  under \(rest.count) more names, which --format json lists")
     }
 
     private func words(_ count: TrackerReport.Count) -> String {

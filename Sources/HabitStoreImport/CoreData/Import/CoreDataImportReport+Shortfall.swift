@@ -36,7 +36,7 @@ extension CoreDataImportReport {
             let count = found.reduce(0) { $0 + $1.count }
             guard count > 0 else { continue }
             let names = found.map { [$0.entity, $0.property].compactMap { $0 }.joined(separator: ".") }.uniqued()
-            let message = "\(count) \(words): \(names.joined(separator: ", "))"
+            let message = "\(count) \(words): \(names.listed())"
             result.append(Shortfall(kind: kind.rawValue, message: message, count: count))
         }
         for item in notCarried where item.isUnknown {

@@ -56,7 +56,7 @@ public struct CoreDataWitness {
             throw HabitStoreError(
                 .schemaMismatch,
                 "the store has another schema than follows from the file: the app has changed its model, or an earlier version "
-                    + "of this program read less of it: \(differences.map { "\($0)" }.joined(separator: "; "))",
+                    + "of this program read less of it: \(differences.map { "\($0)" }.listed("; "))",
                 at: .init(path: file.path)
             )
         }
