@@ -5,7 +5,8 @@ extension Comparison {
     /// Compares every relationship in both directions: in each store the stored references against what the store
     /// finds from the other side, and both stores with one another.
     ///
-    /// What is held in memory grows with the records that are referred to, not with those that refer.
+    /// What is held in memory grows with the records that are referred to, not with those that refer, and where these are many,
+    /// a part of them is looked at after the other.
     ///
     /// - Returns: the number of links compared.
     mutating func compareRelationships() throws -> Int {
@@ -13,12 +14,16 @@ extension Comparison {
         for (position, entity) in schema.entities.enumerated() {
             for relationship in schema.relationships[position] where relationship.isStored {
                 let reading = ReferenceReading(schema: schema, entity: position, relationship: relationship)
-                let left = try reading.references(transactions.a)
-                let right = try reading.references(transactions.b)
-                links += left.count + right.count
-                compareLinks(left, right, entity, relationship)
-                try compareInverse(transactions.a, (stores.a.name, "A"), left, reading)
-                try compareInverse(transactions.b, (stores.b.name, "B"), right, reading)
+                let targets = RecordQuery(entity: schema.entities[relationship.destination].name)
+                let most = max(try transactions.a.countRecords(targets), try transactions.b.countRecords(targets))
+                for part in ReferenceReading.parts(of: most) {
+                    let left = try reading.references(transactions.a, in: part)
+                    let right = try reading.references(transactions.b, in: part)
+                    links += left.count + right.count
+                    compareLinks(left, right, entity, relationship)
+                    try compareInverse(transactions.a, (stores.a.name, "A"), left, reading)
+                    try compareInverse(transactions.b, (stores.b.name, "B"), right, reading)
+                }
             }
         }
         return links

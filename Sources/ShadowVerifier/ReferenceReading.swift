@@ -30,11 +30,32 @@ struct ReferenceReading {
     let entity: Int
     let relationship: Schema.Relationship
 
-    func references(_ transaction: any ReadTransaction) throws -> References {
+    /// The most records that are referred to, of which something is held in memory at once.
+    static let mostTargets = 1 << 17
+
+    /// Parts of all identifiers, in their order, so that of records which are referred to about ``mostTargets`` at most lie in each.
+    static func parts(of targets: Int) -> [IdentifierRange] {
+        let count = min(1 << 16, max(1, (targets + mostTargets - 1) / mostTargets))
+        return (0..<count).map { part in
+            let (first, end) = (part << 16 / count, (part + 1) << 16 / count)
+            return IdentifierRange(first: identifier(first, filledWith: 0), last: identifier(end - 1, filledWith: 255))
+        }
+    }
+
+    /// The identifier that begins with 16 bits.
+    private static func identifier(_ start: Int, filledWith byte: UInt8) -> UUID {
+        let bytes =
+            [UInt8(truncatingIfNeeded: start >> 8), UInt8(truncatingIfNeeded: start)]
+            + [UInt8](repeating: byte, count: 14)
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// The references that lead to records of a part.
+    func references(_ transaction: any ReadTransaction, in part: IdentifierRange) throws -> References {
         var result = References()
         try forEach(transaction) { source, targets in
-            result.count += targets.count
-            for (place, target) in targets.enumerated() {
+            for (place, target) in targets.enumerated() where part.contains(target) {
+                result.count += 1
                 if targets[..<place].contains(target) {
                     result.repeated.append(References.Link(source: source, target: target))
                 } else {
