@@ -22,6 +22,12 @@ public struct InterchangeImport {
 
     let source: InterchangeSource
     let options: Options
+    private let surveyed = Surveyed()
+
+    /// What a reading of all records has found, for whoever asks again before anything is stored.
+    private final class Surveyed {
+        var result: (schema: StoredSchema, survey: InterchangeSurvey)?
+    }
 
     /// Looks at an export; nil when the path leads to anything else.
     ///
@@ -39,7 +45,10 @@ public struct InterchangeImport {
     public func schema() throws -> Schema { try source.header.derivedSchema() }
 
     /// Reads all of it without a store, so that none has to be made for an export that cannot be read.
-    public func check() throws { _ = try survey(try schema()) }
+    public func check() throws {
+        let schema = try schema()
+        surveyed.result = (StoredSchema(schema), try survey(schema))
+    }
 
     /// Reads all of it, and says what would be done.
     public func rehearse(into store: any HabitStore) throws -> InterchangeReport {
@@ -56,7 +65,7 @@ public struct InterchangeImport {
     /// Brings the records into a store that has none yet, as they are: a batch at a time, of which nothing counts before the
     /// last, which tells the history of all of them.
     public func fill(_ store: any ReplicableStore, progress: (Int, Int) -> Void) throws -> InterchangeReport {
-        let survey = try survey(store.schema)
+        let survey = try knownSurvey(store.schema)
         var report = InterchangeReport(self, store.schema, survey)
         var filling = try FillingAnEmptyStore(store)
         var told: [Int: [UUID]] = [:]
@@ -73,6 +82,9 @@ public struct InterchangeImport {
                 batch = []
                 progress(done, survey.total)
             }
+        }
+        guard done == survey.total else {
+            throw HabitStoreError(.busy, "the export was changed while it was read", at: .init(path: source.path))
         }
         try filling.finish(batch) { transaction in
             try FillingAnEmptyStore.tell(told, author: Self.author, at: Date(), store.schema, transaction)
@@ -136,6 +148,15 @@ public struct InterchangeImport {
             standing = try row.encoded().values(layout) == record.values(layout) ? .same : .different
         }
         return standing
+    }
+
+    /// What ``check()`` has found for the same schema, once, or else what is found now.
+    private func knownSurvey(_ schema: Schema) throws -> InterchangeSurvey {
+        defer { surveyed.result = nil }
+        if let known = surveyed.result, StoredSchema(schema).differences(from: known.schema).isEmpty {
+            return known.survey
+        }
+        return try survey(schema)
     }
 
     /// Reads everything once: which identifiers there are, and whether there are as many records as there should be.
