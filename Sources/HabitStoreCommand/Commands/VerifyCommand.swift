@@ -144,13 +144,10 @@ struct VerifyCommand: ReportingCommand {
         let mapping = try mapping.map { try CoreDataMapping(path: $0) }
         // On the disk, since a file may have more records than there is memory.
         let scratch = try StoreAddress(parsing: "sqlite:" + file.scratchPath("witness"))
-        let witness = try scratch.open(.create, schema: target.schema)
+        try fill(scratch, with: file, for: target, mapping)
+        // Opened anew, it no longer has what was in memory for writing.
+        let witness = try scratch.open(.readOnly, schema: target.schema)
         defer { witness.close() }
-        if let mapping {
-            try CoreDataWitness.fill(witness, with: file, mapping)
-        } else {
-            try CoreDataWitness.fill(witness, with: file, for: target)
-        }
         let verifier = ShadowVerifier(
             .init(name: source, store: witness),
             .init(name: store, store: target),
@@ -162,6 +159,22 @@ struct VerifyCommand: ReportingCommand {
         }
         bar.clear()
         try show(report, options)
+    }
+
+    /// Makes the store that the target has to be equal to.
+    private func fill(
+        _ scratch: StoreAddress,
+        with file: CoreDataFile,
+        for target: any UserStoreBackend,
+        _ mapping: CoreDataMapping?
+    ) throws {
+        let witness = try scratch.open(.create, schema: target.schema)
+        defer { witness.close() }
+        if let mapping {
+            try CoreDataWitness.fill(witness, with: file, mapping)
+        } else {
+            try CoreDataWitness.fill(witness, with: file, for: target)
+        }
     }
 
     /// What of the file nobody accounts for, whatever the import's plan was.

@@ -68,13 +68,15 @@ public struct InterchangeImport {
         let survey = try knownSurvey(store.schema)
         var report = InterchangeReport(self, store.schema, survey)
         var filling = try FillingAnEmptyStore(store)
-        var told: [Int: [UUID]] = [:]
+        var told: [Int: SpilledIdentifiers] = [:]
         var batch: FillingAnEmptyStore.Batch = []
         var done = 0
         try forEach(store.schema) { entity, record, _ in
             let id = try record.withView(store.schema.entities[entity].layout) { try $0.identifier() }
             batch.append((entity, id, record))
-            told[entity, default: []].append(id)
+            let ids = told[entity] ?? SpilledIdentifiers()
+            told[entity] = ids
+            try ids.append(id)
             report.note(entity, .new)
             done += 1
             if batch.count == FillingAnEmptyStore.batch {

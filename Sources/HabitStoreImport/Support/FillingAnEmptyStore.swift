@@ -87,7 +87,7 @@ struct FillingAnEmptyStore {
     ///
     /// - Parameter further: what is told of in the last of them.
     static func tell(
-        _ records: [Int: [UUID]],
+        _ records: [Int: SpilledIdentifiers],
         and further: [HistoryChange] = [],
         author: String,
         at timestamp: Date,
@@ -104,11 +104,13 @@ struct FillingAnEmptyStore {
         var pending: [HistoryChange] = []
         for (entity, ids) in records.sorted(by: { $0.key < $1.key }) {
             let name = schema.entities[entity].name
-            for id in ids {
-                pending.append(HistoryChange(entity: name, id: id, kind: .insert))
-                guard pending.count == batch else { continue }
-                try append(pending)
-                pending = []
+            try ids.forEachBatch { ids in
+                for id in ids {
+                    pending.append(HistoryChange(entity: name, id: id, kind: .insert))
+                    guard pending.count == batch else { continue }
+                    try append(pending)
+                    pending = []
+                }
             }
         }
         try append(pending + further)

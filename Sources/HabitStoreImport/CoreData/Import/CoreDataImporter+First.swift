@@ -10,22 +10,22 @@ extension CoreDataImporter {
         if options.requiresHistory, file.history == nil { throw withoutHistory() }
         report.mode = .first
         var filling = try FillingAnEmptyStore(target)
-        let told = try toldOf()
         let total = report.entities.reduce(0) { $0 + $1.records }
-        var untold: [Int: [UUID]] = [:]
+        var untold: [Int: SpilledIdentifiers] = [:]
         var batch: FillingAnEmptyStore.Batch = []
         var done = 0
         for entity in plan.entities {
             guard let maker = makers[entity.source.number] else { continue }
+            var told = try ToldKeys(file, root: entity.source.root)
+            let ids = untold[entity.target] ?? SpilledIdentifiers()
+            untold[entity.target] = ids
             try file.enumerate(entity.source, maker.reader) { row in
                 let made = try maker.make(row, identity: plan.identities[entity.source.root])
                 try account(made, of: entity.source)
                 if let record = made.record {
                     batch.append((entity.target, made.id, record))
                     report.note(entity.source.name) { $0.inserted += 1 }
-                    if told[entity.source.root]?.contains(row.key) != true {
-                        untold[entity.target, default: []].append(made.id)
-                    }
+                    if try !told.contains(row.key) { try ids.append(made.id) }
                 }
                 done += 1
                 if batch.count >= FillingAnEmptyStore.batch {
@@ -66,23 +66,6 @@ extension CoreDataImporter {
                 + "not followed",
             at: .init(path: file.path)
         )
-    }
-
-    /// The records of which the history tells how they came to be, by their root entities and keys.
-    private func toldOf() throws -> [String: Set<Int64>] {
-        guard file.history != nil else { return [:] }
-        var result: [String: Set<Int64>] = [:]
-        let statement = try file.connection.prepare(
-            "SELECT DISTINCT ZENTITY, ZENTITYPK FROM ACHANGE WHERE ZCHANGETYPE = 0 AND ZTRANSACTIONID IN "
-                + "(SELECT Z_PK FROM ATRANSACTION)"
-        )
-        while try statement.step() {
-            guard let number = statement.optionalInt(0), let key = statement.optionalInt(1),
-                let entity = plan.entity(number: Int(number))
-            else { continue }
-            result[entity.source.root, default: []].insert(key)
-        }
-        return result
     }
 
     /// Appends a transaction of the import's own.

@@ -7,16 +7,24 @@ final class IdentityResolver {
     private let storeID: String
     private var roots: [String: Root] = [:]
 
-    /// What is known of a root entity's records.
-    private struct Root {
+    /// What is known of a root entity's records. A class, since a copy that somebody holds makes each change to what is known a
+    /// copy of all of it.
+    private final class Root {
         let type: CoreDataAttributeType
         let lookup: SourceStatement
         /// The key that keeps a value that several records have.
         let keepers: [UUID: Int64]
+        /// What was looked up last.
         var known: [Int64: UUID] = [:]
+
+        init(_ type: CoreDataAttributeType, _ lookup: SourceStatement, _ keepers: [UUID: Int64]) {
+            (self.type, self.lookup, self.keepers) = (type, lookup, keepers)
+        }
     }
 
-    private static let mostKnown = 2_000_000
+    /// How many identifiers of an entity are remembered at most: records that are referred to again and again are few, and
+    /// looking another one up is one step down a tree.
+    static let mostKnown = 50_000
 
     init(_ file: CoreDataFile, _ identities: [String: String]) throws {
         self.file = file
@@ -35,7 +43,7 @@ final class IdentityResolver {
                 keepers[id] = repeated.optionalInt(1)
             }
             let lookup = try file.connection.prepare("SELECT \(value) FROM \(table) WHERE Z_PK = ?1")
-            roots[name] = Root(type: attribute.type, lookup: lookup, keepers: keepers)
+            roots[name] = Root(attribute.type, lookup, keepers)
         }
     }
 
@@ -44,9 +52,13 @@ final class IdentityResolver {
         guard let root = roots[name] else { return derived(name, key) }
         if let known = root.known[key] { return known }
         let id = try own(root, key) ?? derived(name, key)
-        if root.known.count < Self.mostKnown { roots[name]?.known[key] = id }
+        if root.known.count >= Self.mostKnown { root.known.removeAll(keepingCapacity: true) }
+        root.known[key] = id
         return id
     }
+
+    /// How many identifiers are remembered.
+    var knownCount: Int { roots.values.reduce(0) { $0 + $1.known.count } }
 
     /// The identifier that a record gets which has no UUID of its own, or none that is only its own.
     func derived(_ root: String, _ key: Int64) -> UUID {

@@ -43,6 +43,26 @@ final class SourceConnection {
         try exec("PRAGMA query_only = ON")
     }
 
+    /// Opens an empty database for what there may be more of than memory: for its owner only, without a name, and gone with the
+    /// connection or the process.
+    ///
+    /// - Parameter path: the path that errors speak of.
+    init(scratchFor path: String) throws {
+        self.path = path
+        var pointer: OpaquePointer?
+        let access = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+        let result = sqlite3_open_v2("", &pointer, access, nil)
+        guard result == SQLITE_OK, let pointer else {
+            sqlite3_close_v2(pointer)
+            throw Self.error(result, nil, path, "making room for what is compared")
+        }
+        self.pointer = pointer
+        sqlite3_extended_result_codes(pointer, 1)
+        try exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -\(Self.scratchCacheKiB)")
+    }
+
+    private static let scratchCacheKiB = 8_192
+
     /// What the schema of the file, and the statements that are made of its names, may ask for. Tables may be as wide as SQLite
     /// allows at most.
     private func limit(_ pointer: OpaquePointer, _ largestValueBytes: Int) {
@@ -87,7 +107,8 @@ final class SourceConnection {
         return try statement.step() ? statement.optionalInt(0) : nil
     }
 
-    private func exec(_ sql: String) throws {
+    /// Runs statements that give no rows.
+    func exec(_ sql: String) throws {
         let result = sqlite3_exec(pointer, sql, nil, nil, nil)
         guard result == SQLITE_OK else { throw error(result, "opening the database") }
     }

@@ -34,6 +34,19 @@ final class SourceStatement {
         guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
     }
 
+    /// Sets a parameter, counted from 1, to a text.
+    func bind(_ text: String, at parameter: Int) throws {
+        let bytes = Array(text.utf8)
+        let result = sqlite3_bind_text(pointer, Int32(parameter), bytes, Int32(bytes.count), csqlite_transient())
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
+    /// Sets a parameter, counted from 1, to a double.
+    func bind(_ number: Double, at parameter: Int) throws {
+        let result = sqlite3_bind_double(pointer, Int32(parameter), number)
+        guard result == SQLITE_OK else { throw connection.error(result, "asking the database") }
+    }
+
     /// Makes the statement ready to run again.
     func reset() { sqlite3_reset(pointer) }
 
@@ -44,6 +57,12 @@ final class SourceStatement {
         case SQLITE_DONE: return false
         case let result: throw connection.error(result, "reading rows")
         }
+    }
+
+    /// Runs the statement to its end, and makes it ready to run again.
+    func run() throws {
+        defer { reset() }
+        while try step() {}
     }
 
     /// What is stored in a column of the row.

@@ -169,8 +169,8 @@ extension Accountant {
             guard let number = rows.optionalInt(0) else { continue }
             let changes = Int(rows.optionalInt(2) ?? 0)
             result.transactions += 1
-            let isFollowed = ledger?.transactions.contains(number) == true
-            let kept = kept.transactions[number]
+            let isFollowed = try ledger?.followed(number) == true
+            let kept = try kept.transaction(number)
             guard isFollowed || kept?.seconds == rows.optionalDouble(1) ?? 0 else { continue }
             result.transactionCount += 1
             result.changeCount += isFollowed ? changes : min(changes, kept?.changes ?? 0)

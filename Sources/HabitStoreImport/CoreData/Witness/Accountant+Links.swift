@@ -33,11 +33,11 @@ extension Accountant {
     ) throws {
         let (rows, kept) = try count(table, columns)
         var item = CoreDataAccount.Item(table, nil, count: rows)
-        item.kept = kept.count
+        item.kept = kept
         var best: (reading: LinkReading, result: LinkResult)?
-        if kept.count < rows {
+        if kept < rows {
             for reading in readings(columns) where !taken.contains(reading.place) {
-                let result = try read(table, columns, reading, kept.hashes, store)
+                let result = try read(table, columns, reading, store)
                 if best.map({ result.missing < $0.result.missing }) ?? (result.found > 0) { best = (reading, result) }
                 if result.missing == 0, result.found > 0 { break }
             }
@@ -54,23 +54,15 @@ extension Accountant {
         if let best, best.result.found > 0 { try accountOrder(table, columns, best.reading, store) }
     }
 
-    /// The number of rows, and which of them are kept in the attachment.
-    private mutating func count(
-        _ table: String,
-        _ columns: [String]
-    ) throws -> (rows: Int, kept: (count: Int, hashes: Set<[String: String]>)) {
+    /// The number of rows, and how many of them are kept in the attachment.
+    private func count(_ table: String, _ columns: [String]) throws -> (rows: Int, kept: Int) {
         let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
         var (rows, count) = (0, 0)
-        var hashes: Set<[String: String]> = []
         while try statement.step() {
             rows += 1
-            let words = self.words(statement, columns)
-            if kept.take(table, words) {
-                count += 1
-                hashes.insert(words)
-            }
+            if try kept.take(table, words(statement, columns)) { count += 1 }
         }
-        return (rows, (count, hashes))
+        return (rows, count)
     }
 
     private func words(_ statement: SourceStatement, _ columns: [String]) -> [String: String] {
@@ -124,7 +116,6 @@ extension Accountant {
         _ table: String,
         _ columns: [String],
         _ reading: LinkReading,
-        _ keptRows: Set<[String: String]>,
         _ store: any ReadTransaction
     ) throws -> LinkResult {
         var result = LinkResult()
@@ -135,7 +126,7 @@ extension Accountant {
         var seen: Set<[Int64]> = []
         var last: (key: Int64, links: [UUID])?
         while try rows.step() {
-            if keptRows.contains(words(rows, columns)) { continue }
+            if try kept.hadRow(table, words(rows, columns)) { continue }
             guard let here = rows.optionalInt(reading.here), let there = rows.optionalInt(reading.there) else {
                 result.missing += 1
                 continue
@@ -176,7 +167,7 @@ extension Accountant {
             let name = schema.entities[entity].name
             for source in mapping?.entities ?? [] where source.target == name {
                 let root = entities.first { $0.value.name == source.source }.flatMap { ancestry($0.key).last }
-                guard let id = ledger.ids["\(root ?? source.source) \(key)"] else { continue }
+                guard let id = try ledger.id(of: "\(root ?? source.source) \(key)") else { continue }
                 if let values = try values(id, entity, store) { return values }
             }
             return nil
@@ -210,7 +201,10 @@ extension Accountant {
                 (reading.place.entity, reading.here, reading.there),
                 (reading.place.destination, reading.there, reading.here),
             ] where item.unaccounted > 0 {
-                let wanted = try orders(table, columns, place, here, there)
+                let names = [here, place, there].map { Self.quoted(columns[$0]) }
+                let wanted =
+                    "SELECT \(names[0]), \(names[2]) FROM \(Self.quoted(table)) WHERE \(names[1]) NOT NULL "
+                    + "ORDER BY \(names.joined(separator: ", "))"
                 for (attribute, description) in schema.entities[entity].attributes.enumerated()
                 where description.kind == .strings {
                     guard try isOrder(wanted, entity, attribute, store) else { continue }
@@ -228,48 +222,47 @@ extension Accountant {
         let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
         var count = 0
         while try statement.step() {
-            if !statement.value(place).isNull, kept.hadRow(table, words(statement, columns)) { count += 1 }
+            if try !statement.value(place).isNull && kept.hadRow(table, words(statement, columns)) { count += 1 }
         }
         return count
     }
 
-    /// The keys that each record leads to, in their order.
-    private func orders(_ table: String, _ columns: [String], _ place: Int, _ here: Int, _ there: Int) throws
-        -> [Int64: [Int64]]
-    {
-        let names = [here, place, there].map { Self.quoted(columns[$0]) }
-        let rows = try file.connection.prepare(
-            "SELECT \(names[0]), \(names[2]) FROM \(Self.quoted(table)) WHERE \(names[1]) NOT NULL "
-                + "ORDER BY \(names.joined(separator: ", "))"
-        )
-        var result: [Int64: [Int64]] = [:]
+    /// Whether an attribute has the keys that each record leads to, in their order, which a statement gives record by record.
+    private func isOrder(_ sql: String, _ entity: Int, _ attribute: Int, _ store: any ReadTransaction) throws -> Bool {
+        let rows = try file.connection.prepare(sql)
+        var key: Int64?
+        var targets: [Int64] = []
         while try rows.step() {
             guard let from = rows.optionalInt(0), let to = rows.optionalInt(1) else { continue }
-            result[from, default: []].append(to)
+            if let key, key != from {
+                guard try isOrder(targets, of: key, entity, attribute, store) else { return false }
+                targets = []
+            }
+            key = from
+            targets.append(to)
         }
-        return result
+        return try key.map { try isOrder(targets, of: $0, entity, attribute, store) } ?? true
     }
 
     private func isOrder(
-        _ wanted: [Int64: [Int64]],
+        _ targets: [Int64],
+        of key: Int64,
         _ entity: Int,
         _ attribute: Int,
         _ store: any ReadTransaction
     ) throws -> Bool {
-        let destinations = schema.entities.indices
-        for (key, targets) in wanted {
-            guard let values = try record(of: key, entity, store) else { continue }
-            guard case .strings(let texts) = values[attribute] else { return false }
-            var position = texts.startIndex
-            for target in targets {
-                while position < texts.endIndex {
-                    let id = UUID(uuidString: texts[position])
-                    position += 1
-                    if let id, try destinations.contains(where: { try leads(id, to: target, entity: $0, store) }) {
-                        break
-                    }
-                    if position == texts.endIndex { return false }
+        guard let values = try record(of: key, entity, store) else { return true }
+        guard case .strings(let texts) = values[attribute] else { return false }
+        var position = texts.startIndex
+        for target in targets {
+            while position < texts.endIndex {
+                let id = UUID(uuidString: texts[position])
+                position += 1
+                if let id, try schema.entities.indices.contains(where: { try leads(id, to: target, entity: $0, store) })
+                {
+                    break
                 }
+                if position == texts.endIndex { return false }
             }
         }
         return true

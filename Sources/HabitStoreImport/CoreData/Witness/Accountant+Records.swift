@@ -58,7 +58,7 @@ extension Accountant {
         _ store: any ReadTransaction
     ) throws {
         column.count += 1
-        if record != nil || kept.hasRecord(table, key), isTold(cell, column.name, record, &entityNames) {
+        if try record != nil || kept.hasRecord(table, key), isTold(cell, column.name, record, &entityNames) {
             column.told += 1
             return
         }
@@ -67,12 +67,12 @@ extension Accountant {
                 try has(record.values[attribute], cell, record.entity, attribute, store)
             }
             if !fitting.isEmpty {
-                if kept.has(table, key, column.name, WitnessCell.forms(cell, file)) { column.both += 1 }
+                if try kept.has(table, key, column.name, WitnessCell.forms(cell, file)) { column.both += 1 }
                 column.alive = fitting
                 return
             }
         }
-        if kept.has(table, key, column.name, WitnessCell.forms(cell, file)) {
+        if try kept.has(table, key, column.name, WitnessCell.forms(cell, file)) {
             column.kept += 1
             return
         }
@@ -246,7 +246,7 @@ struct RecordFinder {
 
     mutating func record(_ key: Int64, _ number: Int64) throws -> Found? {
         if accountant.mapping != nil {
-            guard let entity = target(number), let id = accountant.ledger?.ids["\(root) \(key)"],
+            guard let entity = target(number), let id = try accountant.ledger?.id(of: "\(root) \(key)"),
                 let values = try accountant.values(id, entity, store)
             else { return nil }
             return Found(entity: entity, values: values)

@@ -7,7 +7,7 @@ struct Accountant {
     let file: CoreDataFile
     let schema: Schema
     let mapping: CoreDataMapping?
-    var kept: KeptValues
+    let kept: KeptValues
     let statement: [NotCarried]
     let ledger: WitnessLedger?
     var items: [CoreDataAccount.Item] = []
@@ -121,7 +121,7 @@ struct Accountant {
 
     /// Whether an identifier in the store stands for a key of the source, of whichever table the destination has.
     func leads(_ id: UUID, to key: Int64, entity: Int, _ store: any ReadTransaction) throws -> Bool {
-        if let ledger { return ledger.keys[id]?.contains(key) == true || isDerived(id, key) }
+        if let ledger { return try ledger.has(id, key: key) || isDerived(id, key) }
         guard let place = schema.entities[entity].position(of: "coreDataKey") else { return false }
         guard let values = try values(id, entity, store) else { return isDerived(id, key) }
         return values[place] == .int(key)

@@ -95,25 +95,3 @@ public struct CoreDataAccount: Sendable, Encodable {
         }
     }
 }
-
-/// Which record of the source is which of the store, as a mapped import has written it down.
-struct WitnessLedger {
-    private(set) var ids: [String: UUID] = [:]
-    private(set) var keys: [UUID: Set<Int64>] = [:]
-    private(set) var transactions: Set<Int64> = []
-
-    init(path: String) throws {
-        guard FileManager.default.fileExists(atPath: path) else { return }
-        try WitnessLines.read(path) { line in
-            guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
-            if let record = object["record"]?.text, let id = object["id"]?.text.flatMap({ UUID(uuidString: $0) }) {
-                ids[record] = id
-                if let key = record.split(separator: " ").last.flatMap({ Int64($0) }) {
-                    keys[id, default: []].insert(key)
-                }
-            }
-            if let gone = object["gone"]?.text { ids[gone] = nil }
-            if let number = object["transaction"]?.integer { transactions.insert(Int64(number)) }
-        }
-    }
-}

@@ -1,88 +1,151 @@
 import Foundation
 import HabitStore
 
-/// What an attachment has, by where in the source it was: read line by line, of which nothing but hashes is remembered.
-struct KeptValues {
-    private var cells: Set<Int> = []
-    private var rows: [Int: Int] = [:]
-    private var records: Set<Int> = []
-    /// How many changes the transactions have that are kept, and when they were.
-    private(set) var transactions: [Int64: (seconds: Double, changes: Int)] = [:]
+/// What an attachment has, by where in the source it was: read line by line, of which nothing but hashes is kept, on the disk,
+/// since it may have everything that the source has.
+final class KeptValues {
+    private let scratch: SourceConnection
+    private let hasCell: SourceStatement
+    private let rowsLeft: SourceStatement
+    private let takeRow: SourceStatement
+    private let ofTransaction: SourceStatement
+    /// Whether there is any cell, so that nobody has to be asked for each where there is none.
+    private var hasCells = false
 
-    /// Nothing is kept.
-    init() {}
-
-    /// Reads an attachment; nothing when there is none.
+    /// Reads an attachment; nothing is kept when there is none.
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` when it cannot be read.
     init(path: String) throws {
+        scratch = try SourceConnection(scratchFor: path)
+        try scratch.exec(
+            """
+            CREATE TABLE cells (hash INTEGER PRIMARY KEY);
+            CREATE TABLE rows (hash INTEGER PRIMARY KEY, count INTEGER);
+            CREATE TABLE transactions (number INTEGER PRIMARY KEY, seconds REAL, changes INTEGER);
+            BEGIN
+            """
+        )
+        hasCell = try scratch.prepare("SELECT 1 FROM cells WHERE hash = ?1")
+        rowsLeft = try scratch.prepare("SELECT count FROM rows WHERE hash = ?1")
+        takeRow = try scratch.prepare("UPDATE rows SET count = count - 1 WHERE hash = ?1 AND count > 0 RETURNING 1")
+        ofTransaction = try scratch.prepare("SELECT seconds, changes FROM transactions WHERE number = ?1")
         guard FileManager.default.fileExists(atPath: path) else { return }
+        let lines = try AttachmentLines(scratch)
         try WitnessLines.read(path) { line in
             // Numbers have to come out to the bit, which Foundation's own reader does not promise.
             guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
-            add(object)
+            try lines.add(object)
         }
+        hasCells = try scratch.int("SELECT 1 FROM cells LIMIT 1") != nil
     }
 
-    private mutating func add(_ object: [String: ImportJSON]) {
+    /// Whether a cell is kept, in one of its forms.
+    func has(_ table: String, _ key: Int64, _ column: String, _ forms: @autoclosure () -> [String]) throws -> Bool {
+        guard hasCells else { return false }
+        return try forms().contains { try isCell(KeptHash.cell(table, key, column, $0)) }
+    }
+
+    /// Whether a record is kept whole.
+    func hasRecord(_ table: String, _ key: Int64) throws -> Bool {
+        try hasCells && isCell(KeptHash.record(table, key))
+    }
+
+    private func isCell(_ hash: Int64) throws -> Bool {
+        defer { hasCell.reset() }
+        try hasCell.bind(hash, at: 1)
+        return try hasCell.step()
+    }
+
+    /// Whether a row without a key is kept; each line stands for one.
+    func take(_ table: String, _ row: [String: String]) throws -> Bool {
+        defer { takeRow.reset() }
+        try takeRow.bind(KeptHash.row(table, row), at: 1)
+        return try takeRow.step()
+    }
+
+    /// Whether a row without a key is kept, whoever was counted for it.
+    func hadRow(_ table: String, _ row: [String: String]) throws -> Bool {
+        defer { rowsLeft.reset() }
+        try rowsLeft.bind(KeptHash.row(table, row), at: 1)
+        return try rowsLeft.step()
+    }
+
+    /// How many changes a transaction has that is kept, and when it was; nil for one that is not.
+    func transaction(_ number: Int64) throws -> (seconds: Double?, changes: Int)? {
+        defer { ofTransaction.reset() }
+        try ofTransaction.bind(number, at: 1)
+        guard try ofTransaction.step() else { return nil }
+        return (ofTransaction.optionalDouble(0), Int(ofTransaction.optionalInt(1) ?? 0))
+    }
+}
+
+/// Takes the lines of an attachment apart.
+private final class AttachmentLines {
+    private let addCell: SourceStatement
+    private let addRow: SourceStatement
+    private let addTransaction: SourceStatement
+
+    init(_ scratch: SourceConnection) throws {
+        addCell = try scratch.prepare("INSERT OR IGNORE INTO cells VALUES (?1)")
+        addRow = try scratch.prepare("INSERT INTO rows VALUES (?1, 1) ON CONFLICT DO UPDATE SET count = count + 1")
+        addTransaction = try scratch.prepare("INSERT OR REPLACE INTO transactions VALUES (?1, ?2, ?3)")
+    }
+
+    func add(_ object: [String: ImportJSON]) throws {
         if let number = object["transaction"]?.integer {
-            let seconds = object["secondsSince2001"]?.number ?? .nan
-            transactions[Int64(number)] = (seconds, object["changes"]?.elements?.count ?? 0)
+            try addTransaction.bind(Int64(number), at: 1)
+            // One without a time is equal to none.
+            try addTransaction.bind(object["secondsSince2001"]?.number ?? .nan, at: 2)
+            try addTransaction.bind(Int64(object["changes"]?.elements?.count ?? 0), at: 3)
+            try addTransaction.run()
         }
         guard let table = object["table"]?.text else { return }
         let key = object["key"]?.integer.map { Int64($0) }
         if let column = object["column"]?.text, let key, let value = object["value"].flatMap(WitnessCell.words(json:)) {
-            cells.insert(Self.hash(table, key, column, value))
+            try add(cell: KeptHash.cell(table, key, column, value))
         }
         guard let columns = object["columns"]?.members else { return }
-        if let key { records.insert(Self.hash(table, key, "", "")) }
+        if let key { try add(cell: KeptHash.record(table, key)) }
         if let values = object["values"]?.members, let key {
             // A record that was kept whole: its values stand under their properties' names.
             let all = values.merging(object["references"]?.members ?? [:]) { first, _ in first }
             for (name, value) in all {
                 guard let column = columns[name]?.text, let words = WitnessCell.words(json: value) else { continue }
-                cells.insert(Self.hash(table, key, column, words))
+                try add(cell: KeptHash.cell(table, key, column, words))
             }
             return
         }
         let words = columns.compactMapValues(WitnessCell.words(json:))
-        rows[Self.hash(table, words), default: 0] += 1
-        if let key { for (column, value) in words { cells.insert(Self.hash(table, key, column, value)) } }
+        try addRow.bind(KeptHash.row(table, words), at: 1)
+        try addRow.run()
+        if let key { for (column, value) in words { try add(cell: KeptHash.cell(table, key, column, value)) } }
     }
 
-    /// Whether a cell is kept, in one of its forms.
-    func has(_ table: String, _ key: Int64, _ column: String, _ forms: @autoclosure () -> [String]) -> Bool {
-        !cells.isEmpty && forms().contains { cells.contains(Self.hash(table, key, column, $0)) }
+    private func add(cell hash: Int64) throws {
+        try addCell.bind(hash, at: 1)
+        try addCell.run()
     }
+}
 
-    /// Whether a record is kept whole.
-    func hasRecord(_ table: String, _ key: Int64) -> Bool { records.contains(Self.hash(table, key, "", "")) }
-
-    /// Whether a row without a key is kept; each line stands for one.
-    mutating func take(_ table: String, _ row: [String: String]) -> Bool {
-        let hash = Self.hash(table, row)
-        guard let left = rows[hash], left > 0 else { return false }
-        rows[hash] = left - 1
-        return true
-    }
-
-    /// Whether a row without a key is kept, whoever was counted for it.
-    func hadRow(_ table: String, _ row: [String: String]) -> Bool { rows[Self.hash(table, row)] != nil }
-
-    private static func hash(_ table: String, _ key: Int64, _ column: String, _ words: String) -> Int {
+/// What stands for a cell, a record or a row; another number in each process.
+private enum KeptHash {
+    static func cell(_ table: String, _ key: Int64, _ column: String, _ words: String) -> Int64 {
         var hasher = Hasher()
         hasher.combine(table)
         hasher.combine(key)
         hasher.combine(column)
         hasher.combine(words)
-        return hasher.finalize()
+        return Int64(hasher.finalize())
     }
 
-    private static func hash(_ table: String, _ row: [String: String]) -> Int {
+    /// No column has an empty name.
+    static func record(_ table: String, _ key: Int64) -> Int64 { cell(table, key, "", "") }
+
+    static func row(_ table: String, _ row: [String: String]) -> Int64 {
         var hasher = Hasher()
         hasher.combine(table)
         hasher.combine(row)
-        return hasher.finalize()
+        return Int64(hasher.finalize())
     }
 }
 

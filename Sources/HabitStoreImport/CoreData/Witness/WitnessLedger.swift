@@ -1,0 +1,98 @@
+import Foundation
+import HabitStore
+
+/// Which record of the source is which of the store, as a mapped import has written it down. It is as long as the source has
+/// records, so that it is looked up on the disk.
+final class WitnessLedger {
+    private let scratch: SourceConnection
+    private let idOfRecord: SourceStatement
+    private let hasKey: SourceStatement
+    private let hasTransaction: SourceStatement
+
+    init(path: String) throws {
+        scratch = try SourceConnection(scratchFor: path)
+        try scratch.exec(
+            """
+            CREATE TABLE ids (record TEXT PRIMARY KEY, first INTEGER, second INTEGER) WITHOUT ROWID;
+            CREATE TABLE keys (first INTEGER, second INTEGER, key INTEGER, PRIMARY KEY (first, second, key)) WITHOUT ROWID;
+            CREATE TABLE transactions (number INTEGER PRIMARY KEY);
+            BEGIN
+            """
+        )
+        idOfRecord = try scratch.prepare("SELECT first, second FROM ids WHERE record = ?1")
+        hasKey = try scratch.prepare("SELECT 1 FROM keys WHERE first = ?1 AND second = ?2 AND key = ?3")
+        hasTransaction = try scratch.prepare("SELECT 1 FROM transactions WHERE number = ?1")
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        try read(path)
+    }
+
+    private func read(_ path: String) throws {
+        let addRecord = try scratch.prepare("INSERT OR REPLACE INTO ids VALUES (?1, ?2, ?3)")
+        let addKey = try scratch.prepare("INSERT OR IGNORE INTO keys VALUES (?1, ?2, ?3)")
+        let remove = try scratch.prepare("DELETE FROM ids WHERE record = ?1")
+        let addTransaction = try scratch.prepare("INSERT OR IGNORE INTO transactions VALUES (?1)")
+        try WitnessLines.read(path) { line in
+            guard let object = (try? JSONValueParser.parse(Array(line)))?.members else { return }
+            if let record = object["record"]?.text, let id = object["id"]?.text.flatMap({ UUID(uuidString: $0) }) {
+                let (first, second) = id.halves
+                try addRecord.bind(record, at: 1)
+                try addRecord.bind(first, at: 2)
+                try addRecord.bind(second, at: 3)
+                try addRecord.run()
+                if let key = record.split(separator: " ").last.flatMap({ Int64($0) }) {
+                    try addKey.bind(first, at: 1)
+                    try addKey.bind(second, at: 2)
+                    try addKey.bind(key, at: 3)
+                    try addKey.run()
+                }
+            }
+            if let gone = object["gone"]?.text {
+                try remove.bind(gone, at: 1)
+                try remove.run()
+            }
+            if let number = object["transaction"]?.integer {
+                try addTransaction.bind(Int64(number), at: 1)
+                try addTransaction.run()
+            }
+        }
+    }
+
+    /// The identifier that a record of the source has in the store: a root entity's name and a key.
+    func id(of record: String) throws -> UUID? {
+        defer { idOfRecord.reset() }
+        try idOfRecord.bind(record, at: 1)
+        guard try idOfRecord.step(), let first = idOfRecord.optionalInt(0), let second = idOfRecord.optionalInt(1)
+        else {
+            return nil
+        }
+        return UUID(halves: (first, second))
+    }
+
+    /// Whether an identifier was given to a record of a key.
+    func has(_ id: UUID, key: Int64) throws -> Bool {
+        defer { hasKey.reset() }
+        try hasKey.bind(id.halves.0, at: 1)
+        try hasKey.bind(id.halves.1, at: 2)
+        try hasKey.bind(key, at: 3)
+        return try hasKey.step()
+    }
+
+    /// Whether a transaction of the source was followed.
+    func followed(_ transaction: Int64) throws -> Bool {
+        defer { hasTransaction.reset() }
+        try hasTransaction.bind(transaction, at: 1)
+        return try hasTransaction.step()
+    }
+}
+
+extension UUID {
+    fileprivate var halves: (Int64, Int64) {
+        withUnsafeBytes(of: uuid) { bytes in
+            (bytes.loadUnaligned(as: Int64.self), bytes.loadUnaligned(fromByteOffset: 8, as: Int64.self))
+        }
+    }
+
+    fileprivate init(halves: (Int64, Int64)) {
+        self.init(uuid: withUnsafeBytes(of: halves) { $0.loadUnaligned(as: uuid_t.self) })
+    }
+}
