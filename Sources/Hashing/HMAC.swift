@@ -43,5 +43,15 @@ extension HMAC where Hash == SHA256 {
             return count
         }
     }
+
+    /// Compared in a time that tells nothing of where they differ.
+    package static func isValidAuthenticationCode(
+        _ code: [UInt8],
+        authenticating data: some DataProtocol,
+        using key: SymmetricKey
+    ) -> Bool {
+        let expected = Array(authenticationCode(for: data, using: key))
+        return code.count == expected.count && CRYPTO_memcmp(code, expected, expected.count) == 0
+    }
 }
 #endif

@@ -53,6 +53,18 @@ struct HashingTests {
         #expect(hexadecimal(long) == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
     }
 
+    @Test("A code is valid for its text and key, and for no other")
+    func validity() {
+        let (key, other) = (SymmetricKey(data: Data("Jefe".utf8)), SymmetricKey(size: .bits256))
+        let text = Data("what do ya want for nothing?".utf8)
+        let code = HMAC<SHA256>.authenticationCode(for: text, using: key).map { $0 }
+        #expect(HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: text, using: key))
+        #expect(!HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: text, using: other))
+        #expect(!HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: text.dropLast(), using: key))
+        #expect(!HMAC<SHA256>.isValidAuthenticationCode(code.dropLast(), authenticating: text, using: key))
+        #expect(!HMAC<SHA256>.isValidAuthenticationCode([], authenticating: text, using: key))
+    }
+
     @Test("A text hashes the same in pieces as in one")
     func pieces() {
         let text = Array(repeating: UInt8(ascii: "a"), count: 1_000_000)

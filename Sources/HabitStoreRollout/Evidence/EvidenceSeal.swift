@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 
 /// Seals lines of one user's evidence with keys, and tells lines that they have sealed from others.
 ///
