@@ -25,9 +25,12 @@ USERS ?= 10000
 # `make bench-growth ENTRIES=5000000`; they take 5 GB of the temporary folder
 ENTRIES ?= 1000000
 
+# `make install PREFIX=$HOME/.local`; DESTDIR goes before it, for whoever makes a package
+PREFIX ?= /usr/local
+
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults planted-changes crash-sweep \
-	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check docs clean
+	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check docs install clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -129,6 +132,14 @@ bench-check: setup ## Fail when work takes more allocations, records or instruct
 
 docs: setup ## Make the documentation in .build/docs
 	@sh scripts/docs.sh "$(SWIFT)"
+
+# The manual page is made by swift-argument-parser's plugin, from a release build of all commands.
+install: setup ## Install the command, its completions and its manual page: PREFIX, DESTDIR
+	$(SWIFT) package plugin generate-manual
+	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
+	@DESTDIR="$(DESTDIR)" sh scripts/install-command.sh \
+		"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore" \
+		.build/plugins/GenerateManual/outputs/HabitStoreCommand/habitstore.1 "$(PREFIX)"
 
 clean: ## Remove what was built
 	rm -rf .build Benchmarks/.build
