@@ -30,7 +30,7 @@ PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults planted-changes crash-sweep \
-	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check docs install clean
+	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -129,6 +129,9 @@ bench-growth: setup ## Measure one user with a thousand entries, and with more a
 bench-check: setup ## Fail when work takes more allocations, records or instructions than before; needs valgrind
 	$(SWIFT) build --package-path Benchmarks -c release
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" check
+
+house: ## Print which targets and folders refer to which, and where they form cycles
+	@python3 scripts/house.py
 
 docs: setup ## Make the documentation in .build/docs
 	@sh scripts/docs.sh "$(SWIFT)"
