@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the C libraries that HabitStore builds on, where they are missing: by apt when that is possible without
-# asking, otherwise by saying the one line to type.
+# asking, otherwise by printing the command to run.
 set -eu
 
 missing=""
@@ -12,7 +12,7 @@ missing=""
 case "$(uname -s)" in
 Darwin)
     if command -v brew >/dev/null 2>&1 && brew list lmdb >/dev/null 2>&1; then exit 0; fi
-    echo "error: LMDB is missing. Type: brew install lmdb" >&2
+    echo "error: LMDB is missing. Run: brew install lmdb" >&2
     exit 1
     ;;
 esac
