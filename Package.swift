@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "HabitStoreLMDB", targets: ["HabitStoreLMDB"]),
         .library(name: "FeatureFlags", targets: ["FeatureFlags"]),
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
+        .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
@@ -76,12 +77,16 @@ let package = Package(
         .target(
             name: "HabitStoreRollout",
             dependencies: [
-                "CFaultGuard", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "Hashing",
-                "ShadowVerifier",
+                "CFaultGuard", "FeatureFlags", "HabitStore", "Hashing", "ShadowVerifier",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: crashSettings
+        ),
+        .target(
+            name: "StandardEngines",
+            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier"],
+            swiftSettings: settings
         ),
         .target(
             name: "HabitStoreImport",
@@ -96,6 +101,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreCommand",
             dependencies: [
+                "StandardEngines",
                 "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreRollout", "HabitTracking",
                 "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -111,6 +117,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreTraffic",
             dependencies: [
+                "StandardEngines",
                 "HabitStore", "HabitStoreRollout", "HabitStoreSQLite", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -119,6 +126,7 @@ let package = Package(
             name: "HabitStoreFixtures",
             dependencies: [
                 "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "RawStoreFiles",
+                "StandardEngines",
                 "ShadowVerifier",
             ],
             swiftSettings: settings
@@ -131,6 +139,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreCrash",
             dependencies: [
+                "StandardEngines",
                 "CSystemFaults", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
                 "HabitStoreTesting",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -141,6 +150,7 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreSoak",
             dependencies: [
+                "StandardEngines",
                 "HabitStore", "HabitStoreRollout", "HabitStoreTesting", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -191,6 +201,7 @@ let package = Package(
         .testTarget(
             name: "HabitStoreRolloutTests",
             dependencies: [
+                "StandardEngines",
                 "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreSoak",
                 "HabitStoreTesting", "HabitStoreTraffic", "RawStoreFiles", "ShadowVerifier",
             ],
@@ -199,6 +210,7 @@ let package = Package(
         .testTarget(
             name: "HabitStoreImportTests",
             dependencies: [
+                "StandardEngines",
                 "CSQLite", "CZlib", "HabitStore", "HabitStoreImport", "HabitStoreLMDB", "HabitStoreSQLite",
                 "HabitStoreTesting", "ShadowVerifier",
             ],
@@ -207,15 +219,21 @@ let package = Package(
         .testTarget(
             name: "TripsSampleTests",
             dependencies: [
+                "StandardEngines",
                 "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier",
                 "TripsSample",
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "HabitStoreCrashTests", dependencies: ["HabitStoreCrash"], swiftSettings: settings),
+        .testTarget(
+            name: "HabitStoreCrashTests",
+            dependencies: ["StandardEngines", "HabitStoreCrash"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HabitStoreCommandTests",
             dependencies: [
+                "StandardEngines",
                 "HabitStore", "HabitStoreCommand", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
                 "HabitStoreTesting", "ShadowVerifier",
             ],

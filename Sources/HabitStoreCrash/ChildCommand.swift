@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import StandardEngines
 
 /// Writes, reads, forgets history and moves its user's stage until it is killed, and tells what it does as it does it.
 struct ChildCommand: ParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Synchronization
 
 /// Writes to one store from many threads until it is killed, and tells what it does as it does it.

@@ -1,19 +1,15 @@
 import Foundation
 import HabitStore
-import HabitStoreLMDB
 import HabitStoreRollout
-import HabitStoreSQLite
+import StandardEngines
 
 /// The writes of many threads to one store, and what a store may hold of them.
 enum GroupWorkload {
     /// What some writes throw when they have stored all but the last of their records.
     struct GivenUp: Error {}
 
-    static func open(_ path: String, _ engine: EngineName) throws -> any EngineBackedStore {
-        switch engine {
-        case .sqlite: try SQLiteHabitStore(path: path)
-        case .lmdb: try LMDBHabitStore(path: path)
-        }
+    static func open(_ path: String, _ engine: EngineName) throws -> any UserStoreBackend {
+        try StoreAddress(engine, path: path).open(.create)
     }
 
     private static func givesUp(_ number: Int) -> Bool { number.isMultiple(of: 5) }
@@ -28,7 +24,7 @@ enum GroupWorkload {
     }
 
     /// What is wrong with a store behind these writes; empty when nothing is.
-    static func contradictions(_ store: any EngineBackedStore, _ report: Report) throws -> [String] {
+    static func contradictions(_ store: any UserStoreBackend, _ report: Report) throws -> [String] {
         var wrong = report.violations
         try store.read { moment in
             let drafts = try moment.all(Draft.self).compactMap { Int($0.content) }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// Migrates a store, or a user's stores, and ends.
 struct MigrationChildCommand: ParsableCommand {

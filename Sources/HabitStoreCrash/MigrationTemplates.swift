@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// What is migrated and killed, and what it has to be.
 struct MigrationTemplates {
@@ -37,7 +38,7 @@ struct MigrationTemplates {
     private let contents: [Schema.Version: MigrationWorkload.Contents]
 
     init(_ folder: String) throws {
-        let addresses = EngineName.allCases.map { StoreAddress($0, path: "\(folder)/template.\($0.rawValue)") }
+        let addresses = EngineName.standard.map { StoreAddress($0, path: "\(folder)/template.\($0.rawValue)") }
         var contents: [Schema.Version: MigrationWorkload.Contents] = [:]
         for address in addresses {
             let store = try address.open(.create, schema: HabitSchemaV1.schema)

@@ -1,8 +1,7 @@
 import Foundation
 import HabitStore
-import HabitStoreLMDB
 import HabitStoreRollout
-import HabitStoreSQLite
+import StandardEngines
 
 /// Stores of the first schema version, and what they have to be at each later one.
 struct MigrationWorkload {
@@ -53,15 +52,10 @@ struct MigrationWorkload {
                 at: .init(path: address.path)
             )
         }
-        switch address.engine {
-        case .sqlite:
-            return (version, try contents(SQLiteHabitStore(path: address.path, schema: schema, access: .readWrite)))
-        case .lmdb:
-            return (version, try contents(LMDBHabitStore(path: address.path, schema: schema, access: .readWrite)))
-        }
+        return (version, try contents(try address.open(.readWrite, schema: schema)))
     }
 
-    private static func contents(_ store: some EngineBackedStore) throws -> Contents {
+    private static func contents(_ store: some UserStoreBackend) throws -> Contents {
         defer { store.close() }
         let findings = try store.check { _ in } + store.checkDigests()
         guard findings.isEmpty else {
@@ -71,12 +65,15 @@ struct MigrationWorkload {
                 at: .init(path: store.path)
             )
         }
-        return try store.core.engine.read { snapshot in
-            let digests = try store.schema.entities.indices.map { entity in
-                try (snapshot.digestLeaves(entity: entity) ?? []).reduce(into: RecordDigest()) { $0 += $1.digest }
+        let digests = try store.read { transaction in
+            guard let audited = transaction as? any AuditableTransaction else {
+                throw HabitStoreError(.internalInconsistency, "the store keeps no digests", at: .init(path: store.path))
             }
-            return Contents(digests: digests, token: HistoryToken(rawValue: try snapshot.lastToken()))
+            return try store.schema.entities.indices.map { entity in
+                try (audited.keptDigests(entity: entity) ?? []).reduce(into: RecordDigest()) { $0 += $1.digest }
+            }
         }
+        return Contents(digests: digests, token: try store.currentToken())
     }
 
     /// The stores of a root, as a process of this version sees them.

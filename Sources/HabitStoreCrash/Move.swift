@@ -1,5 +1,7 @@
 import ArgumentParser
+import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// What the child does to its user's stage.
 enum Move: String, CaseIterable, ExpressibleByArgument {

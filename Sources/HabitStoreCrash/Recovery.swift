@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// Looks at a root whose process is dead as the next process does, and says what is not as it must be.
 struct Recovery {

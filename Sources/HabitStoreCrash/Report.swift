@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// What a child has told before it died: one line each, written at once.
 struct Report {

@@ -1,6 +1,8 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import StandardEngines
 
 /// One kill: where the user is, what is being done, and where the process dies. It follows from the seed and the number.
 struct Scenario: CustomStringConvertible {
@@ -36,7 +38,7 @@ struct Scenario: CustomStringConvertible {
         self.number = number
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
         // In turn, so that a short sweep has them all too.
-        old = EngineName.allCases[number % 2]
+        old = EngineName.standard[number % 2]
         let ways = Stage.allCases.flatMap { stage in
             Move.allCases.filter { $0.target(from: stage) != nil }.map { (stage, $0) }
         }

@@ -1,5 +1,7 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// The flag file that says where the user is to be.
 struct StageFlags {
@@ -13,7 +15,7 @@ struct StageFlags {
             {"flags": {
               "\(RolloutFlags.stage)": {"state": "ENABLED", "variants": {\(stages)}, "defaultVariant": "\(stage.rawValue)"},
               "\(RolloutFlags.old)": {"state": "ENABLED", \(engines), "defaultVariant": "\(old.rawValue)"},
-              "\(RolloutFlags.new)": {"state": "ENABLED", \(engines), "defaultVariant": "\(old.other.rawValue)"},
+              "\(RolloutFlags.new)": {"state": "ENABLED", \(engines), "defaultVariant": "\(old.otherStandard.rawValue)"},
               "\(RolloutFlags.kill)": {
                 "state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "\(kill ? "on" : "off")"
               }

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import Logging
+import StandardEngines
 
 /// The user whose stages are moved, as one process sees the stores.
 struct StagedUser {

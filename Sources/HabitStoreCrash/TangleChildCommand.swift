@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import StandardEngines
 
 /// One process of the tangle: writes, and does its duties beside, until its standard input ends or somebody kills it.
 struct TangleChildCommand: ParsableCommand {

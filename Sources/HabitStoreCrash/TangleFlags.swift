@@ -1,5 +1,7 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// The flag file of one process; those of several may disagree.
 struct TangleFlags {
@@ -24,7 +26,7 @@ struct TangleFlags {
         let old = wanted.old ?? old
         var lines = [
             #""\#(RolloutFlags.old)": {"state": "ENABLED", \#(engines), "defaultVariant": "\#(old.rawValue)"}"#,
-            #""\#(RolloutFlags.new)": {"state": "ENABLED", \#(engines), "defaultVariant": "\#(old.other.rawValue)"}"#,
+            #""\#(RolloutFlags.new)": {"state": "ENABLED", \#(engines), "defaultVariant": "\#(old.otherStandard.rawValue)"}"#,
             #""\#(RolloutFlags.kill)": {"state": "ENABLED", "variants": {"on": true, "off": false}, "#
                 + #""defaultVariant": "\#(wanted.isKilled ? "on" : "off")"}"#,
         ]

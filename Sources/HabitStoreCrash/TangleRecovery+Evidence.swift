@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 extension TangleRecovery {
     /// The chain is whole, nobody has found a difference, and whoever came to `live` was let in.

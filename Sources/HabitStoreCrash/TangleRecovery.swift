@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// Looks at a root whose processes have all ended as the next process does, and says what is not as it must be.
 struct TangleRecovery {
@@ -70,7 +71,7 @@ struct TangleRecovery {
         outcome.mayLack = true
         let stores = try TangleUser.stores(root: root.path, flags: flags)
         var failures: [String] = []
-        for engine in EngineName.allCases {
+        for engine in EngineName.standard {
             do {
                 _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "nothing else is left")
                 let user = try TangleUser(root: root.path, flags: flags)
@@ -134,7 +135,7 @@ struct TangleRecovery {
     private func acceptingWhatIsLeft(_ stores: UserStores) throws -> TangleUser {
         let user = try TangleUser(root: root.path, flags: flags)
         let engine = try user.store.engine()
-        let missing = try TangleFiles(root: root).path + "/" + TangleFiles.name(engine.other)
+        let missing = try TangleFiles(root: root).path + "/" + TangleFiles.name(engine.otherStandard)
         guard isTampered, try user.store.stage().awaitsMirror, !FileManager.default.fileExists(atPath: missing) else {
             return user
         }
@@ -188,7 +189,7 @@ struct TangleRecovery {
         }
         guard !isTampered, !landings.isEmpty else { return }
         guard let other = reports.last.map({ _ in flags }) else { return }
-        try other.want(.init(stage: .complete, old: engine.other))
+        try other.want(.init(stage: .complete, old: engine.otherStandard))
         user.stores.reloadFlags()
         let turned = try user.store.engine()
         if turned != engine {

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// What a user's stores say of themselves, without anything being changed.
 struct TangleRoles: CustomStringConvertible {
@@ -8,7 +9,7 @@ struct TangleRoles: CustomStringConvertible {
 
     init(root: URL) throws {
         let files = try TangleFiles(root: root)
-        for engine in EngineName.allCases {
+        for engine in EngineName.standard {
             let path = files.path + "/" + TangleFiles.name(engine)
             guard FileManager.default.fileExists(atPath: path) else { continue }
             do {

@@ -2,6 +2,7 @@ import CSystemFaults
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// Runs the processes of a scenario, and does to them what the scenario says.
 struct TangleRun {
@@ -68,7 +69,7 @@ struct TangleRun {
     private mutating func begin(_ part: TangleScenario.Part, crashPoint: String?) throws {
         let lane = processes.count + 1
         let flags = folder.appendingPathComponent("flags-\(lane).json").path
-        let old = part.isExchanged ? scenario.old.other : scenario.old
+        let old = part.isExchanged ? scenario.old.otherStandard : scenario.old
         var arguments = [
             "--root", root.path, "--flags", flags, "--old", old.rawValue, "--lane", "\(lane)",
             "--seed", "\(part.seed &+ UInt64(lane))",

@@ -1,6 +1,8 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import StandardEngines
 
 /// Several processes at once, and what is done to them. It follows from the seed and the number; what comes of it does not,
 /// since the processes race.
@@ -63,7 +65,7 @@ struct TangleScenario: CustomStringConvertible {
     init(seed: UInt64, number: Int) {
         self.number = number
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
-        old = EngineName.allCases[number % 2]
+        old = EngineName.standard[number % 2]
         // In turn, so that a short sweep has them all too.
         let theme = Self.themes[number / 2 % Self.themes.count]
         start = theme.starts.randomElement(using: &generator) ?? .filled

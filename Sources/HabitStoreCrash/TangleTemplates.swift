@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// A user's root of each kind, made once.
 struct TangleTemplates {
@@ -12,7 +13,7 @@ struct TangleTemplates {
     init(in parent: URL) throws {
         folder = parent.appendingPathComponent("templates")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for old in EngineName.allCases { try make(old) }
+        for old in EngineName.standard { try make(old) }
     }
 
     private func place(_ template: TangleTemplate, _ old: EngineName) -> URL {
@@ -52,7 +53,7 @@ struct TangleTemplates {
         writes[place.lastPathComponent] = writes[few.lastPathComponent]
         let stores = try UserDirectory(root: place.path, user: TangleWorkload.user)
         if template == .differing {
-            let mirror = StoreAddress(old.other, path: stores.path + "/" + TangleFiles.name(old.other))
+            let mirror = StoreAddress(old.otherStandard, path: stores.path + "/" + TangleFiles.name(old.otherStandard))
             try TangleWorkload.spoil(try mirror.open(.readWrite))
         }
         guard template == .missing else { return }

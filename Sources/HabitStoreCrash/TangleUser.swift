@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import Logging
+import StandardEngines
 
 /// The user of the tangle, as one process has the stores open.
 struct TangleUser {

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
+import StandardEngines
 
 /// Opens the user, and does a process's duties in a seeded order.
 struct TangleWorker: Sendable {

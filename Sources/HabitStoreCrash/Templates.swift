@@ -1,5 +1,7 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// A user's folder at each stage, made once, so that a kill costs a copy and not the way there.
 struct Templates {
@@ -13,7 +15,7 @@ struct Templates {
     init(in parent: URL) throws {
         folder = parent.appendingPathComponent("templates")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for old in EngineName.allCases { try make(old) }
+        for old in EngineName.standard { try make(old) }
     }
 
     private mutating func make(_ old: EngineName) throws {

@@ -4,7 +4,7 @@ import ShadowVerifier
 
 /// Verifies every store in a folder of fixtures.
 ///
-/// A fixture `NAME.sqlite` or `NAME.lmdb` with `NAME.expected.json` beside it is copied aside, taken through the migration plan
+/// A fixture `NAME.ENGINE`, as `tidy.sqlite`, with `NAME.expected.json` beside it is copied aside, taken through the migration plan
 /// if it is of an older schema version, backfilled into a fresh store of the other engine, and both are compared with one
 /// another and with the expected results. A
 /// `NAME.pair.json` names two stores and the differences that must be found between them, neither more nor fewer.
@@ -24,15 +24,18 @@ public struct FixtureVerification {
         public var report: VerificationReport
     }
 
+    private let engines: Engines
     private let directory: URL
     private let queries: [QueryFile.Query]
     private let showsValues: Bool
 
     /// Prepares the verification of a folder.
     ///
-    /// - Parameter queriesPath: the file of queries; nil takes `queries.json` in the folder.
+    /// - Parameters:
+    ///   - engines: those whose stores are fixtures; each is copied to the first other one.
+    ///   - queriesPath: the file of queries; nil takes `queries.json` in the folder.
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such folder, or no file of queries in it.
-    public init(directory: String, queriesPath: String? = nil, showsValues: Bool = false) throws {
+    public init(_ engines: Engines, directory: String, queriesPath: String? = nil, showsValues: Bool = false) throws {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory) else {
             throw HabitStoreError(.notFound, "there is no folder of fixtures here", at: .init(path: directory))
@@ -44,6 +47,7 @@ public struct FixtureVerification {
                 at: .init(path: directory)
             )
         }
+        self.engines = engines
         self.directory = URL(fileURLWithPath: directory, isDirectory: true)
         queries = try QueryFile.load(path: queriesPath ?? self.directory.appendingPathComponent("queries.json").path)
             .queries
@@ -62,7 +66,8 @@ public struct FixtureVerification {
             let pair = try PairExpectation.load(path: directory.appendingPathComponent(file).path)
             return [pair.a, pair.b]
         }
-        for file in files where ["sqlite", "lmdb"].contains((file as NSString).pathExtension) {
+        let endings = engines.names.map(\.rawValue)
+        for file in files where endings.contains((file as NSString).pathExtension) {
             let name = (file as NSString).deletingPathExtension
             guard described.contains(name) || pairs.contains(file) else {
                 throw HabitStoreError(
@@ -76,7 +81,7 @@ public struct FixtureVerification {
             throw HabitStoreError(.notFound, "there are no fixtures in this folder", at: .init(path: directory.path))
         }
         return described.flatMap { name -> [String] in
-            let both = EngineName.allCases.map { "\(name).\($0.rawValue)" }.filter(files.contains)
+            let both = endings.map { "\(name).\($0)" }.filter(files.contains)
             return both.count > 1 && !files.contains("\(name).pair.json") ? both : [name]
         }
     }
@@ -105,14 +110,13 @@ public struct FixtureVerification {
         _ aside: URL,
         _ progress: (String, Int, Int) throws -> Void
     ) throws -> Result {
-        let named = EngineName.allCases.first { name.hasSuffix(".\($0.rawValue)") }
+        let named = engines.names.first { name.hasSuffix(".\($0.rawValue)") }
         let base = named.map { String(name.dropLast($0.rawValue.count + 1)) } ?? name
         let expectations = try Expectations.load(
             path: directory.appendingPathComponent("\(base).expected.json").path
         )
-        let engines = named.map { [$0] } ?? EngineName.allCases
         guard
-            let engine = engines.first(where: { engine in
+            let engine = (named.map { [$0] } ?? engines.names).first(where: { engine in
                 FileManager.default.fileExists(
                     atPath: directory.appendingPathComponent("\(base).\(engine.rawValue)").path
                 )
@@ -121,17 +125,19 @@ public struct FixtureVerification {
             throw HabitStoreError(.notFound, "there are expected results but no store", at: .init(path: name))
         }
         let address = try copy("\(base).\(engine.rawValue)", to: aside)
-        _ = try address.migrate(
+        _ = try engines.migrate(
+            address,
             HabitMigrationPlan.self,
             progress: { try progress("migrating to \($0.to)", $0.done, $0.total) }
         )
-        let source = try address.open(.readWrite)
+        let source = try engines.open(address, .readWrite, schema: HabitSchema.current)
         defer { source.close() }
-        let copyPath = aside.appendingPathComponent("copy.\(engine.other.rawValue)").path
-        let target = try StoreAddress(engine.other, path: copyPath).open(.create)
+        let other = engines.pair(old: engine).new
+        let copy = StoreAddress(other, path: aside.appendingPathComponent("copy.\(other.rawValue)").path)
+        let target = try engines.open(copy, .create, schema: HabitSchema.current)
         defer { target.close() }
         _ = try Backfill(from: source, to: target).run { try progress("copying", $0.done, $0.total) }
-        let report = try verifier(name, source, engine, target, engine.other, expectations).run {
+        let report = try verifier(name, source, engine, target, other, expectations).run {
             try progress($0.level, $0.done, $0.total)
         }
         var problems = report.differences.map(\.message)
@@ -152,9 +158,9 @@ public struct FixtureVerification {
         _ progress: (String, Int, Int) throws -> Void
     ) throws -> Result {
         let addresses = (try copy(pair.a, to: aside), try copy(pair.b, to: aside))
-        let left = try addresses.0.open(.readWrite)
+        let left = try engines.open(addresses.0, .readWrite, schema: HabitSchema.current)
         defer { left.close() }
-        let right = try addresses.1.open(.readWrite)
+        let right = try engines.open(addresses.1, .readWrite, schema: HabitSchema.current)
         defer { right.close() }
         let report = try verifier(name, left, addresses.0.engine, right, addresses.1.engine, nil).run {
             try progress($0.level, $0.done, $0.total)
@@ -192,25 +198,12 @@ public struct FixtureVerification {
         )
     }
 
-    /// Copies a store's files, its write-ahead log included.
+    /// Copies a store with what belongs to it.
     private func copy(_ file: String, to aside: URL) throws -> StoreAddress {
-        for suffix in ["", "-wal"] {
-            let source = directory.appendingPathComponent(file + suffix)
-            guard suffix.isEmpty || FileManager.default.fileExists(atPath: source.path) else { continue }
-            do {
-                let target = aside.appendingPathComponent(file + suffix)
-                try FileManager.default.copyItem(at: source, to: target)
-                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: target.path)
-            } catch {
-                throw HabitStoreError(
-                    .inputOutput,
-                    "the fixture cannot be copied aside",
-                    at: .init(path: source.path),
-                    underlying: error
-                )
-            }
-        }
-        return try StoreAddress(parsing: aside.appendingPathComponent(file).path)
+        let source = try engines.address(parsing: directory.appendingPathComponent(file).path)
+        let target = StoreAddress(source.engine, path: aside.appendingPathComponent(file).path)
+        try engines.provider(source.engine).copy(source.path, to: target.path)
+        return target
     }
 }
 

@@ -1,3 +1,4 @@
+import HabitStore
 import Metrics
 
 /// What is counted and measured. Reads are not timed one by one, which would cost more than it tells; those that are
@@ -13,19 +14,7 @@ struct RolloutMetrics: Sendable {
         case shadow
     }
 
-    private let timers = Dictionary(
-        uniqueKeysWithValues: EngineName.allCases.map { engine in
-            (
-                engine,
-                Dictionary(
-                    uniqueKeysWithValues: Operation.allCases.map { operation in
-                        let dimensions = [("engine", engine.rawValue), ("operation", operation.rawValue)]
-                        return (operation, Timer(label: "habit_store_latency", dimensions: dimensions))
-                    }
-                )
-            )
-        }
-    )
+    private let timers: [EngineName: [Operation: Timer]]
     private let shadowReads = ShadowVerdict.allCases.map { verdict in
         Counter(label: "habit_store_shadow_reads", dimensions: [("verdict", verdict.rawValue)])
     }
@@ -34,6 +23,22 @@ struct RolloutMetrics: Sendable {
     private let closings = Counter(label: "habit_store_users_closed")
     private let kills = Counter(label: "habit_store_kills")
     private let refusals = Counter(label: "habit_store_promotions_refused")
+
+    init(_ engines: Engines) {
+        timers = Dictionary(
+            uniqueKeysWithValues: engines.names.map { engine in
+                (
+                    engine,
+                    Dictionary(
+                        uniqueKeysWithValues: Operation.allCases.map { operation in
+                            let dimensions = [("engine", engine.rawValue), ("operation", operation.rawValue)]
+                            return (operation, Timer(label: "habit_store_latency", dimensions: dimensions))
+                        }
+                    )
+                )
+            }
+        )
+    }
 
     /// How many transactions the mirror is behind.
     func mirrorLag(_ transactions: Int) { lag.record(transactions) }

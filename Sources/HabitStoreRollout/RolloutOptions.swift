@@ -57,8 +57,8 @@ public struct RolloutOptions: Sendable {
     /// Whether stores are opened with the schema that they were written with, whatever it is: a kill, a status and a re-arm
     /// need no other.
     public var opensAsWritten = false
-    /// Opens a user's stores, of whatever version of their schema: also where they are migrated.
-    public var opener: StoreOpener = StoreAddress.plainOpener
+    /// Opens a user's stores in the place of their engines, of whatever version of their schema: also where they are migrated.
+    public var opener: StoreOpener?
 
     /// Options with the defaults.
     public init() {}

@@ -61,11 +61,6 @@ public struct UserDirectory: Sendable, Hashable {
         URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").path
     }
 
-    /// The store of an engine.
-    func address(_ engine: EngineName) -> StoreAddress {
-        StoreAddress(engine, path: path + "/" + engine.fileName)
-    }
-
     /// Everybody who has a folder under a root.
     ///
     /// A short id is read from the folder's name, so that a lost file `user` hides nobody. What is named as no user's folder

@@ -1,7 +1,6 @@
 import FeatureFlags
 import Foundation
 import HabitStore
-import HabitStoreSQLite
 import ShadowVerifier
 import Synchronization
 
@@ -20,6 +19,7 @@ public final class UserStores: Sendable {
     /// The folder of all users' folders.
     private let folder: String
     let schema: Schema
+    let engines: Engines
     let options: RolloutOptions
     let flags: FlagWatch
     private let queries: [QueryFile.Query]
@@ -31,12 +31,15 @@ public final class UserStores: Sendable {
     ///
     /// - Parameters:
     ///   - flags: the path of the flag file; nil for none.
+    ///   - engines: those that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; the first two are
+    ///     meant where the flags name none.
     ///   - queries: what a verification compares besides counts, relationships and contents.
     /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; an error when no file can have the
     ///   root's path.
     public init(
         root: String,
         flags: String?,
+        engines: Engines,
         schema: Schema = HabitSchema.current,
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
@@ -45,15 +48,16 @@ public final class UserStores: Sendable {
         self.root = root
         folder = UserDirectory.folder(root: root)
         self.schema = schema
+        self.engines = options.opener.map(engines.opening(by:)) ?? engines
         self.queries = queries
         self.options = options
-        metrics = RolloutMetrics()
+        metrics = RolloutMetrics(engines)
         pool = UserPool(
             limit: options.maximumOpenUsers,
             waitSeconds: options.placeWaitSeconds,
             metrics: metrics
         )
-        SQLiteHabitStore.limitCaches(toBytes: options.cacheBudgetBytes)
+        for provider in engines.providers { provider.limitCaches(toBytes: options.cacheBudgetBytes) }
         self.flags = try FlagWatch(
             root: root,
             flags: flags,
@@ -88,6 +92,7 @@ public final class UserStores: Sendable {
             let store = UserStore(
                 directory: directory,
                 schema: schema(of: directory),
+                engines: engines,
                 options: options,
                 flags: flags,
                 attributes: attributes,
@@ -105,8 +110,10 @@ public final class UserStores: Sendable {
     /// The schema to open a user's stores with: what they were written with, where that is asked for.
     func schema(of directory: UserDirectory) -> Schema {
         guard options.opensAsWritten else { return schema }
-        for engine in EngineName.allCases {
-            guard let stored = try? directory.address(engine).outline().schema, stored != StoredSchema(schema) else {
+        for engine in engines.names {
+            guard let stored = try? engines.outline(engines.address(engine, of: directory)).schema,
+                stored != StoredSchema(schema)
+            else {
                 continue
             }
             return Schema(shapes: stored.entities, version: stored.version)
@@ -132,9 +139,11 @@ public final class UserStores: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has no stores, or only one.
     public func addresses(of user: String) throws -> (current: StoreAddress, other: StoreAddress) {
-        let current = try currentAddress(of: user)
-        let other = try UserDirectory(root: root, user: user).address(current.engine.other)
-        guard FileManager.default.fileExists(atPath: other.path) else {
+        let (directory, standing) = try current(of: user)
+        let current = engines.address(standing.engine, of: directory)
+        let pair = standing.state?.engines ?? engines.pair(old: standing.engine)
+        let other = engines.address(pair.other(than: standing.engine), of: directory)
+        guard engines.identity(of: other) != nil else {
             throw HabitStoreError(
                 .notFound,
                 "this user has a \(current.engine.rawValue) store only; there is nothing to compare it with",
@@ -149,8 +158,8 @@ public final class UserStores: Sendable {
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
         let directory = try UserDirectory(root: root, user: user)
-        let addresses = EngineName.allCases.map { directory.address($0) }
-            .filter { FileManager.default.fileExists(atPath: $0.path) }
+        let addresses = engines.names.map { engines.address($0, of: directory) }
+            .filter { engines.identity(of: $0) != nil }
         guard !addresses.isEmpty else { throw missing(user) }
         return addresses
     }
@@ -163,10 +172,15 @@ public final class UserStores: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has no stores.
     public func currentAddress(of user: String) throws -> StoreAddress {
+        let (directory, standing) = try current(of: user)
+        return engines.address(standing.engine, of: directory)
+    }
+
+    private func current(of user: String) throws -> (UserDirectory, Standing) {
         let directory = try UserDirectory(root: root, user: user)
-        guard let standing = try CurrentStore(directory, schema: schema, opener: options.opener).find() else {
+        guard let standing = try CurrentStore(directory, schema: schema, engines: engines).find() else {
             throw missing(user)
         }
-        return directory.address(standing.engine)
+        return (directory, standing)
     }
 }

@@ -3,6 +3,7 @@ import HabitStore
 import HabitStoreRollout
 import HabitStoreTesting
 import ShadowVerifier
+import StandardEngines
 import Synchronization
 
 /// A run: the stage `shadow` first, then `live`, until enough reads have matched.

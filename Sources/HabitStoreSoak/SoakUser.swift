@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import Logging
+import StandardEngines
 
 /// The user whose reads are compared.
 struct SoakUser {

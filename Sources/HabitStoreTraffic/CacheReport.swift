@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
+import StandardEngines
 
 /// What SQLite's caches came to in a process that read all of some larger users, all of them open.
 package struct CacheReport: Codable, Sendable {

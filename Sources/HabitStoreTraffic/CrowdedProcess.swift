@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Synchronization
 
 /// A process that has as many files open as it may when a user's mirror fails for the first time.

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// One of several processes that use a user's store at once, for tests: `HabitStoreTraffic write|read ROOT FLAGS LOG`.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Testing
 
 /// A file that another program cut off under a reading command ended it with registers and memory on the terminal.

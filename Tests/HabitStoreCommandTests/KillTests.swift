@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Testing
 
 /// A process that is killed at any moment leaves stores that the next one finishes or goes on with.

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Testing
 
 /// `rollout …` served habits only: for stores of an app's own schema `status` showed `?`, `kill` said NOT TAKEN BACK and `rearm` NOT

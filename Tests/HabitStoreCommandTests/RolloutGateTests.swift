@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Testing
 
 /// `habitstore rollout promote`, `demote`, `advance`, `verify` and `rehearse`.

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -9,7 +10,7 @@ import Testing
 /// The rollout went by an error's code alone: a closure that threw `.corrupt` because of a file of its own, or one record with
 /// an enum case of a newer version, took the user from `live` to `off`.
 struct AppErrorTests {
-    @Test(arguments: EngineName.allCases, [HabitStoreError.Code.corrupt, .notAStore, .unreadableValue])
+    @Test(arguments: EngineName.standard, [HabitStoreError.Code.corrupt, .notAStore, .unreadableValue])
     func anErrorThatAClosureThrowsMovesNobody(old: EngineName, code: HabitStoreError.Code) throws {
         let user = try StagedUser(old: old)
         let store = try user.stores().store(for: "alice")
@@ -28,7 +29,7 @@ struct AppErrorTests {
     }
 
     /// A closure may read a store of its own beside the user's; damage in that one is not the user's.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func damageOfAnotherStoreMovesNobody(old: EngineName) throws {
         let user = try StagedUser(old: old)
         let store = try user.stores().store(for: "alice")
@@ -40,7 +41,7 @@ struct AppErrorTests {
         #expect(try store.stage() == .live)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func whatANewerVersionOfTheAppHasStoredMovesNobody(old: EngineName) throws {
         let user = try StagedUser(old: old)
         let newer = Schema([NewerApp.Note.self])

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -14,12 +15,12 @@ struct BackfillTests {
         return store
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aCopyHasTheRecordsTheHistoryAndTheTokens(engine: EngineName) throws {
         let folder = try TemporaryFolder()
         let source = try StoreAddress(engine, path: folder.path("a")).open(.create)
         try SampleRecords.fill(source)
-        let copy = try StoreAddress(engine.other, path: folder.path("b")).open(.create)
+        let copy = try StoreAddress(engine.otherStandard, path: folder.path("b")).open(.create)
         let outcome = try Backfill(from: source, to: copy, chunk: 6).run()
         #expect(outcome == .init(kind: .copied, records: 23, transactions: 4, token: HistoryToken(rawValue: 4)))
         #expect(try SampleRecords.verdict(source, copy) == .match)

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Synchronization
 import Testing
 
@@ -22,10 +23,9 @@ struct CompletedUserTests {
     private func openedEngines() throws -> [EngineName] {
         let opened = OpenedEngines()
         let stores = try user.stores { options in
-            let opener = options.opener
             options.opener = { address, access, schema in
                 opened.note(address.engine)
-                return try opener(address, access, schema)
+                return try address.open(access, schema: schema)
             }
         }
         let store = try stores.store(for: "alice")
@@ -46,7 +46,7 @@ struct CompletedUserTests {
             directory: try user.directory,
             schema: HabitSchema.current,
             access: .readOnly,
-            opener: RolloutOptions().opener
+            engines: .standard
         )
         defer { pair.close() }
         return try pair.standing(engine)

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Synchronization
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 struct DemotionTests {
     /// At the stage `complete` nothing kept the history that the copy into the old store had still to read: for an app that
     /// forgets history as it goes, the way back failed for as long as it wrote. A crash sweep came upon it.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func theWayBackFromCompleteSucceedsWhileHistoryIsForgotten(engine: EngineName) throws {
         let user = try StagedUser(old: engine)
         let store = try user.stores { $0.mirror.copyChunk = 2 }.store(for: "alice")

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -17,9 +18,9 @@ struct DisagreeingFlagsTests {
                 #""habit-store-old": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(old.rawValue)""#
         ).replacingOccurrences(
             of:
-                #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(user.old.other.rawValue)""#,
+                #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(user.old.otherStandard.rawValue)""#,
             with:
-                #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(old.other.rawValue)""#
+                #""habit-store-new": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "\#(old.otherStandard.rawValue)""#
         )
         #expect(exchanged != text)
         try Data(exchanged.utf8).write(to: URL(fileURLWithPath: path))
@@ -72,6 +73,6 @@ struct DisagreeingFlagsTests {
         try user.want("dualwrite")
         first.flags.provider.reload()
         _ = try first.stage()
-        #expect(first.route.load()?.actual.state.old == .sqlite)
+        #expect(first.route.load()?.actual.state.engines.old == .sqlite)
     }
 }

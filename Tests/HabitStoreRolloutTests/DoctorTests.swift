@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -25,7 +26,7 @@ struct DoctorTests {
 
     /// The evidence was held against the store that follows where that is on SQLite: for each user who came from LMDB and was
     /// at `dualwrite` or `shadow`, the doctor found lines lacking, and proposed to throw all proofs away.
-    @Test(arguments: Stage.allCases, EngineName.allCases)
+    @Test(arguments: Stage.allCases, EngineName.standard)
     func nothingIsFoundWhereNothingIsWrong(stage: Stage, old: EngineName) throws {
         let user = try user(at: stage, from: old)
         #expect(try user.stores().examine("alice") == [])
@@ -113,12 +114,12 @@ struct DoctorTests {
         }
         let garbage = Data("no store, for certain".utf8)
         try garbage.write(to: URL(fileURLWithPath: path))
-        let file = FileIdentity(path: kept)
+        let file = StoreIdentity(path: kept)
         let stores = try user.stores()
         let found = try stores.examine("alice").filter { $0.kind == .unreadable }
         #expect(found.map(\.canBeMended) == [true])
         #expect(try stores.mend("alice").filter { $0.kind == .unreadable || $0.kind == .mirrorLost } == [])
-        #expect(FileIdentity(path: kept) == file)
+        #expect(StoreIdentity(path: kept) == file)
         let name = try #require(
             try FileManager.default.contentsOfDirectory(atPath: user.directory.path).filter { $0.contains("-damaged-") }
                 .min { $0.count < $1.count }
@@ -140,7 +141,7 @@ struct DoctorTests {
         try Data("no store, for certain".utf8).write(to: URL(fileURLWithPath: path))
         let stores = try user.stores()
         #expect(try stores.examine("alice").filter { $0.kind == .unreadable }.map(\.canBeMended) == [false])
-        try UserExamination(user.directory, schema: stores.schema, stores.options).setAside()
+        try UserExamination(user.directory, schema: stores.schema, stores.engines, stores.options).setAside()
         #expect(FileManager.default.fileExists(atPath: path))
         let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
         #expect(!names.contains { $0.contains("-damaged-") })
@@ -228,7 +229,7 @@ extension UserStore {
     fileprivate func demoteWithoutACopy() throws {
         try routing.withLock { routing in
             try withSwitch(&routing) { _, change in
-                _ = try change.move(try #require(try change.settle(old: .sqlite)), to: .off)
+                _ = try change.move(try #require(try change.settle(Engines.standard.pair(old: .sqlite))), to: .off)
             }
         }
     }

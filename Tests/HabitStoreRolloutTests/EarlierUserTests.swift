@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -25,7 +26,7 @@ struct EarlierUserTests {
         return user
     }
 
-    @Test(arguments: EngineName.allCases, Stage.allCases)
+    @Test(arguments: EngineName.standard, Stage.allCases)
     func theyAreTakenUpWhereTheyAre(old: EngineName, stage: Stage) throws {
         let user = try user(old, stage)
         try user.want(stage.rawValue)

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -78,7 +79,7 @@ struct FlagFileTests {
 
     /// The flag file that ships has a stage besides the engine, `off` for everybody. A user whom it put on the new engine
     /// directly stayed there when it named the old one again: at `complete` a stage takes nobody back.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aUserWhoWasPutOnTheNewEngineDirectlyComesBackTheSameWay(old: EngineName) throws {
         let fixture = try UserStoresFixture(old)
         try fixture.with { try SampleRecords.fill($0) }
@@ -94,7 +95,7 @@ struct FlagFileTests {
                 """
             )
         }
-        try want(old.other)
+        try want(old.otherStandard)
         try fixture.with { opened in
             #expect(try opened.stage() == .complete)
             try opened.save(Habit(name: "on the new engine"))

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -361,7 +362,7 @@ struct ForgedEvidenceTests {
     ])
     func anotherListVouchesForNothing(text: String) {
         #expect(VouchedLines(text) == nil)
-        var state = RolloutState(stage: .shadow, old: .sqlite)
+        var state = RolloutState(stage: .shadow, engines: Engines.standard.pair(old: .sqlite))
         state.vouched = text
         #expect(EvidenceTrust(state, seal: nil).vouched == VouchedLines())
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -27,12 +28,12 @@ struct InterruptedSwitchTests {
             #expect(try opened.all(Entry.self).count == 20, sourceLocation: sourceLocation)
             try opened.save(Habit(id: SampleRecords.id(60), name: "After"))
         }
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { opened in
             let (entries, added) = try opened.read { transaction in
                 (try transaction.all(Entry.self), try transaction.model(Habit.self, id: SampleRecords.id(60)))
             }
-            #expect(try opened.engine() == engine.other, "\(opened.notes)", sourceLocation: sourceLocation)
+            #expect(try opened.engine() == engine.otherStandard, "\(opened.notes)", sourceLocation: sourceLocation)
             #expect(entries.count == 20, sourceLocation: sourceLocation)
             #expect(added?.name == "After", sourceLocation: sourceLocation)
         }
@@ -40,19 +41,19 @@ struct InterruptedSwitchTests {
 
     /// The new file was made and nothing more: it passed for the authoritative store, as any new file does, and a user
     /// of the engine that was looked at second was shown the empty one.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func killedRightAfterTheOtherFileWasMade(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.address(engine.other).open(.create).close()
+        try fixture.address(engine.otherStandard).open(.create).close()
         #expect(try fixture.stores().currentAddress(of: "alice").engine == engine)
         try expectIntact(fixture, on: engine)
     }
 
     /// The new file was made, and then the current one could not be read any more: the empty one is no substitute.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func anEmptyStoreIsNeverServedBesideADamagedOne(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.address(engine.other).open(.create).close()
+        try fixture.address(engine.otherStandard).open(.create).close()
         let path = try fixture.address(engine).path
         try Data("this was a store once".utf8).write(to: URL(fileURLWithPath: path))
         #expect(throws: HabitStoreError.self) { try fixture.with { _ in } }
@@ -60,34 +61,34 @@ struct InterruptedSwitchTests {
     }
 
     /// The same for a user whose store is from before epochs were counted.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func killedRightAfterTheOtherFileWasMadeForAStoreInEpochZero(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.setRole(engine, .authoritative, epoch: 0)
         try FileManager.default.removeItem(atPath: try fixture.directory().path + "/control")
-        try fixture.address(engine.other).open(.create).close()
+        try fixture.address(engine.otherStandard).open(.create).close()
         try expectIntact(fixture, on: engine)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func killedInTheMiddleOfTheCopy(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.file(engine) { source in
-            let target = try fixture.address(engine.other).open(.create)
+            let target = try fixture.address(engine.otherStandard).open(.create)
             defer { target.close() }
             #expect(throws: Stop.self) {
                 _ = try Backfill(from: source, to: target, chunk: 5).run { if $0.done > 6 { throw Stop() } }
             }
         }
-        #expect(try fixture.information(engine.other).role == .backfilling)
+        #expect(try fixture.information(engine.otherStandard).role == .backfilling)
         try expectIntact(fixture, on: engine)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func killedWhileTheCurrentStoreWasSealed(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.file(engine) { source in
-            let target = try fixture.address(engine.other).open(.create)
+            let target = try fixture.address(engine.otherStandard).open(.create)
             defer { target.close() }
             _ = try Backfill(from: source, to: target).run()
         }
@@ -96,32 +97,32 @@ struct InterruptedSwitchTests {
         try expectIntact(fixture, on: engine)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func killedAfterTheRoleWasHandedOver(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         try fixture.file(engine) { source in
-            let target = try fixture.address(engine.other).open(.create)
+            let target = try fixture.address(engine.otherStandard).open(.create)
             defer { target.close() }
             _ = try Backfill(from: source, to: target).run()
         }
         try fixture.setRole(engine, .sealed, epoch: 1)
-        try fixture.setRole(engine.other, .authoritative, epoch: 2)
-        #expect(try fixture.stores().currentAddress(of: "alice").engine == engine.other)
-        try expectIntact(fixture, on: engine.other)
+        try fixture.setRole(engine.otherStandard, .authoritative, epoch: 2)
+        #expect(try fixture.stores().currentAddress(of: "alice").engine == engine.otherStandard)
+        try expectIntact(fixture, on: engine.otherStandard)
         #expect(try fixture.information(engine).role == .authoritative)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aStandbyIsNeverServedInPlaceOfAMissingStore(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { try $0.save(Habit(name: "newer")) }
-        let current = try fixture.address(engine.other).path
+        let current = try fixture.address(engine.otherStandard).path
         let all = try FileManager.default.contentsOfDirectory(atPath: fixture.directory().path)
         for file in all where file.hasPrefix(URL(fileURLWithPath: current).lastPathComponent) {
             try FileManager.default.removeItem(atPath: fixture.directory().path + "/" + file)
         }
-        for wanted in EngineName.allCases {
+        for wanted in EngineName.standard {
             try fixture.want(wanted)
             let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores().store(for: "alice") }
             #expect(error?.code == .notAuthoritative)
@@ -130,23 +131,25 @@ struct InterruptedSwitchTests {
         #expect(try fixture.information(engine).role == .standby)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aStandbyIsNeverServedInPlaceOfADamagedStore(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { try $0.save(Habit(name: "newer")) }
-        try Data(repeating: 0x5A, count: 50_000).write(to: URL(fileURLWithPath: try fixture.address(engine.other).path))
+        try Data(repeating: 0x5A, count: 50_000).write(
+            to: URL(fileURLWithPath: try fixture.address(engine.otherStandard).path)
+        )
         let error = #expect(throws: HabitStoreError.self) { _ = try fixture.stores().store(for: "alice") }
         #expect([.corrupt, .notAStore].contains(error?.code))
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func whereTheOtherFileIsNoStoreTheUserStaysAndIsToldWhy(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
         let garbage = Data(repeating: 0x5A, count: 50_000)
-        let path = try fixture.address(engine.other).path
+        let path = try fixture.address(engine.otherStandard).path
         try garbage.write(to: URL(fileURLWithPath: path))
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { opened in
             #expect(try opened.engine() == engine)
             #expect(opened.notes.count == 1)
@@ -157,10 +160,10 @@ struct InterruptedSwitchTests {
         #expect(FileManager.default.contents(atPath: path) == garbage)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func whereTheVerificationFindsADifferenceTheUserStaysAndIsToldWhy(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { _ in }
         try fixture.want(engine)
         try fixture.with { _ in }
@@ -170,8 +173,8 @@ struct InterruptedSwitchTests {
             [.uuid(entry.id), .date(entry.date), .string("other"), .null, .uuid(SampleRecords.id(2))],
             layout: Entry.entity.layout
         )
-        try fixture.file(engine.other) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
-        try fixture.want(engine.other)
+        try fixture.file(engine.otherStandard) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
+        try fixture.want(engine.otherStandard)
         try fixture.with { opened in
             #expect(try opened.engine() == engine)
             #expect(opened.notes.first?.contains("1 differences") == true)
@@ -184,55 +187,57 @@ struct InterruptedSwitchTests {
     /// A toggle that was killed, or whose verification did not come out clean, left its flag file behind as one that had been
     /// followed. The file was never followed again, and the user was told that flag files disagree. Now a toggle that comes to
     /// nothing is tried anew at the next opening.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aToggleThatCameToNothingIsTriedAgainByTheSameFlagFile(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { _ in }
         try fixture.want(engine)
         try fixture.with { _ in }
         let entry = SampleRecords.entry(100)
         let layout = Entry.entity.layout
-        let right = try fixture.file(engine.other) { try $0.replicaRead { try $0.record(entity: 1, id: entry.id) } }
+        let right = try fixture.file(engine.otherStandard) {
+            try $0.replicaRead { try $0.record(entity: 1, id: entry.id) }
+        }
         let wrong = try EncodedRecord(
             [.uuid(entry.id), .date(entry.date), .string("other"), .null, .uuid(SampleRecords.id(2))],
             layout: layout
         )
-        try fixture.file(engine.other) { try $0.replicate { try $0.put(entity: 1, id: entry.id, wrong) } }
-        try fixture.want(engine.other)
+        try fixture.file(engine.otherStandard) { try $0.replicate { try $0.put(entity: 1, id: entry.id, wrong) } }
+        try fixture.want(engine.otherStandard)
         #expect(try fixture.with { try $0.engine() } == engine)
         try fixture.with { #expect($0.notes.first?.contains("1 differences") == true) }
         let record = try #require(right)
-        try fixture.file(engine.other) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
-        #expect(try fixture.with { try $0.engine() } == engine.other)
+        try fixture.file(engine.otherStandard) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
+        #expect(try fixture.with { try $0.engine() } == engine.otherStandard)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func dataOfAnotherOriginBesideItIsNotOverwritten(engine: EngineName) throws {
         let fixture = try fixture(on: engine)
-        let foreign = try fixture.address(engine.other).open(.create)
+        let foreign = try fixture.address(engine.otherStandard).open(.create)
         try foreign.save(Habit(name: "foreign"))
         foreign.close()
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { opened in
             let served = try opened.engine()
             #expect(served == engine)
             #expect(opened.notes.first?.contains("another origin") == true)
         }
-        #expect(try fixture.file(engine.other) { try fixture.names($0) } == ["foreign"])
+        #expect(try fixture.file(engine.otherStandard) { try fixture.names($0) } == ["foreign"])
     }
 
     @Test func aSwitchByAnotherProcessIsSeenInsideTheTransaction() throws {
         let fixture = try fixture(on: .sqlite)
         let directory = try fixture.directory()
-        let pair = StorePair(directory: directory, schema: HabitSchema.current) { try $0.open($1, schema: $2) }
+        let pair = StorePair(directory: directory, schema: HabitSchema.current, engines: .standard)
         defer { pair.close() }
         let change = StageSwitch(
             pair: pair,
             control: try ControlFile(path: directory.path + "/control"),
             stepLimitSeconds: 5
         )
-        let actual = try #require(try change.settle(old: .sqlite))
+        let actual = try #require(try change.settle(Engines.standard.pair(old: .sqlite)))
         let current = try pair.store(.sqlite)
         _ = try Backfill(from: current, to: try pair.create(.lmdb)).run()
         try current.replicate { try $0.setRole(.authoritative, epoch: actual.epoch + 2) }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -104,10 +105,10 @@ struct LoggedMoveTests {
     /// before.
     @Test func aMoveBehindTheLastLoggedOneIsMadeUpFor() throws {
         let stores = try user.stores()
-        let pair = StorePair(directory: try user.directory, schema: stores.schema, opener: stores.options.opener)
+        let pair = StorePair(directory: try user.directory, schema: stores.schema, engines: stores.engines)
         defer { pair.close() }
         let change = StageSwitch(pair: pair, control: try control(), stepLimitSeconds: 5)
-        let actual = try #require(try change.settle(old: .sqlite))
+        let actual = try #require(try change.settle(Engines.standard.pair(old: .sqlite)))
         let back = try change.move(actual, to: .off)
         let again = try change.move(back, to: .dualwrite)
         #expect(again.epoch == actual.epoch + 2)
@@ -118,7 +119,7 @@ struct LoggedMoveTests {
         try openAndClose()
         #expect(try recoveries().count == 1)
         #expect(try control().hasLogged(again.epoch, in: log))
-        let off = try change.move(try #require(try change.settle(old: .sqlite)), to: .off)
+        let off = try change.move(try #require(try change.settle(Engines.standard.pair(old: .sqlite))), to: .off)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
         #expect(try store.stage() == .off)

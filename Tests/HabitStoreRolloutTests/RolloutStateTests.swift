@@ -1,4 +1,5 @@
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -6,11 +7,16 @@ import Testing
 /// What a store keeps of its user's stage is read the same way, in the short form and by the decoder of any JSON.
 struct RolloutStateTests {
     private static let states: [RolloutState] = Stage.allCases.flatMap { stage in
-        EngineName.allCases.flatMap { old in
+        EngineName.standard.flatMap { old in
             [false, true].flatMap { isKilled in
                 ([nil] + Stage.allCases).flatMap { movingTo in
                     [nil, EvidenceHead(sequence: 0, hash: String(repeating: "0", count: 64)), head].map { evidence in
-                        var state = RolloutState(stage: stage, old: old, isKilled: isKilled, movingTo: movingTo)
+                        var state = RolloutState(
+                            stage: stage,
+                            engines: Engines.standard.pair(old: old),
+                            isKilled: isKilled,
+                            movingTo: movingTo
+                        )
                         state.evidence = evidence
                         state.vouched = evidence.map { $0.sequence == 0 ? "" : "1-12,14-4711" }
                         return state
@@ -37,7 +43,10 @@ struct RolloutStateTests {
     ])
     func otherFormsOfTheSameAreReadToo(text: String) throws {
         #expect(RolloutState(canonical: text) == nil)
-        #expect(try RolloutState(parsing: text, path: nil) == RolloutState(stage: .live, old: .lmdb, isKilled: true))
+        #expect(
+            try RolloutState(parsing: text, path: nil)
+                == RolloutState(stage: .live, engines: Engines.standard.pair(old: .lmdb), isKilled: true)
+        )
     }
 
     @Test(arguments: [

@@ -1,5 +1,8 @@
 import Foundation
 import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -8,24 +11,36 @@ import Testing
 struct StageTableTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let stage: Stage
-        let old: EngineName
+        let engines: EnginePair
 
-        var testDescription: String { "\(stage.rawValue), from \(old.rawValue)" }
+        var testDescription: String { "\(stage.rawValue), from \(engines.old) to \(engines.new)" }
     }
 
-    static let rows = EngineName.allCases.flatMap { old in Stage.allCases.map { Row(stage: $0, old: old) } }
+    /// Both ways between the two that come with the package, and to and from one that is in no file.
+    static let pairs = [
+        EnginePair(old: .sqlite, new: .lmdb), EnginePair(old: .lmdb, new: .sqlite),
+        EnginePair(old: .sqlite, new: .memory),
+        EnginePair(old: .memory, new: .lmdb),
+    ]
+
+    static let rows = pairs.flatMap { pair in Stage.allCases.map { Row(stage: $0, engines: pair) } }
+
+    private func user(_ pair: EnginePair) throws -> StagedUser {
+        let engines = try Engines([SQLiteProvider(), LMDBProvider(), InMemoryProvider()])
+        return try StagedUser(old: pair.old, new: pair.new, engines: engines)
+    }
 
     private func count(_ user: StagedUser, _ side: StoreSide) throws -> Int? {
         let address = try user.address(side)
-        guard FileManager.default.fileExists(atPath: address.path) else { return nil }
-        let store = try address.open(.readOnly)
+        guard user.engines.identity(of: address) != nil else { return nil }
+        let store = try user.engines.open(address, .readOnly, schema: HabitSchema.current)
         defer { store.close() }
         return try store.fetchCount(FetchDescriptor<Habit>())
     }
 
     @Test(arguments: rows)
     func aStageReadsWritesAndMirrorsAsTheTableSays(row: Row) throws {
-        let user = try StagedUser(old: row.old)
+        let user = try user(row.engines)
         let store = try user.stores().store(for: "alice")
         try store.save(Habit(name: "Run"))
         try user.bring(store, to: row.stage)
@@ -33,7 +48,7 @@ struct StageTableTests {
         try store.save(Habit(name: "Read"))
         #expect(try store.all(Habit.self).map(\.name).sorted() == ["Read", "Run"])
         #expect(try store.stage() == row.stage)
-        #expect(try store.engine() == (row.stage.authority == .old ? row.old : row.old.other))
+        #expect(try store.engine() == (row.stage.authority == .old ? row.engines.old : row.engines.new))
         let after = try (count(user, .old), count(user, .new))
         let isWritten = { (side: StoreSide) in row.stage.authority == side || row.stage.mirror == side }
         #expect(after.0 == (isWritten(.old) ? 2 : before.0))
@@ -48,7 +63,7 @@ struct StageTableTests {
 
     @Test(arguments: rows)
     func theKillSwitchTakesTheUserBackFromEachStageWithoutLosingARecord(row: Row) throws {
-        let user = try StagedUser(old: row.old)
+        let user = try user(row.engines)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
         try store.save(Habit(name: "Run"))
@@ -58,7 +73,7 @@ struct StageTableTests {
         store.flags.provider.reload()
         #expect(try store.all(Habit.self).map(\.name).sorted() == ["Read", "Run"])
         #expect(try store.stage() == .off)
-        #expect(try store.engine() == row.old)
+        #expect(try store.engine() == row.engines.old)
         try store.save(Habit(name: "Swim"))
         // It is latched: neither a flag that is taken back nor the wanted stage lets the user go forward.
         try user.want("complete")
@@ -70,9 +85,9 @@ struct StageTableTests {
         #expect(try store.all(Habit.self).map(\.name).sorted() == ["Read", "Run", "Swim"])
     }
 
-    @Test(arguments: EngineName.allCases)
-    func aUserGoesAllTheWayThereAndAllTheWayBack(old: EngineName) throws {
-        let user = try StagedUser(old: old)
+    @Test(arguments: pairs)
+    func aUserGoesAllTheWayThereAndAllTheWayBack(pair: EnginePair) throws {
+        let user = try user(pair)
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
         var names: [String] = []

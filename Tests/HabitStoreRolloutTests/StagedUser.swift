@@ -1,6 +1,7 @@
 import FeatureFlags
 import Foundation
 import HabitStore
+import StandardEngines
 
 @testable import HabitStoreRollout
 
@@ -10,25 +11,34 @@ struct StagedUser: Sendable {
     let root: String
     let flags: String
     let old: EngineName
+    let new: EngineName
+    let engines: Engines
 
-    init(old: EngineName = .sqlite) throws {
+    /// - Parameter new: the engine that the user goes to; nil for the other one of the two that an app has without a word.
+    init(old: EngineName = .sqlite, new: EngineName? = nil, engines: Engines = .standard) throws {
         folder = try TemporaryFolder()
         root = folder.path("root")
         flags = folder.path("flags.json")
         self.old = old
+        self.new = new ?? old.otherStandard
+        self.engines = engines
         try want("off")
     }
 
     /// Has the flag file want a stage for everybody.
-    func want(_ stage: String, kill: Bool = false) throws {
+    ///
+    /// - Parameter pair: the engines that the file names; nil for the user's.
+    func want(_ stage: String, of pair: EnginePair? = nil, kill: Bool = false) throws {
+        let pair = pair ?? EnginePair(old: old, new: new)
+        let known = engines.names.map { #""\#($0)": "\#($0)""# }.joined(separator: ", ")
         let names = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
-        let engines = #""variants": {"sqlite": "sqlite", "lmdb": "lmdb"}"#
+        let engines = #""variants": {\#(known)}"#
         try Data(
             """
             {"flags": {
               "habit-store-stage": {"state": "ENABLED", "variants": {\(names)}, "defaultVariant": "\(stage)"},
-              "habit-store-old": {"state": "ENABLED", \(engines), "defaultVariant": "\(old.rawValue)"},
-              "habit-store-new": {"state": "ENABLED", \(engines), "defaultVariant": "\(old.other.rawValue)"},
+              "habit-store-old": {"state": "ENABLED", \(engines), "defaultVariant": "\(pair.old)"},
+              "habit-store-new": {"state": "ENABLED", \(engines), "defaultVariant": "\(pair.new)"},
               "habit-store-kill": {
                 "state": "ENABLED", "variants": {"armed": false, "killed": true},
                 "defaultVariant": "\(kill ? "killed" : "armed")"
@@ -52,13 +62,13 @@ struct StagedUser: Sendable {
         options.shadowReads.comparisonSeconds = 120
         options.mirror.waitSeconds = 10
         change(&options)
-        return try UserStores(root: root, flags: flags, schema: schema, options: options)
+        return try UserStores(root: root, flags: flags, engines: engines, schema: schema, options: options)
     }
 
     var directory: UserDirectory { get throws { try UserDirectory(root: root, user: "alice") } }
 
     func address(_ side: StoreSide) throws -> StoreAddress {
-        try directory.address(side == .old ? old : old.other)
+        engines.address(side == .old ? old : new, of: try directory)
     }
 
     /// Brings a store to a stage on the regular way, with everything that the gate asks for.
@@ -67,9 +77,10 @@ struct StagedUser: Sendable {
     func bring(
         _ store: UserStore,
         to stage: Stage,
+        of pair: EnginePair? = nil,
         reading: (UserStore) throws -> Void = { _ = try $0.all(Habit.self) }
     ) throws {
-        try want(stage.rawValue)
+        try want(stage.rawValue, of: pair)
         store.flags.provider.reload()
         while let next = try store.stage().next, next <= stage {
             for _ in 0..<5 { try reading(store) }

@@ -1,13 +1,14 @@
 import Foundation
 import HabitStore
 import HabitStoreLMDB
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
 
 /// A path says which engine it needs, or why it cannot.
 struct StoreAddressTests {
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func theKindOfAFileIsRecognised(engine: EngineName) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("some file")
@@ -29,7 +30,7 @@ struct StoreAddressTests {
         #expect(missing?.code == .notFound)
     }
 
-    @Test(arguments: EngineName.allCases, [StoreAccess.readOnly, .readWrite])
+    @Test(arguments: EngineName.standard, [StoreAccess.readOnly, .readWrite])
     func aMissingStoreIsNotMade(engine: EngineName, access: StoreAccess) throws {
         let folder = try TemporaryFolder()
         let error = #expect(throws: HabitStoreError.self) {

@@ -1,12 +1,13 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
 
 /// A toggle moves a user without losing a record, and never shows an empty or an older store.
 struct SwitchTests {
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aNewUserBeginsOnTheEngineThatTheFlagFileNames(engine: EngineName) throws {
         let fixture = try UserStoresFixture(engine)
         try fixture.with { opened in
@@ -15,7 +16,7 @@ struct SwitchTests {
             #expect(opened.wantedEngine == engine)
             #expect(opened.notes.isEmpty)
         }
-        #expect(!FileManager.default.fileExists(atPath: try fixture.address(engine.other).path))
+        #expect(!FileManager.default.fileExists(atPath: try fixture.address(engine.otherStandard).path))
     }
 
     @Test func withoutAFlagFileANewUserBeginsOnSQLiteAndNobodyMoves() throws {
@@ -31,17 +32,18 @@ struct SwitchTests {
         #expect(opened.wantedEngine == nil)
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aToggleThereAndBackWithWritesInBetweenLosesNothing(engine: EngineName) throws {
         let fixture = try UserStoresFixture(engine)
         try fixture.with { try SampleRecords.fill($0) }
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { opened in
             let served = try opened.engine()
-            #expect(served == engine.other)
+            #expect(served == engine.otherStandard)
             #expect(opened.notes.count == 1)
             #expect(
-                opened.notes.first?.hasPrefix("switched from \(engine.rawValue) to \(engine.other.rawValue)") == true
+                opened.notes.first?.hasPrefix("switched from \(engine.rawValue) to \(engine.otherStandard.rawValue)")
+                    == true
             )
             #expect(try opened.all(Entry.self).count == 20)
             try opened.save(Habit(name: "There"))
@@ -57,14 +59,14 @@ struct SwitchTests {
             #expect(try opened.all(Entry.self).count == 19)
             try opened.save(Habit(name: "Back"))
         }
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { opened in
             let names = try fixture.names(opened)
             let served = try opened.engine()
-            #expect(served == engine.other)
+            #expect(served == engine.otherStandard)
             #expect(names == ["Back", "Read", "Run", "There"])
         }
-        #expect(try fixture.information(engine.other).role == .authoritative)
+        #expect(try fixture.information(engine.otherStandard).role == .authoritative)
         #expect(try fixture.information(engine).role == .standby)
     }
 
@@ -82,17 +84,17 @@ struct SwitchTests {
     }
 
     /// A process that slept through a switch wrote to the store that it knew, or was refused until it opened anew.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aHandleFromBeforeASwitchFollowsTheUser(engine: EngineName) throws {
         let fixture = try UserStoresFixture(engine)
         let old = try fixture.stores().store(for: "alice")
         defer { old.close() }
         try SampleRecords.fill(old)
-        try fixture.want(engine.other)
+        try fixture.want(engine.otherStandard)
         try fixture.with { try $0.save(Habit(name: "There")) }
         #expect(try fixture.names(old) == ["Read", "Run", "There"])
         try old.save(Habit(name: "Late"))
-        #expect(try old.engine() == engine.other)
+        #expect(try old.engine() == engine.otherStandard)
         // Also when the role has come back in a later epoch.
         try fixture.want(engine)
         try fixture.with { _ in }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -20,7 +21,7 @@ struct UserStatusTests {
         let user = try user(at: stage)
         let status = try user.stores().status(of: "alice")
         #expect(status.stage == stage)
-        #expect(status.engine == (stage.authority == .old ? user.old : user.old.other))
+        #expect(status.engine == (stage.authority == .old ? user.old : user.old.otherStandard))
         #expect(status.wanted == stage)
         #expect(status.token == HistoryToken(rawValue: 1))
         #expect(status.mirror == (stage.mirror == nil ? .none : .behind(0)))

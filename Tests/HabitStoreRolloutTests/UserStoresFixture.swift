@@ -1,6 +1,7 @@
 import FeatureFlags
 import Foundation
 import HabitStore
+import StandardEngines
 
 @testable import HabitStoreRollout
 

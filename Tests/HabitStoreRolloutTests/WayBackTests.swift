@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -20,7 +21,7 @@ struct WayBackTests {
 
     /// At `complete` the old store is left behind, and the new one's history was forgotten since: the kill switch had nothing
     /// to bring the old store up with, and the user stayed on the new one, for reading only, until somebody copied by hand.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func theKillSwitchLandsFromCompleteAlsoWithoutAHistory(old: EngineName) throws {
         let user = try StagedUser(old: old)
         let store = try user.stores().store(for: "alice")
@@ -43,7 +44,7 @@ struct WayBackTests {
     }
 
     /// The new store turns out to be damaged while it serves: one read is told so, and the next is served by the old store.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aNewStoreThatIsDamagedWhileItServesIsLeft(old: EngineName) throws {
         let user = try StagedUser(old: old)
         let plan = FaultPlan()
@@ -62,7 +63,7 @@ struct WayBackTests {
     /// At `complete` an old store that is sealed, or was only just made, was taken for one that holds everything: with a new
     /// store that fails, the kill switch would have landed on what the user had long ago, or on nothing. It lands there only
     /// once the new one was read to bring it up.
-    @Test(arguments: EngineName.allCases, [StoreRole.sealed, .authoritative])
+    @Test(arguments: EngineName.standard, [StoreRole.sealed, .authoritative])
     func theKillSwitchNeverLandsOnAStoreThatWasLeftBehind(old: EngineName, role: StoreRole) throws {
         let user = try StagedUser(old: old)
         let plan = FaultPlan()
@@ -76,9 +77,9 @@ struct WayBackTests {
             control: try ControlFile(path: user.directory.path + "/control"),
             stepLimitSeconds: 5
         )
-        let actual = try #require(try change.settle(old: old))
+        let actual = try #require(try change.settle(Engines.standard.pair(old: old)))
         // What a move directly to `complete` leaves of the old store when it cannot write to it any more.
-        let state = RolloutState(stage: .off, old: old, movingTo: .complete)
+        let state = RolloutState(stage: .off, engines: Engines.standard.pair(old: old), movingTo: .complete)
         try store.pair.store(old).replicate { replica in
             try replica.setRole(role, epoch: role == .sealed ? 1 : 0)
             try replica.setRolloutState(try state.encoded())
@@ -90,7 +91,7 @@ struct WayBackTests {
         #expect(try store.all(Habit.self).map(\.name).sorted() == ["Late", "Read", "Run"])
         #expect(try store.stage() == .complete)
         plan.inject(Fault(.fail(.inputOutput), on: [.write, .replicate]))
-        let landed = try change.kill(try #require(try change.settle(old: old)))
+        let landed = try change.kill(try #require(try change.settle(Engines.standard.pair(old: old))))
         #expect(landed.engine == old)
         plan.heal()
         change.control.publish(landed.stage, epoch: landed.epoch)

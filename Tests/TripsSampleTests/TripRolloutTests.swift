@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import ShadowVerifier
+import StandardEngines
 import Testing
 import TripsSample
 

@@ -12,57 +12,81 @@ public final class InMemoryEngine: StorageEngine {
         var digests: [[DigestLeaf]]
     }
 
-    /// There is no file.
-    public var path: String? { nil }
+    /// What handles on one store share.
+    final class Contents: Sendable {
+        let state: Mutex<State>
+        let writing = WriterLock()
+
+        init(_ state: State) { self.state = Mutex(state) }
+
+        convenience init(schema: Schema) {
+            let entities = schema.entities.map { _ in EntityTable() }
+            self.init(State(entities: entities, digests: entities.map { _ in [] }))
+        }
+    }
+
+    /// There is no file; a store that an ``InMemoryProvider`` keeps has a place.
+    public let path: String?
 
     private let schema: Schema
-    private let state: Mutex<State?>
-    private let writing = WriterLock()
+    private let contents: Mutex<Contents?>
+    private let keep: (@Sendable (String, Contents) throws -> Void)?
 
-    init(schema: Schema) {
+    /// - Parameter keep: puts a copy where others find it; nil where nobody does.
+    init(
+        schema: Schema,
+        contents: Contents? = nil,
+        path: String? = nil,
+        keep: (@Sendable (String, Contents) throws -> Void)? = nil
+    ) {
         self.schema = schema
-        let entities = schema.entities.map { _ in EntityTable() }
-        state = Mutex(State(entities: entities, digests: entities.map { _ in [] }))
+        self.path = path
+        self.keep = keep
+        self.contents = Mutex(contents ?? Contents(schema: schema))
     }
 
     /// Makes an engine that holds what was read somewhere else, where it was checked.
     package init(schema: Schema, contents: InMemoryContents) {
         self.schema = schema
+        path = nil
+        keep = nil
         let entities = contents.records.map(EntityTable.init(records:))
-        state = Mutex(
-            State(
-                entities: entities,
-                metadata: contents.metadata,
-                history: contents.history,
-                digests: contents.digests
+        self.contents = Mutex(
+            Contents(
+                State(
+                    entities: entities,
+                    metadata: contents.metadata,
+                    history: contents.history,
+                    digests: contents.digests
+                )
             )
         )
     }
 
-    private func current() throws -> State {
-        guard let state = state.withLock({ $0 }) else {
-            throw HabitStoreError(.closed, "the store was closed; open it again")
+    private func open() throws -> Contents {
+        guard let contents = contents.withLock({ $0 }) else {
+            throw HabitStoreError(.closed, "the store was closed; open it again", at: .init(path: path))
         }
-        return state
+        return contents
     }
 
     /// Runs `body` over one moment.
     public func read<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R {
-        let transaction = InMemoryTransaction(try current(), schema)
+        let transaction = InMemoryTransaction(try open().state.withLock { $0 }, schema)
         defer { transaction.end() }
         return try body(transaction)
     }
 
     /// Runs `body` in the write transaction.
     public func write<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R {
-        try writing.hold {
-            let transaction = InMemoryTransaction(try current(), schema)
+        let shared = try open()
+        return try shared.writing.hold {
+            let transaction = InMemoryTransaction(shared.state.withLock { $0 }, schema)
             defer { transaction.end() }
             let result = try body(transaction)
-            try state.withLock { state in
-                guard state != nil else { throw HabitStoreError(.closed, "the store was closed; open it again") }
-                state = try transaction.state
-            }
+            _ = try open()
+            let state = try transaction.state
+            shared.state.withLock { $0 = state }
             return result
         }
     }
@@ -70,13 +94,18 @@ public final class InMemoryEngine: StorageEngine {
     /// There is no file whose structure could be damaged, and there are no indexes.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] { [] }
 
-    /// Not possible: there is no file format.
+    /// Puts a copy at another place of the provider that keeps the store.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a store that no provider keeps: there is no file format.
     public func backup(to path: String) throws {
-        throw HabitStoreError(.unsupported, "a store in memory has no file; copy it into a store that has one")
+        guard let keep else {
+            throw HabitStoreError(.unsupported, "a store in memory has no file; copy it into a store that has one")
+        }
+        try keep(path, Contents(try open().state.withLock { $0 }))
     }
 
-    /// Forgets everything.
-    public func close() { state.withLock { $0 = nil } }
+    /// Forgets everything, unless a provider keeps it.
+    public func close() { contents.withLock { $0 = nil } }
 }
 
 /// The records of one entity; the order by identifier is made when it is asked for, and shared by later readers.

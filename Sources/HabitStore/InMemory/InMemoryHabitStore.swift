@@ -24,4 +24,9 @@ public final class InMemoryHabitStore: EngineBackedStore {
             now: now
         )
     }
+
+    /// A handle on a store that a provider keeps.
+    init(_ engine: InMemoryEngine, schema: Schema, isReadOnly: Bool) throws {
+        core = try EngineStore(engine, schema: schema, isReadOnly: isReadOnly, evaluatesPredicates: true)
+    }
 }

@@ -46,11 +46,12 @@ struct MigrationComparison {
     }
 
     func compare(
-        _ before: some EngineBackedStore,
-        _ after: some EngineBackedStore
+        _ before: some HabitStore,
+        _ after: some HabitStore
     ) throws -> [MigrationRehearsal.Entity] {
-        try before.core.engine.read { before in
-            try after.core.engine.read { after in
+        try before.read { before in
+            try after.read { after in
+                let (before, after) = (try Self.audited(before), try Self.audited(after))
                 var entities = try pairings.enumerated().map { try compare($1, at: $0, before, after) }
                 let used = Set(pairings.compactMap(\.source))
                 for entity in old.entities.indices where !used.contains(entity) {
@@ -65,11 +66,18 @@ struct MigrationComparison {
         }
     }
 
+    private static func audited(_ transaction: any ReadTransaction) throws -> any AuditableTransaction {
+        guard let audited = transaction as? any AuditableTransaction else {
+            throw HabitStoreError(.unsupported, "the store's records cannot be read past what migrates them")
+        }
+        return audited
+    }
+
     private func compare(
         _ pairing: EntityPairing,
         at target: Int,
-        _ before: some EngineSnapshot,
-        _ after: some EngineSnapshot
+        _ before: any AuditableTransaction,
+        _ after: any AuditableTransaction
     ) throws -> MigrationRehearsal.Entity {
         var entity = MigrationRehearsal.Entity(name: new.entities[target].name, before: nil, after: 0)
         let right = try after.auditCursor(entity: target, in: .all)

@@ -32,6 +32,21 @@ public struct StoreMigrator<Store: FileBackedStore> {
         try migration.run(progress: progress)
     }
 
+    /// Tries the pending stages out on a copy of the store, and compares both. The store is not touched.
+    ///
+    /// - Parameters:
+    ///   - directory: where the copy is made, which is removed again; it needs the space of the store, twice.
+    ///   - progress: as for ``run(progress:)``.
+    /// - Throws: what running the stages would throw.
+    public func rehearse(
+        in directory: String,
+        progress: (MigrationProgress) throws -> Void = { _ in }
+    ) throws -> MigrationRehearsal {
+        try migration.rehearse(in: directory, progress: progress) { copy in
+            StoreMigrator(path: copy, plan: plan, now: now).migration
+        }
+    }
+
     private var migration: OpenedMigration {
         OpenedMigration(path: path, plan: plan, now: now) {
             try Store.outline(ofStoreAt: path).version

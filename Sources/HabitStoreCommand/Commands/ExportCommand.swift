@@ -2,6 +2,7 @@ import ArgumentParser
 import HabitStore
 import HabitStoreImport
 import HabitStoreRollout
+import StandardEngines
 
 /// `habitstore export PATH`.
 struct ExportCommand: AsyncParsableCommand {

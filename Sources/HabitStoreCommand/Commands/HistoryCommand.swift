@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitTracking
+import StandardEngines
 
 /// `habitstore history A`.
 struct HistoryCommand: ReportingCommand {

@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreImport
 import HabitStoreRollout
 import HabitTracking
+import StandardEngines
 
 /// `habitstore import coredata FILE`.
 struct ImportCoreDataCommand: ReportingCommand {

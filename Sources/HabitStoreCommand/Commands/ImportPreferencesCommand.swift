@@ -2,6 +2,7 @@ import ArgumentParser
 import HabitStore
 import HabitStoreImport
 import HabitStoreRollout
+import StandardEngines
 
 /// `habitstore import preferences FILE --key KEY`.
 struct ImportPreferencesCommand: ReportingCommand {

@@ -4,6 +4,7 @@ import HabitStore
 import HabitStoreImport
 import HabitStoreRollout
 import HabitTracking
+import StandardEngines
 
 /// `habitstore inspect FILE`.
 struct InspectCommand: ReportingCommand {
@@ -26,7 +27,7 @@ struct InspectCommand: ReportingCommand {
     func run() async throws {
         // A Core Data file says why it cannot be read; a store is better asked itself.
         let kind = SourceKind(path: file)
-        if kind == .habitStore || (kind == .other && (try? StoreAddress(parsing: file))?.engine == .lmdb) {
+        if kind == .habitStore || (kind == .other && (try? StoreAddress(parsing: file).outline()) != nil) {
             return try inspectStore()
         }
         let source = try CoreDataFile(path: file)

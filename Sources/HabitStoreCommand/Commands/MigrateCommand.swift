@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitTracking
+import StandardEngines
 
 /// `habitstore migrate A`.
 struct MigrateCommand: ReportingCommand {

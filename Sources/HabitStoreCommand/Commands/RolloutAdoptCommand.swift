@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
+import HabitStore
 import HabitStoreRollout
 import HabitTracking
+import StandardEngines
 
 /// `habitstore rollout adopt`.
 struct RolloutAdoptCommand: ReportingCommand {

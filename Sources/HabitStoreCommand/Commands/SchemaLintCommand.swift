@@ -3,6 +3,7 @@ import HabitStore
 import HabitStoreImport
 import HabitStoreRollout
 import HabitTracking
+import StandardEngines
 
 /// `habitstore schema lint --cloudkit [FILE]`.
 struct SchemaLintCommand: ReportingCommand {

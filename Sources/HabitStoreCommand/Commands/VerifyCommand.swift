@@ -5,6 +5,7 @@ import HabitStoreImport
 import HabitStoreRollout
 import HabitTracking
 import ShadowVerifier
+import StandardEngines
 
 /// `habitstore verify`.
 struct VerifyCommand: ReportingCommand {
@@ -203,7 +204,7 @@ struct VerifyCommand: ReportingCommand {
         let options = try options()
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let comparison = VersionComparison(directory: FileManager.default.temporaryDirectory.path)
+        let comparison = VersionComparison(.standard, directory: FileManager.default.temporaryDirectory.path)
         var report = try comparison.run(a, b) { left, right in
             let verifier = ShadowVerifier(
                 .init(name: Self.name(nameA, left), store: left.store),
@@ -245,6 +246,7 @@ struct VerifyCommand: ReportingCommand {
 
     private func verifyFixtures(_ folder: String) throws {
         let verification = try FixtureVerification(
+            .standard,
             directory: folder,
             queriesPath: queries,
             showsValues: showValues

@@ -4,6 +4,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import ShadowVerifier
+import StandardEngines
 
 /// Where the stores are, whose they are, and how days are counted: from the command line, else the environment, else
 /// the configuration file, else the defaults.

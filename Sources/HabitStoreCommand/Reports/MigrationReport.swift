@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitTracking
+import StandardEngines
 
 /// What a migration did, or would do.
 struct MigrationReport {

@@ -1,5 +1,6 @@
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 extension StoreAddress {
     /// Reads the address of a store that may have to be made.

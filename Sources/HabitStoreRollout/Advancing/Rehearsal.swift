@@ -11,18 +11,18 @@ struct Rehearsal {
 
     /// Copies both stores beside the user's own, in the place of copies that a killed process has left. The caller holds
     /// the lock of the user's rehearsals.
-    init(_ original: StorePair, _ actual: Actual, schema: Schema, opener: @escaping StoreOpener) throws {
+    init(_ original: StorePair, _ actual: Actual, schema: Schema) throws {
         let beside = original.directory.path
         try Leftovers.remove(Self.prefix, in: original.directory)
         let root = beside + "/" + Self.prefix + Leftovers.name
         folder = try UserDirectory(root: root, user: original.directory.user)
         try folder.make()
         self.actual = actual
-        pair = StorePair(directory: folder, schema: schema, opener: opener)
+        pair = StorePair(directory: folder, schema: schema, engines: original.known)
         do {
             // The one that follows first: copied the other way round it would be ahead, should a write come in between.
-            for engine in [actual.engine.other, actual.engine] {
-                try original.store(engine).backup(to: folder.address(engine).path)
+            for engine in [actual.other, actual.engine] {
+                try original.store(engine).backup(to: original.known.address(engine, of: folder).path)
             }
         } catch {
             try? FileManager.default.removeItem(atPath: root)
@@ -37,13 +37,13 @@ struct Rehearsal {
     func run(_ verify: (any UserStoreBackend, any UserStoreBackend) throws -> Void) throws {
         let control = try ControlFile(path: folder.path + "/control")
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: 60)
-        guard var there = try change.settle(old: actual.state.old) else {
+        guard var there = try change.settle(actual.state.engines) else {
             throw HabitStoreError(.internalInconsistency, "the copies of the stores are gone")
         }
         if there.stage < .live { there = try change.move(there, to: .live) }
         try write(there)
         let back = try change.kill(there)
-        let (old, new) = (actual.state.engine(.old), actual.state.engine(.new))
+        let (old, new) = (actual.state.engines.old, actual.state.engines.new)
         let standings = (try pair.standing(old), try pair.standing(new))
         guard back.engine == old, standings.0?.role == .authoritative, standings.0?.token == standings.1?.token else {
             throw HabitStoreError(
@@ -57,7 +57,7 @@ struct Rehearsal {
     /// A write as `live` makes it, and its undoing.
     private func write(_ there: Actual) throws {
         guard there.stage.awaitsMirror else { return }
-        let first = try pair.store(there.engine.other)
+        let first = try pair.store(there.other)
         // A value that is taken already asks for another sample; a schema of which none can be made is rehearsed without.
         for number in 0..<Self.mostSamples {
             guard let sample = try pair.schema.sampleModel(number: Int.random(in: 0..<1_000_000) + number) else {

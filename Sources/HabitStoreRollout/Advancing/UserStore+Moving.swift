@@ -116,8 +116,8 @@ extension UserStore {
         return try routing.withLock { routing in
             try withSwitch(&routing) { routing, change in
                 let revision = flags.revision
-                let wanted = WantedStage(flags.provider.snapshot, context)
-                let actual = try change.settle(old: wanted.old)
+                let wanted = WantedStage(flags.provider.snapshot, context, engines)
+                let actual = try change.settle(wanted.engines)
                 // A kill that no store has been told of yet is forgotten where it is remembered.
                 let wasRemembered = change.control.isKilled
                 guard let actual, actual.state.isKilled else {
@@ -180,7 +180,7 @@ extension UserStore {
         let nothing = (lag: Int(actual.token.rawValue), isBackfilled: false, hasParted: false)
         guard let here = try? pair.standing(actual.engine) else { return nothing }
         route.load()?.mirror?.follow(to: here.token, waitSeconds: options.mirror.waitSeconds)
-        guard let there = try? pair.standing(actual.engine.other) else { return nothing }
+        guard let there = try? pair.standing(actual.other) else { return nothing }
         let follows = actual.stage.mirror != nil && !actual.stage.awaitsMirror
         return (
             lag: Int(max(0, here.token.rawValue - there.token.rawValue)),

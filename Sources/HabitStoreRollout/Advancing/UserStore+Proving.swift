@@ -16,7 +16,7 @@ extension UserStore {
         route.load()?.mirror?.retry()
         _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
         let a = try pair.store(actual.engine)
-        guard pair.exists(actual.engine.other) else {
+        guard pair.exists(actual.other) else {
             throw HabitStoreError(
                 .notFound,
                 "this user has a \(actual.engine.rawValue) store only; there is nothing to compare it with",
@@ -28,7 +28,7 @@ extension UserStore {
             if options.gate.requiresSelfComparison, actual.stage.next == Gate.selfComparedStage {
                 try compareWithThemselves(actual, progress)
             }
-            report = try verification(a, try pair.store(actual.engine.other), ignoring: options.gate.ignoreRules).run {
+            report = try verification(a, try pair.store(actual.other), ignoring: options.gate.ignoreRules).run {
                 progress($0.level, $0.done, $0.total)
             }
         } catch {
@@ -77,7 +77,7 @@ extension UserStore {
             for side in StoreSide.allCases {
                 let engine = actual.state.engine(side)
                 let report = try comparison.run(try pair.store(engine), engine) { address in
-                    try options.opener(address, .readWrite, schema)
+                    try engines.open(address, .readWrite, schema: schema)
                 } compare: { copy, second in
                     try verification(copy, second).run { progress("self-comparison", $0.done, $0.total) }
                 }
@@ -111,7 +111,7 @@ extension UserStore {
         // Alone, so that what another one has left behind can only be that of a process which was killed.
         let lock = try FileLock(path: directory.path + "/rehearsing.lock", timeoutSeconds: options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
-        let rehearsal = try Rehearsal(pair, actual, schema: schema, opener: options.opener)
+        let rehearsal = try Rehearsal(pair, actual, schema: schema)
         defer { rehearsal.remove() }
         var failure: HabitStoreError?
         do {

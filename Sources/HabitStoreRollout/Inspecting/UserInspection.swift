@@ -7,6 +7,7 @@ import HabitStore
 struct UserInspection {
     let directory: UserDirectory
     let schema: Schema
+    let known: Engines
     let options: RolloutOptions
     let flags: FlagWatch
 
@@ -14,18 +15,20 @@ struct UserInspection {
         var standings: [EngineName: Standing] = [:]
         var failures: [EngineName: HabitStoreError] = [:]
         var hasParted = false
+        /// The two that the rollout is between.
+        var engines: EnginePair
     }
 
     func status() -> UserStatus {
         var status = UserStatus(user: directory.user)
         let context = EvaluationContext(targetingKey: directory.user)
-        let wanted = WantedStage(flags.provider.snapshot, context)
+        let wanted = WantedStage(flags.provider.snapshot, context, known)
         status.wanted = wanted.stage
         status.notes = flags.notes + wanted.notes
         status.killTrigger = flags.provider.killSignal(context: context)?.description
         if status.killTrigger == nil, flags.latch.isSet { status.killTrigger = flags.latch.path }
-        let found = look()
-        take(found, old: wanted.old, into: &status)
+        let found = look(wanted.engines)
+        take(found, into: &status)
         let control = try? ControlFile(copying: directory.path + "/control")
         // A kill that no store could be told of yet.
         if control?.isKilled == true { status.isKilled = true }
@@ -38,16 +41,16 @@ struct UserInspection {
     func anchor() -> EvidenceHead? { trust().anchor }
 
     /// By what lines of the evidence count, without a look at them.
-    func trust() -> EvidenceTrust { EvidenceTrust(leading(look())?.state, seal: log.seal) }
+    func trust() -> EvidenceTrust { EvidenceTrust(leading(look(known.pair()))?.state, seal: log.seal) }
 
     private var log: EvidenceLog { EvidenceLog(directory, keys: options.evidenceKeys) }
 
-    private func look() -> Found {
-        let pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: options.opener)
-        var found = Found()
-        for engine in EngineName.allCases {
+    private func look(_ wanted: EnginePair) -> Found {
+        let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: known)
+        var found = Found(engines: wanted)
+        for engine in known.names where wanted.contains(engine) || pair.exists(engine) {
             do {
-                let path = directory.address(engine).path
+                let path = pair.address(engine).path
                 // A store that hangs leaves its thread behind, and with it its half of the pair.
                 found.standings[engine] = try Deadline.run(seconds: options.stepLimitSeconds, path: path) { _ in
                     do {
@@ -63,15 +66,17 @@ struct UserInspection {
                 found.failures[engine] = HabitStoreError(.inputOutput, "\(error)", at: .init(path: directory.path))
             }
         }
+        found.engines = StorePair.engines(Array(found.standings.values), preferring: wanted)
         found.hasParted = hasParted(found, pair)
-        for engine in EngineName.allCases where found.failures[engine] == nil { pair.close(engine) }
+        for engine in known.names where found.failures[engine] == nil { pair.close(engine) }
         return found
     }
 
     /// Whether the mirror has gone another way than the store that it should follow; false where that cannot be asked now.
     private func hasParted(_ found: Found, _ pair: StorePair) -> Bool {
         guard let serving = leading(found), serving.role == .authoritative, let stage = serving.state?.stage,
-            stage.mirror != nil, !stage.awaitsMirror, let other = found.standings[serving.engine.other]
+            stage.mirror != nil, !stage.awaitsMirror,
+            let other = found.standings[found.engines.other(than: serving.engine)]
         else { return false }
         let answer = try? Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { _ in
             pair.hasParted(other, from: serving)
@@ -88,7 +93,8 @@ struct UserInspection {
         return found.standings.values.max { rank($0) < rank($1) }
     }
 
-    private func take(_ found: Found, old: EngineName, into status: inout UserStatus) {
+    private func take(_ found: Found, into status: inout UserStatus) {
+        let old = found.engines.old
         guard let leading = leading(found) else {
             status.problems = problems(found, engine: old)
             if status.problems.isEmpty {
@@ -97,8 +103,7 @@ struct UserInspection {
             }
             return
         }
-        let first = RolloutState(stage: leading.engine == old ? .off : .complete, old: old)
-        let state = leading.state ?? first
+        let state = leading.state ?? RolloutState(unknown: leading.engine, found.engines)
         let engine = state.engine(state.stage.authority)
         status.stage = state.stage
         status.engine = engine
@@ -112,7 +117,7 @@ struct UserInspection {
             let missing = HabitStoreError(
                 .notFound,
                 "the user's current store is missing",
-                at: .init(path: directory.address(engine).path)
+                at: .init(path: known.address(engine, of: directory).path)
             )
             status.problems.insert(.init(place: engine.rawValue, error: missing), at: 0)
         }
@@ -121,26 +126,27 @@ struct UserInspection {
 
     private func mirror(_ found: Found, _ state: RolloutState, _ engine: EngineName) -> UserStatus.Mirror {
         guard state.stage.mirror != nil else { return .none }
-        guard let here = found.standings[engine], found.failures[engine.other] == nil else { return .unknown }
+        let other = found.engines.other(than: engine)
+        guard let here = found.standings[engine], found.failures[other] == nil else { return .unknown }
         if found.hasParted { return .parted }
-        guard let there = found.standings[engine.other], there.role != .backfilling,
+        guard let there = found.standings[other], there.role != .backfilling,
             there.information.lineage == here.information.lineage
         else { return .notFilled }
         return .behind(Int(max(0, here.token.rawValue - there.token.rawValue)))
     }
 
     private func problems(_ found: Found, engine: EngineName) -> [UserStatus.Problem] {
-        [engine, engine.other].compactMap { engine in
+        [engine, found.engines.other(than: engine)].compactMap { engine in
             found.failures[engine].map { .init(place: engine.rawValue, error: $0) }
         }
     }
 
     /// Flag files that disagree about the engines do not move a user to and fro, and nobody would know.
     private func noteDisagreement(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
-        guard let leading = leading(found), let state = leading.state, state.old != wanted.old,
-            state.stage == .off || state.stage == .complete,
-            state.isKilled || status.isKilled || state.hasTurned(by: flags.identity)
-        else { return }
+        guard let leading = leading(found), let state = leading.state, state.engines != wanted.engines else { return }
+        let isAtAnEnd = state.stage == .off || state.stage == .complete
+        let isKept = state.isKilled || status.isKilled || state.hasTurned(by: flags.identity)
+        guard state.engines.isOther(than: wanted.engines) || isAtAnEnd && isKept else { return }
         let actual = Actual(state: state, epoch: leading.epoch, token: leading.token)
         status.notes.append(UserStore.disagreement(actual, wanted))
     }

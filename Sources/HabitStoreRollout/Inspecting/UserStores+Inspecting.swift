@@ -16,7 +16,13 @@ extension UserStores {
 
     private func inspection(of user: String) throws -> UserInspection {
         let directory = try known(user)
-        return UserInspection(directory: directory, schema: schema(of: directory), options: options, flags: flags)
+        return UserInspection(
+            directory: directory,
+            schema: schema(of: directory),
+            known: engines,
+            options: options,
+            flags: flags
+        )
     }
 
     /// A user's evidence.

@@ -9,10 +9,10 @@ struct UserExamination {
     private let control: ControlFile?
     private let controlFailure: HabitStoreError?
 
-    init(_ directory: UserDirectory, schema: Schema, _ options: RolloutOptions) throws {
+    init(_ directory: UserDirectory, schema: Schema, _ engines: Engines, _ options: RolloutOptions) throws {
         self.directory = directory
         self.options = options
-        pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: options.opener)
+        pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         do {
             control = try ControlFile(copying: directory.path + "/control")
             controlFailure = nil
@@ -32,7 +32,7 @@ struct UserExamination {
                 return UserFinding(
                     .unreadable,
                     error.description,
-                    "its file is set aside beside it, and the next copy from the \(engine.other.rawValue) store, which serves, makes "
+                    "its file is set aside beside it, and the next copy from the store that serves makes "
                         + "a new one",
                     canBeMended: true
                 )
@@ -73,17 +73,17 @@ struct UserExamination {
         let (parted, damaged) = (parted(found), damaged(found))
         pair.close()
         if let (serving, other) = parted {
-            _ = try directory.address(other.engine).setAside(as: "parted-\(serving.epoch)")
+            _ = try pair.known.setAside(pair.address(other.engine), as: "parted-\(serving.epoch)")
         } else if let (serving, other) = damaged {
-            _ = try directory.address(other).setAside(as: "damaged-\(serving.epoch)")
+            _ = try pair.known.setAside(pair.address(other), as: "damaged-\(serving.epoch)")
         }
     }
 
     private func look() -> StandingsFound {
         var found = StandingsFound()
-        for engine in EngineName.allCases {
+        for engine in pair.known.names {
             let answer = Result {
-                try Deadline.run(seconds: options.stepLimitSeconds, path: directory.address(engine).path) { [pair] _ in
+                try Deadline.run(seconds: options.stepLimitSeconds, path: pair.address(engine).path) { [pair] _ in
                     try pair.standing(engine)
                 }
             }
@@ -98,6 +98,11 @@ struct UserExamination {
     private func serving(_ found: StandingsFound) -> Standing? {
         found.standings.filter { $0.role == .authoritative && ($0.epoch > 0 || $0.state != nil || $0.token > .zero) }
             .max { ($0.epoch, $0.token) < ($1.epoch, $1.token) }
+    }
+
+    /// The engine of the other store.
+    private func other(than serving: Standing) -> EngineName {
+        (serving.state?.engines ?? pair.known.pair(old: serving.engine)).other(than: serving.engine)
     }
 
     private func roles(_ found: StandingsFound) -> [UserFinding] {
@@ -192,7 +197,7 @@ struct UserExamination {
             findings.append(
                 UserFinding(
                     .mirrorLost,
-                    "the \(serving.engine.other.rawValue) store is missing, or further behind than the history reaches, and no write is "
+                    "the \(other(than: serving).rawValue) store is missing, or further behind than the history reaches, and no write is "
                         + "acknowledged without it",
                     "it is copied anew from the \(serving.engine.rawValue) store",
                     canBeMended: true
@@ -214,10 +219,10 @@ struct UserExamination {
     }
 
     private func isMirrorLost(_ serving: Standing, _ found: StandingsFound) -> Bool {
-        guard serving.state?.stage.awaitsMirror == true, found.failures[serving.engine.other] == nil else {
+        guard serving.state?.stage.awaitsMirror == true, found.failures[other(than: serving)] == nil else {
             return false
         }
-        guard let other = found.standing(serving.engine.other) else { return true }
+        guard let other = found.standing(other(than: serving)) else { return true }
         return other.lineage == serving.lineage
             && (other.role == .backfilling || other.token < serving.information.historyFloor)
     }
@@ -225,18 +230,18 @@ struct UserExamination {
     /// The store that serves, and another that has gone a way of its own and is in nobody's way.
     private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
         guard let serving = serving(found), serving.state?.stage.awaitsMirror != true,
-            let other = found.standing(serving.engine.other), pair.hasParted(other, from: serving)
+            let other = found.standing(other(than: serving)), pair.hasParted(other, from: serving)
         else { return nil }
         return (serving, other)
     }
 
     /// The store that serves, beyond doubt, and another one whose file is damaged for good.
     private func damaged(_ found: StandingsFound) -> (serving: Standing, other: EngineName)? {
-        guard let serving = serving(found), let control, let failure = found.failures[serving.engine.other],
+        guard let serving = serving(found), let control, let failure = found.failures[other(than: serving)],
             StageSwitch.lastingDamage.contains(failure.code), StoreWitness(directory, control).vouches(for: serving),
             let state = serving.state, state.engine(state.stage.authority) == serving.engine
         else { return nil }
-        return (serving, serving.engine.other)
+        return (serving, other(than: serving))
     }
 
     // MARK: The evidence

@@ -24,37 +24,39 @@ extension UserStores {
         let lock = try SwitchLock(directory, options, isPassedBy: false)
         defer { withExtendedLifetime(lock) {} }
         let control = try ControlFile(path: directory.path + "/control")
-        let pair = StorePair(directory: directory, schema: schema(of: directory), opener: options.opener)
+        let pair = StorePair(directory: directory, schema: schema(of: directory), engines: engines)
         defer { pair.close() }
         guard let standing = try pair.standing(engine) else {
             throw HabitStoreError(
                 .notFound,
                 "the user has no \(engine.rawValue) store",
-                at: .init(path: directory.address(engine).path)
+                at: .init(path: pair.address(engine).path)
             )
         }
         guard standing.role != .backfilling, !standing.isRescued else {
             throw HabitStoreError(
                 .unsupported,
                 "the \(engine.rawValue) store is an unfinished copy, or cannot be written: it cannot serve anybody",
-                at: .init(path: directory.address(engine).path)
+                at: .init(path: pair.address(engine).path)
             )
         }
         var lines: [String] = []
-        let other = Result { try pair.standing(engine.other) }
+        let between = try pair.engines(preferring: engines.pair(old: engine))
+        let known = standing.state ?? RolloutState(stage: .off, engines: between)
+        let otherEngine = known.engines.other(than: engine)
+        let other = Result { try pair.standing(otherEngine) }
         let epoch = max(standing.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
-        if pair.exists(engine.other), !isContained(other, in: standing, pair) {
-            pair.close(engine.other)
-            let aside = try directory.address(engine.other).setAside(as: "adopted-\(epoch)")
-            lines.append("the \(engine.other.rawValue) store is \(aside) now")
+        if pair.exists(otherEngine), !isContained(other, in: standing, pair) {
+            pair.close(otherEngine)
+            let aside = try engines.setAside(pair.address(otherEngine), as: "adopted-\(epoch)")
+            lines.append("the \(otherEngine.rawValue) store is \(aside) now")
         }
-        let known = standing.state ?? RolloutState(stage: .off, old: engine)
         let isKilled = known.isKilled || control.isKilled
         // For a killed user the accepted store is where the kill has led to.
-        let old = isKilled ? engine : known.old
-        let stage: Stage = old == engine ? .off : .complete
-        var state = RolloutState(stage: stage, old: old, isKilled: isKilled)
-        state.fled = isKilled ? engine.other : nil
+        let accepted = isKilled ? EnginePair(old: engine, new: otherEngine) : known.engines
+        let stage: Stage = accepted.old == engine ? .off : .complete
+        var state = RolloutState(stage: stage, engines: accepted, isKilled: isKilled)
+        state.fled = isKilled ? otherEngine : nil
         (state.evidence, state.vouched, state.turns) = (known.evidence, known.vouched, known.turns)
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         control.adopt(lineage: standing.lineage, mark: standing.token)

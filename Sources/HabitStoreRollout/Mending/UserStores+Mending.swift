@@ -7,7 +7,7 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func examine(_ user: String) throws -> [UserFinding] {
         let directory = try known(user)
-        return try UserExamination(directory, schema: schema(of: directory), options).findings()
+        return try UserExamination(directory, schema: schema(of: directory), engines, options).findings()
     }
 
     /// Mends what can be mended without guessing: unfinished moves are finished or undone, what killed processes have left is
@@ -22,7 +22,7 @@ extension UserStores {
         guard !findings.isEmpty else { return try examine(user) }
         try Leftovers.removeUnused(in: directory, onlyKnown: false)
         if findings.contains(where: { $0.kind == .parted || $0.kind == .unreadable }) {
-            try UserExamination(directory, schema: schema(of: directory), options).setAside()
+            try UserExamination(directory, schema: schema(of: directory), engines, options).setAside()
         }
         // Opening finishes or undoes what was begun, and writes down what is owed.
         let store = try store(for: user)
@@ -30,7 +30,7 @@ extension UserStores {
         try store.settleBoth()
         let actual = try store.recheck().actual
         if actual.stage.awaitsMirror, actual.obstacle != nil {
-            _ = try store.bringUp(actual.engine.other, to: actual)
+            _ = try store.bringUp(actual.other, to: actual)
             _ = try store.recheck()
         }
         // A mirror that is made anew is no store yet when it is begun.
@@ -47,7 +47,7 @@ extension UserStore {
             try withSwitch(&routing) { routing, change in
                 var change = change
                 change.looksAtBoth = true
-                _ = try settle(change, old: routing.wanted?.old ?? .sqlite)
+                _ = try settle(change, routing.wanted?.engines ?? engines.pair())
             }
         }
     }

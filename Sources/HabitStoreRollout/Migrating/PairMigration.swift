@@ -19,31 +19,32 @@ struct PairMigration {
 
     let directory: UserDirectory
     let plan: any SchemaMigrationPlan.Type
-    let opener: StoreOpener
+    let engines: Engines
     let control: ControlFile
     let stepLimitSeconds: Double
 
-    /// - Parameter old: the engine that users come from.
+    /// - Parameter wanted: the engines that users come from and go to, for stores that no rollout has touched.
     /// - Returns: nil when no store is of an older version.
     /// - Throws: what is wrong with the user's current store, and whatever may pass by itself.
-    func run(old: EngineName) throws -> Outcome? {
+    func run(_ wanted: EnginePair) throws -> Outcome? {
         let target = try plan.current().version
         let (versions, failures) = look()
         guard let from = versions.values.min() else {
-            guard let failure = failures[old] ?? failures[old.other] else { return nil }
+            guard let failure = failures[wanted.old] ?? failures[wanted.new] else { return nil }
             throw failure
         }
         guard from < target else { return nil }
         var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
-        var (authority, refills) = (old, false)
+        var (authority, other, refills) = (wanted.old, wanted.new, false)
         // One of both is of the new version already where a process was killed between them.
         if let schema = plan.schema(of: from), versions.values.allSatisfy({ $0 == from }) {
-            guard let settled = try settle(schema, old: old, &outcome) else { return nil }
-            (authority, refills) = (settled.authority, settled.refills)
+            guard let settled = try settle(schema, wanted, &outcome) else { return nil }
+            (authority, other, refills) = settled
         } else {
-            authority = versions.first { $0.value == from }?.key ?? old
+            authority = versions.first { $0.value == from }?.key ?? wanted.old
+            other = versions.first { $0.key != authority }?.key ?? wanted.other(than: authority)
         }
-        try migrate(authority, refills: refills, &outcome)
+        try migrate(authority, other, refills: refills, &outcome)
         return outcome
     }
 
@@ -51,10 +52,11 @@ struct PairMigration {
     private func look() -> (versions: [EngineName: Schema.Version], failures: [EngineName: any Error]) {
         var versions: [EngineName: Schema.Version] = [:]
         var failures: [EngineName: any Error] = [:]
-        for engine in EngineName.allCases {
-            guard FileManager.default.fileExists(atPath: directory.address(engine).path) else { continue }
+        for engine in engines.names {
+            let address = engines.address(engine, of: directory)
+            guard engines.identity(of: address) != nil else { continue }
             do {
-                versions[engine] = try directory.address(engine).version(plan, opener)
+                versions[engine] = try engines.version(of: address, plan)
             } catch {
                 failures[engine] = error
             }
@@ -64,65 +66,70 @@ struct PairMigration {
 
     /// Finishes what was begun in the old shape, and brings both stores to one token.
     ///
-    /// - Returns: the engine that is authoritative, and whether the other one has to be made anew; nil without a store.
+    /// - Returns: the engine that is authoritative, the other one, and whether that has to be made anew; nil without a store.
     private func settle(
         _ schema: Schema,
-        old: EngineName,
+        _ wanted: EnginePair,
         _ outcome: inout Outcome
-    ) throws -> (authority: EngineName, refills: Bool)? {
-        let pair = StorePair(directory: directory, schema: schema, opener: opener)
+    ) throws -> (authority: EngineName, other: EngineName, refills: Bool)? {
+        let pair = StorePair(directory: directory, schema: schema, engines: engines)
         defer { pair.close() }
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: stepLimitSeconds)
-        guard let actual = try change.settle(old: old) else { return nil }
-        let other = actual.engine.other
-        guard pair.exists(other) else { return (actual.engine, false) }
+        guard let actual = try change.settle(wanted) else { return nil }
+        let (authority, other) = (actual.engine, actual.other)
+        guard pair.exists(other) else { return (authority, other, false) }
         do {
-            try change.drain(actual.engine, into: other)
-            return (actual.engine, false)
-        } catch let error as HabitStoreError where isLost(other, error) {
+            try change.drain(authority, into: other)
+            return (authority, other, false)
+        } catch let error as HabitStoreError where isLost(authority, error) {
             pair.close(other)
             try setAside(other, outcome.from, error.description, &outcome)
-            return (actual.engine, actual.state.stage.mirror != nil)
+            return (authority, other, actual.state.stage.mirror != nil)
         }
     }
 
     /// Whether a store that cannot be brought to the current one's token never will be, and not for the current one's sake.
-    private func isLost(_ other: EngineName, _ error: HabitStoreError) -> Bool {
+    private func isLost(_ authority: EngineName, _ error: HabitStoreError) -> Bool {
         switch error.code {
         case .historyExpired: true
-        case .corrupt, .notAStore, .unsupported: error.location.path != directory.address(other.other).path
+        case .corrupt, .notAStore, .unsupported: error.location.path != engines.address(authority, of: directory).path
         default: false
         }
     }
 
-    private func migrate(_ authority: EngineName, refills: Bool, _ outcome: inout Outcome) throws {
-        let (current, other) = (directory.address(authority), directory.address(authority.other))
+    private func migrate(
+        _ authority: EngineName,
+        _ otherEngine: EngineName,
+        refills: Bool,
+        _ outcome: inout Outcome
+    ) throws {
+        let current = engines.address(authority, of: directory)
+        let other = engines.address(otherEngine, of: directory)
         let clock = try timestamp(other)
-        let hasOther = FileManager.default.fileExists(atPath: other.path)
-        if hasOther { _ = try other.migrate(plan, opener: opener, now: { clock }) }
-        let done = try current.migrate(plan, opener: opener, now: { clock })
+        let hasOther = engines.identity(of: other) != nil
+        if hasOther { _ = try engines.migrate(other, plan, now: { clock }) }
+        let done = try engines.migrate(current, plan, now: { clock })
         outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
         outcome.token = try token(current)
         if hasOther {
             guard let difference = try difference(current, other) else { return }
-            try setAside(authority.other, outcome.to, difference, &outcome)
+            try setAside(otherEngine, outcome.to, difference, &outcome)
         }
         if hasOther || refills { try refill(current, other) }
     }
 
     /// What the other store was stamped with, if it was migrated before; else now.
     private func timestamp(_ other: StoreAddress) throws -> Date {
-        guard FileManager.default.fileExists(atPath: other.path),
-            try other.version(plan, opener) == plan.current().version
+        guard engines.identity(of: other) != nil, try engines.version(of: other, plan) == plan.current().version
         else { return Date() }
-        let store = try opener(other, .readOnly, try plan.current())
+        let store = try engines.open(other, .readOnly, schema: try plan.current())
         defer { store.close() }
         let last = try store.replicaRead { try Replication.transaction($0, $0.information().token) }
         return last?.timestamp ?? Date()
     }
 
     private func token(_ address: StoreAddress) throws -> HistoryToken {
-        let store = try opener(address, .readOnly, try plan.current())
+        let store = try engines.open(address, .readOnly, schema: try plan.current())
         defer { store.close() }
         return try store.replicaRead { try $0.information().token }
     }
@@ -130,7 +137,9 @@ struct PairMigration {
     /// In what the stores differ; nil when they do not.
     private func difference(_ current: StoreAddress, _ other: StoreAddress) throws -> String? {
         let schema = try plan.current()
-        let (a, b) = (try opener(current, .readOnly, schema), try opener(other, .readOnly, schema))
+        let (a, b) = (
+            try engines.open(current, .readOnly, schema: schema), try engines.open(other, .readOnly, schema: schema)
+        )
         defer {
             a.close()
             b.close()
@@ -157,7 +166,7 @@ struct PairMigration {
         _ reason: String,
         _ outcome: inout Outcome
     ) throws {
-        let aside = try directory.address(engine).setAside(as: "\(version)-aside")
+        let aside = try engines.setAside(engines.address(engine, of: directory), as: "\(version)-aside")
         outcome.notes.append(
             "the \(engine.rawValue) store could not be migrated in step (\(reason)); it is \(aside) now"
         )
@@ -166,9 +175,9 @@ struct PairMigration {
     /// Makes the other store anew, since nothing can be acknowledged without it at some stages.
     private func refill(_ current: StoreAddress, _ other: StoreAddress) throws {
         let schema = try plan.current()
-        let source = try opener(current, .readOnly, schema)
+        let source = try engines.open(current, .readOnly, schema: schema)
         defer { source.close() }
-        let target = try opener(other, .create, schema)
+        let target = try engines.open(other, .create, schema: schema)
         defer { target.close() }
         _ = try Backfill(from: source, to: target).run()
     }

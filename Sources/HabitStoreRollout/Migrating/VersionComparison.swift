@@ -14,19 +14,20 @@ public struct VersionComparison {
         public let version: Schema.Version?
     }
 
+    private let engines: Engines
     private let plan: any SchemaMigrationPlan.Type
     private let directory: String
 
     /// - Parameter directory: where copies are made, which are removed again.
-    public init(plan: any SchemaMigrationPlan.Type = HabitMigrationPlan.self, directory: String) {
-        (self.plan, self.directory) = (plan, directory)
+    public init(_ engines: Engines, plan: any SchemaMigrationPlan.Type = HabitMigrationPlan.self, directory: String) {
+        (self.engines, self.plan, self.directory) = (engines, plan, directory)
     }
 
     /// Runs `body` over both.
     ///
     /// - Throws: what is wrong with a store, and what its stages throw.
     public func run<R>(_ a: StoreAddress, _ b: StoreAddress, _ body: (Side, Side) throws -> R) throws -> R {
-        let (left, right) = (try a.outline(), try b.outline())
+        let (left, right) = (try engines.outline(a), try engines.outline(b))
         let isAlike = left.version == right.version
         return try open(a, left, asWritten: isAlike, like: b) { a in
             try open(b, right, asWritten: isAlike, like: a.address) { b in try body(a.side, b.side) }
@@ -46,18 +47,18 @@ public struct VersionComparison {
         _ body: (Opened) throws -> R
     ) throws -> R {
         guard !asWritten, outline.version != (try plan.current().version) else {
-            let store = try address.openAsWritten(.readOnly, plan: plan)
+            let store = try engines.openAsWritten(address, .readOnly, plan: plan)
             defer { store.close() }
             return try body(Opened(side: Side(store: store, version: nil), address: address))
         }
         return try ScratchFolder.with(in: directory, for: "comparison") { folder in
             let copy = StoreAddress(address.engine, path: folder + "/store")
-            let source = try address.openAsWritten(.readOnly, plan: plan)
+            let source = try engines.openAsWritten(address, .readOnly, plan: plan)
             defer { source.close() }
             try source.backup(to: copy.path)
             let clock = try timestamp(behind: outline.information.token, in: other)
-            _ = try copy.migrate(plan, now: { clock })
-            let store = try copy.open(.readOnly, schema: try plan.current())
+            _ = try engines.migrate(copy, plan, now: { clock })
+            let store = try engines.open(copy, .readOnly, schema: try plan.current())
             defer { store.close() }
             return try body(Opened(side: Side(store: store, version: outline.version), address: copy))
         }
@@ -65,7 +66,7 @@ public struct VersionComparison {
 
     /// When the other store came from a token to the next one; the present where it has not.
     private func timestamp(behind token: HistoryToken, in other: StoreAddress) throws -> Date {
-        let store = try other.openAsWritten(.readOnly, plan: plan)
+        let store = try engines.openAsWritten(other, .readOnly, plan: plan)
         defer { store.close() }
         let next = HistoryToken(rawValue: token.rawValue + 1)
         return try store.replicaRead { try Replication.transaction($0, next) }?.timestamp ?? Date()

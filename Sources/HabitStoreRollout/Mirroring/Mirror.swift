@@ -30,6 +30,7 @@ final class Mirror: Sendable {
 
     private let pair: StorePair
     private let source: EngineName
+    private let other: EngineName
     /// The epoch in which the source is authoritative.
     let epoch: Int
     private let options: MirrorOptions
@@ -43,13 +44,14 @@ final class Mirror: Sendable {
     init(
         _ pair: StorePair,
         source: EngineName,
+        other: EngineName,
         epoch: Int,
         options: MirrorOptions,
         metrics: RolloutMetrics,
         onCopied: @escaping @Sendable (Backfill.Outcome) -> Void
     ) {
         self.pair = pair
-        self.source = source
+        (self.source, self.other) = (source, other)
         self.epoch = epoch
         self.options = options
         self.metrics = metrics
@@ -188,10 +190,10 @@ final class Mirror: Sendable {
         do {
             let start = ContinuousClock.now
             let token = try commitPrepared() ?? carry()
-            metrics.latency(source.other, .mirror, since: start)
+            metrics.latency(other, .mirror, since: start)
             finish(nil, token)
         } catch let error as HabitStoreError {
-            _ = pair.closeIfMoved(error)
+            _ = pair.closeIfMoved(error) || pair.closeIfWritable(error)
             finish(error)
         } catch is Stopped {
             finish(nil)
@@ -212,7 +214,7 @@ final class Mirror: Sendable {
         guard let prepared = locked({ $0.prepared }) else { return nil }
         defer { locked { ($0.prepared, $0.verdict) = (nil, nil) } }
         do {
-            let isApplied = try pair.store(source.other).replicate { replica in
+            let isApplied = try pair.store(other).replicate { replica in
                 guard try prepared.apply(to: replica) else { return false }
                 guard awaitVerdict() else { throw NotCommitted() }
                 CrashPoint.reach("mirror.beforeCommit")
@@ -270,7 +272,7 @@ final class Mirror: Sendable {
     /// Brings the mirror to the source's token.
     private func carry() throws -> HistoryToken {
         let from = try pair.store(source)
-        let target = try pair.create(source.other)
+        let target = try pair.create(other)
         if let token = try carry(from, target) { return token }
         let turn = try CopyTurn(pair.directory)
         let outcome = try Backfill(
@@ -311,13 +313,13 @@ final class Mirror: Sendable {
                 } else if mirror.role != .standby {
                     throw HabitStoreError(
                         .notAuthoritative,
-                        "the \(self.source.other.rawValue) store is \(mirror.role.rawValue) and follows no other"
+                        "the \(self.other.rawValue) store is \(mirror.role.rawValue) and follows no other"
                     )
                 }
                 if known != source.lineage,
                     !(try Replication.agree(snapshot, replica, at: min(mirror.token, source.token)))
                 {
-                    throw StageSwitch.parted(pair.directory.address(self.source.other))
+                    throw StageSwitch.parted(pair.address(self.other))
                 }
                 lineage = source.lineage
                 guard mirror.token < source.token else {
@@ -325,7 +327,7 @@ final class Mirror: Sendable {
                     // has never had, or has lost.
                     let last = try mirror.token == source.token ? source.token : from.lastToken()
                     guard last >= mirror.token else {
-                        throw StageSwitch.parted(pair.directory.address(self.source.other))
+                        throw StageSwitch.parted(pair.address(self.other))
                     }
                     return mirror.token
                 }

@@ -34,13 +34,13 @@ extension UserStore {
         let actual = try currentRoute().actual
         if actual.stage == .complete {
             do {
-                _ = try bringUp(actual.state.engine(.old), to: actual)
+                _ = try bringUp(actual.state.engines.old, to: actual)
             } catch let error as HabitStoreError where error.code == .notAuthoritative {
                 // Another process has taken the user back meanwhile; `body` sees where to.
             }
         } else if actual.stage.awaitsMirror, actual.obstacle != nil {
             do {
-                _ = try bringUp(actual.state.engine(.old), to: actual)
+                _ = try bringUp(actual.state.engines.old, to: actual)
             } catch let error as HabitStoreError {
                 // The way back may be open all the same, and `body` says why where it is not.
                 options.logger.warning("a user's old store cannot be copied anew: \(error)")

@@ -6,9 +6,9 @@ extension UserStore {
     struct Pair {
         private var pair: StorePair?
 
-        mutating func open(_ directory: UserDirectory, _ schema: Schema, _ opener: @escaping StoreOpener) -> StorePair {
+        mutating func open(_ directory: UserDirectory, _ schema: Schema, _ engines: Engines) -> StorePair {
             if let pair { return pair }
-            let made = StorePair(directory: directory, schema: schema, opener: opener)
+            let made = StorePair(directory: directory, schema: schema, engines: engines)
             pair = made
             return made
         }

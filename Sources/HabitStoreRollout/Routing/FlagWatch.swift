@@ -52,8 +52,8 @@ final class FlagWatch: Sendable {
     var revision: Int { counter.number.load(ordering: .acquiring) }
 
     /// What the flags want for a user, in one state of the files. Exposure hooks are told of it.
-    func wanted(for context: EvaluationContext) -> WantedStage {
-        WantedStage(provider.snapshot, context) { provider.tellHooks($0, context, $1) }
+    func wanted(for context: EvaluationContext, _ engines: Engines) -> WantedStage {
+        WantedStage(provider.snapshot, context, engines) { provider.tellHooks($0, context, $1) }
     }
 
     /// Whether something pulls the kill switch now, or pulled it for everybody and nobody has re-armed.

@@ -104,7 +104,10 @@ extension UserStore {
         next.owner = standing.owner ?? directory.owner
         let text = try next.encoded()
         let place = standing.place
-        let isTold = try Deadline.run(seconds: options.stepLimitSeconds, path: directory.address(engine).path) { _ in
+        let isTold = try Deadline.run(
+            seconds: options.stepLimitSeconds,
+            path: engines.address(engine, of: directory).path
+        ) { _ in
             try pair.store(engine).replicate { replica in
                 let now = try pair.standing(engine, replica)
                 guard now.place == place, now.state == state else { return false }

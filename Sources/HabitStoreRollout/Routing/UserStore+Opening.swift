@@ -24,7 +24,7 @@ extension UserStore {
                 // The long work is done while the current store still takes writes, and anybody may be moved.
                 routing.mirror?.stop()
                 routing.mirror = nil
-                _ = try bringUp(actual.engine.other, to: actual) { progress("copying", $0.done, $0.total) }
+                _ = try bringUp(actual.other, to: actual) { progress("copying", $0.done, $0.total) }
                 try withSwitch(&routing) { routing, change in try toggle(actual, to: stage, change, &routing, progress)
                 }
             } catch let error as HabitStoreError {
@@ -73,11 +73,11 @@ extension UserStore {
         _ progress: (String, Int, Int) -> Void
     ) throws {
         let revision = flags.revision
-        guard let actual = try change.settle(old: known.state.old), actual.epoch == known.epoch else {
+        guard let actual = try change.settle(known.state.engines), actual.epoch == known.epoch else {
             throw StageSwitch.overtaken(directory)
         }
         guard !isKillPulled else { return }
-        let (from, target) = (try pair.store(actual.engine), try pair.store(actual.engine.other))
+        let (from, target) = (try pair.store(actual.engine), try pair.store(actual.other))
         var token = actual.token
         var moved = try change.move(
             actual,

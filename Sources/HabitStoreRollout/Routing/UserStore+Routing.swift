@@ -34,9 +34,9 @@ extension UserStore {
 
     /// Whether what the flags want now asks for nothing to be done at once.
     private func isUnmoved(_ route: Route, _ routing: inout Routing) -> Bool {
-        let wanted = flags.wanted(for: context)
+        let wanted = flags.wanted(for: context, engines)
         guard killTrigger(route.actual, route.control) == nil, !goesBack(wanted, route.actual),
-            !isToTurn(route.actual, wanted)
+            !isToTurn(route.actual, wanted), !route.actual.state.engines.isOther(than: wanted.engines)
         else { return false }
         routing.wanted = wanted
         routing.notes = flags.notes + wanted.notes + route.actual.notes
@@ -74,15 +74,17 @@ extension UserStore {
     }
 
     func reroute(_ routing: inout Routing, _ change: StageSwitch, _ revision: Int) throws -> Route {
-        let wanted = flags.wanted(for: context)
+        let wanted = flags.wanted(for: context, engines)
         routing.wanted = wanted
         var actual =
-            try settle(change, old: wanted.old)
+            try settle(change, wanted.engines)
             ?? change.createFirst(first(wanted))
         let trigger = killTrigger(actual, change.control)
         notePutBack(&actual, change.control, isUrgent: trigger != nil)
         if trigger == nil {
             turn(&actual, wanted, change)
+            // What is wanted of another rollout is not wanted of this one.
+            if actual.state.engines.isOther(than: wanted.engines) { routing.wanted?.stage = nil }
             record(actual, &routing)
         }
         var refusal: HabitStoreError?
@@ -92,7 +94,7 @@ extension UserStore {
                 actual = try kill(actual, by: trigger, change, &routing)
             } catch let error as HabitStoreError {
                 // The attempt may have raised the epoch, or another process have taken the user back meanwhile.
-                actual = try settle(change, old: wanted.old) ?? actual
+                actual = try settle(change, wanted.engines) ?? actual
                 refusal = killTrigger(actual, change.control) == nil ? nil : error
                 actual.notes.append(error.description)
                 options.logger.error("the kill switch could not take a user back: \(error)")
@@ -113,29 +115,44 @@ extension UserStore {
     /// Has the engines change their parts where the flags say so, for a user whom only one engine serves; once for each state
     /// of the flag files, so that two that disagree do not send the user to and fro.
     private func turn(_ actual: inout Actual, _ wanted: WantedStage, _ change: StageSwitch) {
-        guard actual.state.old != wanted.old, actual.stage == .off || actual.stage == .complete else { return }
+        guard actual.state.engines != wanted.engines,
+            actual.stage == .off || actual.stage == .complete || actual.state.engines.isOther(than: wanted.engines)
+        else { return }
         guard isToTurn(actual, wanted) else {
             actual.notes.append(Self.disagreement(actual, wanted))
             return
         }
         do {
-            actual = try change.turn(actual, by: flags.identity)
+            actual = try change.turn(actual, to: wanted.engines, by: flags.identity)
         } catch {
             actual.notes.append("\(Self.disagreement(actual, wanted)): \(error)")
         }
     }
 
     private func isToTurn(_ actual: Actual, _ wanted: WantedStage) -> Bool {
-        actual.state.old != wanted.old && (actual.stage == .off || actual.stage == .complete) && !actual.state.isKilled
-            && !actual.state.hasTurned(by: flags.identity)
+        actual.state.engines != wanted.engines && (actual.stage == .off || actual.stage == .complete)
+            && !actual.state.isKilled && !actual.state.hasTurned(by: flags.identity)
+            && mayTurn(actual, to: wanted.engines)
+    }
+
+    /// Whether the engines that are wanted are those of the rollout, or lead on from where the user is, whose other store is
+    /// gone. That of an engine which this program has not got may be there.
+    private func mayTurn(_ actual: Actual, to wanted: EnginePair) -> Bool {
+        !actual.state.engines.isOther(than: wanted)
+            || wanted.contains(actual.engine) && engines.contains(actual.other) && !pair.exists(actual.other)
     }
 
     static func disagreement(_ actual: Actual, _ wanted: WantedStage) -> String {
+        let engines = actual.state.engines
         let reason =
-            actual.state.isKilled
-            ? "the user was killed and is not taken to \(actual.state.fled?.rawValue ?? "the other engine") before a re-arm"
-            : "flag files disagree: others have put the user here since these did"
-        return "stays on \(actual.engine.rawValue), though \(RolloutFlags.old) is \(wanted.old.rawValue): \(reason)"
+            engines.isOther(than: wanted.engines)
+            ? "the user's rollout is between \(engines.old.rawValue) and \(engines.new.rawValue); another one begins when it is "
+                + "over and the store that was left is gone"
+            : actual.state.isKilled
+                ? "the user was killed and is not taken to \(actual.state.fled?.rawValue ?? "the other engine") before a re-arm"
+                : "flag files disagree: others have put the user here since these did"
+        return
+            "stays on \(actual.engine.rawValue), though \(RolloutFlags.old) is \(wanted.engines.old.rawValue): \(reason)"
     }
 
     /// A folder that was put back says so in the evidence, once.
@@ -153,7 +170,7 @@ extension UserStore {
 
     /// The state that a new user begins with.
     private func first(_ wanted: WantedStage) -> RolloutState {
-        var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, old: wanted.old)
+        var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, engines: wanted.engines)
         state.noteTurn(by: flags.identity)
         if wanted.isDirect { state.noteTurn(by: directTurn) }
         return state
@@ -162,7 +179,7 @@ extension UserStore {
     /// Whether the user is to be taken to an earlier stage by the flags alone.
     private func goesBack(_ wanted: WantedStage, _ actual: Actual) -> Bool {
         guard let stage = wanted.stage, !wanted.isDirect || stage == .off, !wanted.isBucketed,
-            wanted.old == actual.state.old
+            wanted.engines == actual.state.engines
         else { return false }
         return stage < actual.stage && actual.stage != .complete
     }
@@ -198,7 +215,7 @@ extension UserStore {
             // Without it reads are served all the same, and the obstacle refuses writes.
             if actual.obstacle == nil {
                 do {
-                    first = try pair.store(actual.engine.other)
+                    first = try pair.store(actual.other)
                 } catch let error as HabitStoreError {
                     actual.obstacle = error
                 }
@@ -229,8 +246,14 @@ extension UserStore {
     }
 
     private func makeMirror(_ actual: Actual) -> Mirror {
-        Mirror(pair, source: actual.engine, epoch: actual.epoch, options: options.mirror, metrics: metrics) {
-            [weak self] outcome in
+        Mirror(
+            pair,
+            source: actual.engine,
+            other: actual.other,
+            epoch: actual.epoch,
+            options: options.mirror,
+            metrics: metrics
+        ) { [weak self] outcome in
             self?.record([.backfilled(token: outcome.token, records: outcome.records)])
         }
     }

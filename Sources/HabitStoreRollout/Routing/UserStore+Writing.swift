@@ -97,6 +97,7 @@ extension UserStore {
     /// A write failed that another way may be open to: the user was moved before it began, or the store's file was, which
     /// another thread of the process may have seen before.
     private func reroute(_ route: Route, _ error: HabitStoreError, hasBegun: Bool) throws {
+        if pair.closeIfWritable(error) { forget(route) }
         guard error.code == .notAuthoritative || isLeft(by: error) || pair.closeIfMoved(error) else { return }
         forget(route)
         if !hasBegun { throw Rerouted() }
@@ -226,12 +227,12 @@ extension UserStore {
     private func requireBoth(_ transaction: HistoryTransaction, _ route: Route, _ failure: HabitStoreError) throws {
         do {
             try routing.withLock { routing in
-                try self.withSwitch(&routing) { _, change in _ = try change.settle(old: route.actual.state.old) }
+                try self.withSwitch(&routing) { _, change in _ = try change.settle(route.actual.state.engines) }
             }
         } catch {
             throw HabitStoreError(
                 .outcomeUnknown,
-                "the write may be in the \(route.actual.state.old.rawValue) store and is not in the other one yet; it is "
+                "the write may be in the \(route.actual.state.engines.old.rawValue) store and is not in the other one yet; it is "
                     + "carried over when that can be written again: read it again before deciding",
                 at: .init(path: directory.path),
                 underlying: failure

@@ -30,7 +30,9 @@ public final class UserStore: HabitStore {
 
     let directory: UserDirectory
     /// The two stores, as long as the user is open. Later ones are others: what was left to itself opens none again.
-    var pair: StorePair { pairs.withLock { pair in pair.open(directory, schema, options.opener) } }
+    var pair: StorePair { pairs.withLock { pair in pair.open(directory, schema, engines) } }
+    /// The engines that there are.
+    let engines: Engines
     let options: RolloutOptions
     let flags: FlagWatch
     private let revision: FlagWatch.Revision
@@ -79,6 +81,7 @@ public final class UserStore: HabitStore {
     init(
         directory: UserDirectory,
         schema: Schema,
+        engines: Engines,
         options: RolloutOptions,
         flags: FlagWatch,
         attributes: [String: FlagValue],
@@ -89,6 +92,7 @@ public final class UserStore: HabitStore {
         user = directory.user
         self.schema = schema
         self.directory = directory
+        self.engines = engines
         self.options = options
         self.flags = flags
         revision = flags.counter
@@ -121,7 +125,7 @@ public final class UserStore: HabitStore {
     public var wantedEngine: EngineName? {
         routing.withLock { routing in
             routing.wanted.flatMap { wanted in
-                wanted.stage.map { $0.authority == .old ? wanted.old : wanted.old.other }
+                wanted.stage.map { $0.authority == .old ? wanted.engines.old : wanted.engines.new }
             }
         }
     }

@@ -1,9 +1,16 @@
+import HabitStore
+
 extension RolloutState {
     /// Reads the form that ``encoded()`` gives, and no other: each opening reads it, and a decoder of any JSON takes many times
     /// as long.
     init?(canonical text: String) {
         var rest = Rest(bytes: Array(text.utf8))
         guard rest.take("{") else { return nil }
+        var engines: EnginePair?
+        if rest.take("\"engines\":[\"") {
+            engines = rest.takePair()
+            guard engines != nil, rest.take("],") else { return nil }
+        }
         var evidence: EvidenceHead?
         if rest.take("\"evidence\":{\"hash\":\"") {
             guard let hash = rest.takeText(), hash.utf8.count == 64, rest.take(",\"sequence\":"),
@@ -23,13 +30,17 @@ extension RolloutState {
             movingTo = rest.takeText().flatMap(Stage.init(rawValue:))
             guard movingTo != nil, rest.take(",") else { return nil }
         }
-        guard rest.take("\"old\":\""), let old = rest.takeText().flatMap(EngineName.init(rawValue:)) else { return nil }
-        var owner: String?
-        if rest.take(",\"owner\":\"") {
-            owner = rest.takeText()
-            guard owner != nil else { return nil }
+        if engines == nil {
+            guard rest.take("\"old\":\""), let old = rest.takeText().flatMap(EngineName.init(rawValue:)), rest.take(",")
+            else { return nil }
+            engines = EnginePair(implying: old)
         }
-        guard rest.take(",\"stage\":\""), let stage = rest.takeText().flatMap(Stage.init(rawValue:)) else { return nil }
+        var owner: String?
+        if rest.take("\"owner\":\"") {
+            owner = rest.takeText()
+            guard owner != nil, rest.take(",") else { return nil }
+        }
+        guard rest.take("\"stage\":\""), let stage = rest.takeText().flatMap(Stage.init(rawValue:)) else { return nil }
         var turns: String?
         if rest.take(",\"turns\":\"") {
             turns = rest.takeText()
@@ -40,8 +51,8 @@ extension RolloutState {
             vouched = rest.takeText()
             guard vouched != nil else { return nil }
         }
-        guard rest.take("}"), rest.isEmpty else { return nil }
-        self.init(stage: stage, old: old, isKilled: isKilled, movingTo: movingTo)
+        guard rest.take("}"), rest.isEmpty, let engines else { return nil }
+        self.init(stage: stage, engines: engines, isKilled: isKilled, movingTo: movingTo)
         (self.evidence, self.fled, self.owner, self.turns, self.vouched) = (evidence, fled, owner, turns, vouched)
     }
 }
@@ -74,6 +85,14 @@ private struct Rest {
         }
         place = end + 1
         return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Goes past two names of engines, the first of which has begun.
+    mutating func takePair() -> EnginePair? {
+        guard let old = takeText().flatMap(EngineName.init(rawValue:)), take(",\""),
+            let new = takeText().flatMap(EngineName.init(rawValue:)), old != new
+        else { return nil }
+        return EnginePair(old: old, new: new)
     }
 
     /// Goes past a number as it is written for an integer that is not negative.

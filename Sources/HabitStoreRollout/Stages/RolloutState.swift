@@ -2,11 +2,11 @@ import Foundation
 import HabitStore
 
 /// What each of a user's stores keeps about the rollout, beside its role and epoch.
-struct RolloutState: Sendable, Hashable, Codable {
+struct RolloutState: Sendable, Hashable {
     /// The user's stage, as this store was told last.
     var stage: Stage
-    /// The engine that the user comes from.
-    var old: EngineName
+    /// The engine that the user comes from, and the one that the user goes to.
+    var engines: EnginePair
     /// Whether the kill switch took the user back and nobody has re-armed since.
     var isKilled = false
     /// The engine that a killed user fled from: whatever flags call it, nobody is taken there before the user is re-armed.
@@ -25,10 +25,10 @@ struct RolloutState: Sendable, Hashable, Codable {
     var turns: String?
 
     /// The engine of a side.
-    func engine(_ side: StoreSide) -> EngineName { side == .old ? old : old.other }
+    func engine(_ side: StoreSide) -> EngineName { side == .old ? engines.old : engines.new }
 
     /// The side of an engine.
-    func side(_ engine: EngineName) -> StoreSide { engine == old ? .old : .new }
+    func side(_ engine: EngineName) -> StoreSide { engine == engines.old ? .old : .new }
 
     /// Whether a store on standby, being the old one and in this state, holds everything that was ever acknowledged or
     /// shown: in these stages it is written before the new one.
@@ -81,9 +81,14 @@ struct RolloutState: Sendable, Hashable, Codable {
         vouched = trust.takingUpEarlierLines().vouched?.text
     }
 
-    init(stage: Stage, old: EngineName, isKilled: Bool = false, movingTo: Stage? = nil) {
+    /// The state of a user whose store no rollout has touched.
+    init(unknown engine: EngineName, _ engines: EnginePair) {
+        self.init(stage: engine == engines.new ? .complete : .off, engines: engines)
+    }
+
+    init(stage: Stage, engines: EnginePair, isKilled: Bool = false, movingTo: Stage? = nil) {
         self.stage = stage
-        self.old = old
+        self.engines = engines
         self.isKilled = isKilled
         self.movingTo = movingTo
     }

@@ -5,8 +5,8 @@ import HabitStore
 struct WantedStage: Sendable, Equatable {
     /// The stage; nil where the file says nothing, and the user stays.
     var stage: Stage?
-    /// The engine that users come from.
-    var old: EngineName
+    /// The engine that users come from, and the one that they go to.
+    var engines: EnginePair
     /// Whether the user is to go there directly, see ``RolloutFlags/backend``.
     var isDirect = false
     /// Whether a percentage decided. Changed weights move many users at once that nobody has looked at: such a proposal
@@ -17,34 +17,50 @@ struct WantedStage: Sendable, Equatable {
 
     /// Reads the flags.
     ///
-    /// - Parameter onResolution: is told what each flag that there is came to.
+    /// - Parameters:
+    ///   - known: the engines that this program has: the first two, where the flags name none.
+    ///   - onResolution: is told what each flag that there is came to.
     init(
         _ flags: FlagSnapshot,
         _ context: EvaluationContext,
+        _ known: Engines,
         onResolution: (String, Resolution) -> Void = { _, _ in }
     ) {
         var notes: [String] = []
-        old = .sqlite
+        engines = known.pair()
         do throws(Unusable) {
-            if let named = try Self.engine(RolloutFlags.old, flags, context, onResolution) { old = named }
-            if let new = try Self.engine(RolloutFlags.new, flags, context, onResolution), new == old {
+            func engine(_ key: String) throws(Unusable) -> EngineName? {
+                try Self.engine(key, flags, context, known, onResolution)
+            }
+            if let old = try engine(RolloutFlags.old) { engines = known.pair(old: old) }
+            if let new = try engine(RolloutFlags.new) {
+                guard new != engines.old else {
+                    throw Unusable(
+                        text: "\(RolloutFlags.old) and \(RolloutFlags.new) name the same engine, \(new.rawValue)"
+                    )
+                }
+                engines.new = new
+            }
+            let backend = try engine(RolloutFlags.backend)
+            if let backend, !engines.contains(backend) {
                 throw Unusable(
-                    text: "\(RolloutFlags.old) and \(RolloutFlags.new) name the same engine, \(new.rawValue)"
+                    text:
+                        "\(RolloutFlags.backend) names \(backend.rawValue), and the engines are \(engines.old.rawValue) "
+                        + "and \(engines.new.rawValue)"
                 )
             }
-            let backend = try Self.engine(RolloutFlags.backend, flags, context, onResolution)
             let proposed = try Self.value(RolloutFlags.stage, flags, context, onResolution)
-            if backend == old.other {
+            if backend == engines.new {
                 (stage, isDirect) = (.complete, true)
             } else if let proposed {
-                guard let known = Stage(rawValue: proposed) else {
+                guard let named = Stage(rawValue: proposed) else {
                     let names = Stage.allCases.map(\.rawValue).joined(separator: ", ")
                     throw Unusable(text: "the value of \(RolloutFlags.stage) is no stage (\(names))")
                 }
-                stage = known
+                stage = named
                 isBucketed = flags.explain(RolloutFlags.stage, context: context).steps.contains { $0.fractional != nil }
                 // Both say the old engine: whoever was put on the new one directly comes back the same way.
-                isDirect = known == .off && backend == old && !isBucketed
+                isDirect = named == .off && backend == engines.old && !isBucketed
             } else if backend != nil {
                 (stage, isDirect) = (.off, true)
             } else if flags.resolve(RolloutFlags.stage, context: context).errorCode == .flagNotFound,
@@ -93,11 +109,12 @@ struct WantedStage: Sendable, Equatable {
         _ key: String,
         _ flags: FlagSnapshot,
         _ context: EvaluationContext,
+        _ known: Engines,
         _ onResolution: (String, Resolution) -> Void
     ) throws(Unusable) -> EngineName? {
         guard let name = try value(key, flags, context, onResolution) else { return nil }
-        guard let engine = EngineName(rawValue: name) else {
-            let names = EngineName.allCases.map(\.rawValue).joined(separator: " or ")
+        guard let engine = EngineName(rawValue: name), known.contains(engine) else {
+            let names = known.names.map(\.rawValue).joined(separator: " or ")
             throw Unusable(text: "the value of \(key) is no engine (\(names))")
         }
         return engine

@@ -20,4 +20,7 @@ struct Actual: Sendable {
 
     /// The engine of the authoritative store.
     var engine: EngineName { state.engine(state.stage.authority) }
+
+    /// The other engine.
+    var other: EngineName { state.engine(state.stage.authority.other) }
 }

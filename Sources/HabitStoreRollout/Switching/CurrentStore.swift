@@ -5,8 +5,8 @@ import HabitStore
 struct CurrentStore {
     private let pair: StorePair
 
-    init(_ directory: UserDirectory, schema: Schema, opener: @escaping StoreOpener) {
-        pair = StorePair(directory: directory, schema: schema, access: .readOnly, opener: opener)
+    init(_ directory: UserDirectory, schema: Schema, engines: Engines) {
+        pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
     }
 
     /// What the current store says of itself; nil for a user without stores.
@@ -16,7 +16,7 @@ struct CurrentStore {
         defer { pair.close() }
         var standings: [Standing] = []
         var failure: (any Error)?
-        for engine in EngineName.allCases {
+        for engine in pair.known.names {
             do {
                 if let standing = try pair.standing(engine) { standings.append(standing) }
             } catch {

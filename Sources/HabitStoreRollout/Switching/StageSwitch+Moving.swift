@@ -5,7 +5,7 @@ extension StageSwitch {
     /// Moves the user to another stage. Whether that is allowed has been decided before.
     ///
     /// - Parameters:
-    ///   - actual: where the user is, as ``settle(old:)`` found it.
+    ///   - actual: where the user is, as ``settle(_:isKilled:)`` found it.
     ///   - isKilled: whether the user is kept from going forward from now on.
     ///   - evidence: what is to be remembered of the user's evidence; nil for what the stores remember.
     ///   - flags: the flag file that puts the user there directly; it is remembered with the move, and not by a move that comes
@@ -29,10 +29,10 @@ extension StageSwitch {
         target.state.remember(evidence)
         // What stands in the way of the move is found before anything is claimed for it.
         if actual.stage.authority != .old || stage.authority != .old {
-            let other = actual.engine.other
+            let other = actual.other
             _ = try place(other)
             guard let here = try standing(actual.engine), let there = try standing(other), there.lineage == here.lineage
-            else { throw Self.parted(pair.directory.address(other)) }
+            else { throw Self.parted(pair.address(other)) }
             guard stage == .complete || there.token >= here.information.historyFloor else {
                 throw cannotFollow(other, "is at token \(there.token)")
             }
@@ -54,7 +54,7 @@ extension StageSwitch {
         } catch {
             // What can be undone is undone now, and the rest when somebody looks next.
             control.invalidate()
-            _ = try? settle(old: actual.state.old)
+            _ = try? settle(actual.state.engines)
             throw error
         }
         return target
@@ -79,7 +79,7 @@ extension StageSwitch {
 
     private func handOver(from actual: Actual, to target: inout Actual, _ check: () throws -> Void) throws {
         let state = target.state
-        let (old, new) = (state.engine(.old), state.engine(.new))
+        let (old, new) = (state.engines.old, state.engines.new)
         let sealed = StorePlace(role: .sealed, epoch: actual.epoch)
         switch (actual.stage.authority, state.stage.authority) {
         case (.old, _):
@@ -116,7 +116,7 @@ extension StageSwitch {
             throw HabitStoreError(
                 .notFound,
                 "the \(engine.rawValue) store is missing",
-                at: .init(path: pair.directory.address(engine).path)
+                at: .init(path: pair.address(engine).path)
             )
         }
         switch standing.role {
@@ -128,7 +128,7 @@ extension StageSwitch {
                 .staleStore,
                 "the \(engine.rawValue) store is an unfinished copy: try again when it is finished, which the mirror sees to, or "
                     + "`habitstore rollout doctor --user U --fix` where the user cannot be written to",
-                at: .init(path: pair.directory.address(engine).path)
+                at: .init(path: pair.address(engine).path)
             )
         case .authoritative: throw Self.overtaken(pair.directory)
         }
@@ -138,9 +138,9 @@ extension StageSwitch {
     private func cannotFollow(_ engine: EngineName, _ what: String) -> HabitStoreError {
         HabitStoreError(
             .staleStore,
-            "the \(engine.rawValue) store \(what), and the history of the \(engine.other.rawValue) store does not reach back to it: "
+            "the \(engine.rawValue) store \(what), and the history of the store that serves does not reach back to it: "
                 + "`habitstore rollout doctor --user U --fix` copies it anew",
-            at: .init(path: pair.directory.address(engine).path)
+            at: .init(path: pair.address(engine).path)
         )
     }
 
@@ -171,11 +171,13 @@ extension StageSwitch {
     /// Has the engines change their parts, for a user whom only one of them serves: who has completed the way there stands
     /// at the beginning of the way back.
     ///
-    /// - Parameter flags: the identity of the flag file that wants it.
-    func turn(_ actual: Actual, by flags: String) throws -> Actual {
+    /// - Parameters:
+    ///   - engines: what the engines are from now on; the one that serves is among them.
+    ///   - flags: the identity of the flag file that wants it.
+    func turn(_ actual: Actual, to engines: EnginePair, by flags: String) throws -> Actual {
         try restate(actual) { state in
-            state.old = actual.state.old.other
-            state.stage = actual.stage == .off ? .complete : .off
+            state.engines = engines
+            state.stage = actual.engine == engines.old ? .off : .complete
             state.noteTurn(by: flags)
         }
     }
@@ -214,13 +216,13 @@ extension StageSwitch {
             guard isKilled, failure.code != .notAuthoritative else { throw failure }
             return try remember(actual, failure)
         }
-        let old = actual.state.engine(.old)
+        let (old, new) = (actual.state.engines.old, actual.state.engines.new)
         guard let standing = try standing(old),
             StoreWitness(pair.directory, control).objection(toOwnerOf: standing) == nil
-        else { throw cannotGoBack(old, failure) }
+        else { throw cannotGoBack(actual, failure) }
         let isCurrent = isAllThatWasAcknowledged(standing) || hasTakenOver(standing, from: actual)
         // An attempt that cannot succeed claims nothing: the copy that is to bring the old store up would be passed by it.
-        guard isCurrent || canFollow(standing) else { throw cannotGoBack(old, failure) }
+        guard isCurrent || canFollow(standing, new) else { throw cannotGoBack(actual, failure) }
         var target = actual
         target.state.stage = .off
         target.state.isKilled = isKilled
@@ -234,13 +236,13 @@ extension StageSwitch {
             // they acknowledge anything.
             control.invalidate()
             CrashPoint.reach("kill.fenced")
-            do { try drain(old.other, into: old) } catch { throw cannotGoBack(old, failure) }
+            do { try drain(new, into: old) } catch { throw cannotGoBack(actual, failure) }
             target.token = try self.standing(old)?.token ?? standing.token
         }
         try set(old, .authoritative, epoch: target.epoch, target.state, expecting: standing.place)
         CrashPoint.reach("switch.opened")
         if isKilled { control.noteKilled(target.epoch) }
-        target.notes += ["\(old.other.rawValue) was left without being sealed: \(failure)"]
+        target.notes += ["\(new.rawValue) was left without being sealed: \(failure)"]
         return target
     }
 
@@ -251,17 +253,18 @@ extension StageSwitch {
     }
 
     /// Whether a store can be brought to the other one's token by its history.
-    private func canFollow(_ standing: Standing) -> Bool {
+    private func canFollow(_ standing: Standing, _ other: EngineName) -> Bool {
         // One that cannot be asked brings nothing up.
-        guard standing.role != .backfilling, let other = try? self.standing(standing.engine.other) else { return false }
+        guard standing.role != .backfilling, let other = try? self.standing(other) else { return false }
         return standing.lineage == other.lineage && standing.token >= other.information.historyFloor
     }
 
-    private func cannotGoBack(_ old: EngineName, _ failure: HabitStoreError) -> HabitStoreError {
-        HabitStoreError(
+    private func cannotGoBack(_ actual: Actual, _ failure: HabitStoreError) -> HabitStoreError {
+        let engines = actual.state.engines
+        return HabitStoreError(
             .notAuthoritative,
-            "the user cannot be taken back to \(old.rawValue), which is not current, and "
-                + "\(old.other.rawValue) cannot be read to bring it up: \(failure)",
+            "the user cannot be taken back to \(engines.old.rawValue), which is not current, and "
+                + "\(engines.new.rawValue) cannot be read to bring it up: \(failure)",
             at: .init(path: pair.directory.path),
             underlying: failure
         )

@@ -5,35 +5,37 @@ extension StageSwitch {
     /// Finds out where the user is, and finishes or undoes a move that was interrupted.
     ///
     /// - Parameters:
-    ///   - old: the engine that users come from, for stores that no rollout has touched.
+    ///   - engines: those that users come from and go to, for stores that no rollout has touched.
     ///   - isKilled: whether the kill switch is pulled for the user: a new store that does not answer is left then.
     /// - Returns: nil for a user without stores.
     /// - Throws: what is wrong with the user's current store. Another one is served in its place only where that is sure to
     ///   hold everything that was ever acknowledged.
-    func settle(old: EngineName, isKilled: @autoclosure () -> Bool = false) throws -> Actual? {
+    func settle(_ engines: EnginePair, isKilled: @autoclosure () -> Bool = false) throws -> Actual? {
+        let engines = try pair.engines(preferring: engines)
         // A step of a move that was given up may still have happened between the look and what followed from it.
         for _ in 1..<Self.mostLooks {
             do {
-                return try settleOnce(old: old, isKilled())
+                return try settleOnce(engines, isKilled())
             } catch let error as HabitStoreError where error.underlying is Overtaken {
                 continue
             }
         }
-        return try settleOnce(old: old, isKilled())
+        return try settleOnce(engines, isKilled())
     }
 
     private static let mostLooks = 5
 
-    private func settleOnce(old: EngineName, _ isKilled: @autoclosure () -> Bool) throws -> Actual? {
+    private func settleOnce(_ engines: EnginePair, _ isKilled: @autoclosure () -> Bool) throws -> Actual? {
         let witness = StoreWitness(pair.directory, control)
-        if let standing = soleStanding(old.other, witness), let state = standing.state {
+        if let standing = soleStanding(engines, witness), let state = standing.state {
             return Actual(state: state, epoch: standing.epoch, token: standing.token)
         }
-        let found = try look(first: old, witness)
-        if let standing = found.standing(old), let state = standing.state, isAllThereIsToKnow(standing, witness) {
+        let found = try look(engines, witness)
+        if let standing = found.standing(engines.old), let state = standing.state, isAllThereIsToKnow(standing, witness)
+        {
             return Actual(state: state, epoch: standing.epoch, token: standing.token)
         }
-        var actual = try settle(found, witness, old: old, isKilled())
+        var actual = try settle(found, witness, engines, isKilled())
         if let current = actual.flatMap({ found.standing($0.engine) }) {
             actual?.putBack = witness.whatWasPutBack(current.epoch)
             if witness.isControlForeign(current.lineage) {
@@ -49,7 +51,7 @@ extension StageSwitch {
     private func settle(
         _ found: StandingsFound,
         _ witness: StoreWitness,
-        old: EngineName,
+        _ engines: EnginePair,
         _ isKilled: @autoclosure () -> Bool
     ) throws -> Actual? {
         let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
@@ -60,27 +62,27 @@ extension StageSwitch {
         let authoritative = leading.flatMap { $0.role == .authoritative ? $0 : nil }
         let claiming = own.first(where: claims)
         var objection: HabitStoreError?
-        if let authoritative, found.failures.isEmpty || isCurrent(authoritative, old: old) {
+        if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines) {
             objection = witness.objection(to: authoritative, beside: found)
             if objection == nil {
-                let actual = try settle(on: authoritative, found, old: old)
+                let actual = try settle(on: authoritative, found, engines)
                 // What the other store was to bring, it could not.
                 if let objection = witness.objection(to: authoritative, at: actual.token) { throw objection }
                 return actual
             }
         } else if let sealed = own.first(where: { $0.role == .sealed }) {
             if let objection = witness.objection(to: sealed, beside: found) { throw objection }
-            return try reopen(sealed, found, old: old)
+            return try reopen(sealed, found, engines)
         }
         if let claiming, authoritative.map({ $0.epoch < claiming.epoch }) ?? true {
             // The highest epoch wins: what is beside it was put back, is gone, or cannot be read.
             if let objection = witness.objection(to: claiming, beside: found) { throw objection }
-            return try land(on: claiming, found, objection, isKilled())
+            return try land(on: claiming, engines, found, objection, isKilled())
         }
         if let rescued = own.first(where: { $0.isRescued && $0.role == .authoritative }), objection == nil {
             // Nothing else is current. It is only read, to bring the other one up.
             if let objection = witness.objection(to: rescued, beside: found) { throw objection }
-            return try settle(on: rescued, found, old: old)
+            return try settle(on: rescued, found, engines)
         }
         if let objection { throw objection }
         if let failure = found.failure {
@@ -110,7 +112,7 @@ extension StageSwitch {
     /// - Throws: what is wrong with a file that is there and no store; nothing is put beside it.
     func createFirst(_ state: RolloutState) throws -> Actual {
         let engine = state.engine(state.stage.authority)
-        _ = try standing(engine.other)
+        _ = try standing(state.engines.other(than: engine))
         let place = try pair.create(engine).replicaRead { try pair.standing(engine, $0) }.place
         let epoch = max(Self.firstEpoch, control.floor)
         try set(engine, .authoritative, epoch: epoch, state, expecting: place)
@@ -121,10 +123,10 @@ extension StageSwitch {
     /// followed since, and cannot be current as long as the new one says this.
     ///
     /// - Returns: nil where that is not so, or the store does not answer.
-    private func soleStanding(_ new: EngineName, _ witness: StoreWitness) -> Standing? {
-        guard !looksAtBoth, control.stage == .complete, let standing = try? standing(new),
+    private func soleStanding(_ engines: EnginePair, _ witness: StoreWitness) -> Standing? {
+        guard !looksAtBoth, control.stage == .complete, let standing = try? standing(engines.new),
             standing.role == .authoritative,
-            !standing.isRescued, let state = standing.state, state.stage == .complete, state.old == new.other,
+            !standing.isRescued, let state = standing.state, state.stage == .complete, state.engines == engines,
             control.word == ControlFile.word(.complete, epoch: standing.epoch), control.isSettled(standing.epoch),
             witness.vouches(for: standing)
         else { return nil }
@@ -136,7 +138,8 @@ extension StageSwitch {
     /// Where the old store seems to serve it is asked on this thread: nothing could be served if it hung, and a change of threads
     /// takes longer than all the rest on a busy machine. Else both are asked in one step, where each has the time of one for
     /// itself; a store that does not answer is told from the other, which is asked all the same.
-    private func look(first old: EngineName, _ witness: StoreWitness) throws -> StandingsFound {
+    private func look(_ engines: EnginePair, _ witness: StoreWitness) throws -> StandingsFound {
+        let (old, new) = (engines.old, engines.new)
         let answers = StandingAnswers()
         if control.stage?.authority == .old {
             let standing = answers.ask(old, pair)
@@ -150,14 +153,14 @@ extension StageSwitch {
                     if standing.map({ isAllThereIsToKnow($0, witness) }) == true { return answers.found }
                     progress.advance()
                 }
-                _ = answers.ask(old.other, pair)
+                _ = answers.ask(new, pair)
                 return answers.found
             }
         } catch {
             found = answers.found
             let hasOld = found.answered.contains(old)
-            found.note(hasOld ? old.other : old, .failure(error), pair)
-            if !hasOld { found.note(old.other, Result { try standing(old.other) }, pair) }
+            found.note(hasOld ? new : old, .failure(error), pair)
+            if !hasOld { found.note(new, Result { try standing(new) }, pair) }
         }
         // What stood in its way may have been there for a moment; who has waited for it already does not wait again.
         if let failure = found.failures[old], failure.code != .busy {
@@ -165,7 +168,8 @@ extension StageSwitch {
         }
         // Both were not asked at one moment: a write may have come to both in between.
         if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
-            found.note(ahead.engine.other, Result { try standing(ahead.engine.other) }, pair)
+            let behind = engines.other(than: ahead.engine)
+            found.note(behind, Result { try standing(behind) }, pair)
         }
         return found
     }
@@ -176,14 +180,14 @@ extension StageSwitch {
         guard !looksAtBoth, old.role == .authoritative, old.epoch >= Self.firstEpoch, let state = old.state else {
             return false
         }
-        return state.old == old.engine && state.stage.authority == .old && witness.vouches(for: old)
+        return state.engines.old == old.engine && state.stage.authority == .old && witness.vouches(for: old)
     }
 
     /// Whether a store that calls itself authoritative can be believed beside one that cannot be read: one that never
     /// served anybody (epoch 0) decides nothing. The old store is sealed before the new one is given the role, but the old
     /// one may have been given it without that, by the kill switch.
-    private func isCurrent(_ standing: Standing, old: EngineName) -> Bool {
-        let isOld = standing.engine == standing.state?.old ?? old
+    private func isCurrent(_ standing: Standing, _ engines: EnginePair) -> Bool {
+        let isOld = standing.engine == (standing.state?.engines ?? engines).old
         return standing.epoch >= max(Self.firstEpoch, isOld ? 0 : control.floor)
     }
 
@@ -196,21 +200,21 @@ extension StageSwitch {
 
     // MARK: The authoritative store
 
-    private func settle(on current: Standing, _ found: StandingsFound, old: EngineName) throws -> Actual {
-        let state = current.state ?? RolloutState(stage: current.engine == old ? .off : .complete, old: old)
+    private func settle(on current: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> Actual {
+        let state = current.state ?? RolloutState(unknown: current.engine, engines)
         guard state.engine(state.stage.authority) == current.engine else {
             throw HabitStoreError(
                 .corrupt,
                 "the store is authoritative and says that at the stage \(state.stage.rawValue) it is not; restore it",
-                at: .init(path: pair.directory.address(current.engine).path)
+                at: .init(path: pair.address(current.engine).path)
             )
         }
         var actual = Actual(state: state, epoch: current.epoch, token: current.token)
         if current.epoch < max(Self.firstEpoch, control.floor), !current.isRescued { try raise(current, &actual) }
-        let other = current.engine.other
+        let other = engines.other(than: current.engine)
         do {
             if state.stage.awaitsMirror, let failure = found.failures[other] { throw failure }
-            try finish(found.standing(other), current, &actual)
+            try finish(other, found.standing(other), current, &actual)
             if found.failures.isEmpty { control.noteSettled(actual.epoch) }
         } catch let error as HabitStoreError {
             if state.stage.awaitsMirror { actual.obstacle = error }
@@ -232,25 +236,25 @@ extension StageSwitch {
     }
 
     /// The last steps of a move that was interrupted.
-    private func finish(_ other: Standing?, _ current: Standing, _ actual: inout Actual) throws {
+    private func finish(_ engine: EngineName, _ other: Standing?, _ current: Standing, _ actual: inout Actual) throws {
         let state = actual.state
         guard let other else {
             guard state.stage.awaitsMirror else { return }
             throw HabitStoreError(
                 .notFound,
-                "the \(current.engine.other.rawValue) store is missing, and nothing can be acknowledged without it: "
+                "the \(engine.rawValue) store is missing, and nothing can be acknowledged without it: "
                     + "restore the file, or go on to the stage complete",
-                at: .init(path: pair.directory.address(current.engine.other).path)
+                at: .init(path: pair.address(engine).path)
             )
         }
         guard other.lineage == current.lineage else {
             // Another user's, or a new one that nothing was copied into: it is given no role.
-            guard !state.stage.awaitsMirror else { throw Self.parted(pair.directory.address(other.engine)) }
+            guard !state.stage.awaitsMirror else { throw Self.parted(pair.address(other.engine)) }
             return
         }
         if state.stage.awaitsMirror {
             // An unfinished copy is given no role, whatever token it has.
-            guard other.role != .backfilling else { throw Self.parted(pair.directory.address(other.engine)) }
+            guard other.role != .backfilling else { throw Self.parted(pair.address(other.engine)) }
             try equalize(current, other, &actual)
             guard other.role != .standby || other.epoch != actual.epoch || other.state != state else { return }
         } else {
@@ -290,15 +294,15 @@ extension StageSwitch {
     // MARK: Without an authoritative store
 
     /// A move got no further than sealing: the sealed store takes its role again.
-    private func reopen(_ sealed: Standing, _ found: StandingsFound, old: EngineName) throws -> Actual {
+    private func reopen(_ sealed: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> Actual {
         // The store that cannot be read may be the one that was given the role; unless the sealed one has to be written
         // first for anything to be acknowledged.
         if let failure = found.failure, !claims(sealed) { throw failure }
-        var state = sealed.state ?? RolloutState(stage: sealed.engine == old ? .off : .complete, old: old)
+        var state = sealed.state ?? RolloutState(unknown: sealed.engine, engines)
         state.movingTo = nil
         let epoch = try claimEpoch(above: found.highestEpoch)
         var actual = Actual(state: state, epoch: epoch, token: sealed.token)
-        if let other = found.standing(sealed.engine.other) {
+        if let other = found.standing(engines.other(than: sealed.engine)) {
             do {
                 if state.stage.awaitsMirror { try equalize(sealed, other, &actual) }
                 if state.stage.awaitsMirror || claims(other) {
@@ -319,6 +323,7 @@ extension StageSwitch {
     /// - Parameter objection: what is wrong with a new store that could be read.
     private func land(
         on claiming: Standing,
+        _ engines: EnginePair,
         _ found: StandingsFound,
         _ objection: HabitStoreError?,
         _ isKilled: Bool
@@ -329,8 +334,13 @@ extension StageSwitch {
         }
         let rescued = found.standings.contains(where: \.isRescued) ? "its engine's library cannot open it" : nil
         let reason = objection?.description ?? found.failure?.description ?? rescued ?? "its file is missing"
-        var state = RolloutState(stage: .off, old: claiming.engine, isKilled: isKilled)
-        state.fled = isKilled ? claiming.engine.other : nil
+        let other = engines.other(than: claiming.engine)
+        var state = RolloutState(
+            stage: .off,
+            engines: EnginePair(old: claiming.engine, new: other),
+            isKilled: isKilled
+        )
+        state.fled = isKilled ? other : nil
         state.evidence = claiming.state?.evidence
         state.turns = claiming.state?.turns
         let epoch = try claimEpoch(above: found.highestEpoch)
@@ -338,7 +348,7 @@ extension StageSwitch {
         if isKilled { control.noteKilled(epoch) }
         var actual = Actual(state: state, epoch: epoch, token: claiming.token)
         actual.notes.append(
-            "the \(claiming.engine.other.rawValue) store cannot be served (\(reason)); the user is back on "
+            "the \(other.rawValue) store cannot be served (\(reason)); the user is back on "
                 + "\(claiming.engine.rawValue), which holds everything that was acknowledged"
         )
         return actual

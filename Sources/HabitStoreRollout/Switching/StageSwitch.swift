@@ -11,7 +11,7 @@ import HabitStore
 /// The store that is authoritative says so itself, with the stage and an epoch that each move raises. A move that changes
 /// who is authoritative seals the store that is, so that no process writes to it any more, brings the other one to its
 /// token, and gives that the role with the next epoch: this is the moment of the move. Killed before it, the sealed store
-/// takes its role again; killed behind it, the rest is made up for. Both is done by ``settle(old:)``.
+/// takes its role again; killed behind it, the rest is made up for. Both is done by ``settle(_:isKilled:)``.
 ///
 /// While both stores are kept equal, the old one is always written first: it holds everything that was ever acknowledged
 /// or shown, and is the way back even when the new one cannot be read any more. That it does, it *claims*: by being
@@ -119,7 +119,7 @@ struct StageSwitch {
         guard information.lineage == origin.lineage, information.token <= origin.token,
             information.role != .backfilling,
             try Replication.agree(source, replica, at: information.token)
-        else { throw Self.parted(pair.directory.address(target)) }
+        else { throw Self.parted(pair.address(target)) }
         guard information.token < origin.token else { return }
         _ = try Replication.carry(
             from: source,
@@ -140,7 +140,7 @@ struct StageSwitch {
         _ engine: EngineName,
         _ body: @escaping @Sendable (Deadline.Progress) throws -> R
     ) throws -> R {
-        try Deadline.run(seconds: stepLimitSeconds, path: pair.directory.address(engine).path, body)
+        try Deadline.run(seconds: stepLimitSeconds, path: pair.address(engine).path, body)
     }
 
     static func parted(_ address: StoreAddress) -> HabitStoreError {

@@ -4,6 +4,8 @@ import HabitStore
 /// What one of a user's stores says of itself.
 struct Standing: Sendable {
     let engine: EngineName
+    /// Where the store is.
+    let path: String
     let information: StoreInformation
     /// Nil in a store that no rollout has touched.
     let state: RolloutState?

@@ -1,3 +1,4 @@
+import HabitStore
 import Synchronization
 
 /// Collects what stores say of themselves on a thread that may hang in one of them.

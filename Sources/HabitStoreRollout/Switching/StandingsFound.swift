@@ -29,7 +29,7 @@ struct StandingsFound: Sendable {
             failures[engine] = HabitStoreError(
                 .inputOutput,
                 "\(error)",
-                at: .init(path: pair.directory.address(engine).path)
+                at: .init(path: pair.address(engine).path)
             )
         }
     }

@@ -2,38 +2,35 @@ import Foundation
 import HabitStore
 import Synchronization
 
-/// Opens one of a user's stores; tests put a store in between that fails or hangs.
-public typealias StoreOpener =
-    @Sendable (StoreAddress, StoreAccess, Schema) throws -> any UserStoreBackend
-
-/// The two stores of a user, each opened when it is needed first.
+/// The stores of a user, each opened when it is needed first. There are two, as long as a rollout lasts; whoever knows which
+/// says so.
 final class StorePair: Sendable {
     let directory: UserDirectory
     let schema: Schema
-    private let opener: StoreOpener
+    let known: Engines
     private let access: StoreAccess
     /// The files that the open stores were opened from.
-    private let files = Mutex<[EngineName: FileIdentity]>([:])
-    private let sqlite = StoreSlot()
-    private let lmdb = StoreSlot()
+    private let files = Mutex<[EngineName: StoreIdentity]>([:])
+    private let slots: [EngineName: StoreSlot]
 
     init(
         directory: UserDirectory,
         schema: Schema,
         access: StoreAccess = .readWrite,
-        opener: @escaping StoreOpener
+        engines: Engines
     ) {
         self.directory = directory
         self.schema = schema
         self.access = access
-        self.opener = opener
+        known = engines
+        slots = Dictionary(uniqueKeysWithValues: engines.names.map { ($0, StoreSlot()) })
     }
 
-    /// Whether there is a file.
-    func exists(_ engine: EngineName) -> Bool {
-        var status = stat()
-        return stat(directory.address(engine).path, &status) == 0
-    }
+    /// Where the store of an engine is, or would be.
+    func address(_ engine: EngineName) -> StoreAddress { known.address(engine, of: directory) }
+
+    /// Whether there is a store.
+    func exists(_ engine: EngineName) -> Bool { known.identity(of: address(engine)) != nil }
 
     /// The store of an engine.
     ///
@@ -50,10 +47,10 @@ final class StorePair: Sendable {
     }
 
     private func open(_ engine: EngineName, _ access: StoreAccess) throws -> any UserStoreBackend {
-        let path = directory.address(engine).path
-        let before = FileIdentity(path: path)
-        let store = try opener(directory.address(engine), access, schema)
-        let file = FileIdentity(path: path)
+        let address = address(engine)
+        let before = known.identity(of: address)
+        let store = try known.open(address, access, schema: schema)
+        let file = known.identity(of: address)
         // One that was exchanged meanwhile is found to have moved with the next look.
         files.withLock { $0[engine] = before ?? file }
         return store
@@ -67,7 +64,7 @@ final class StorePair: Sendable {
     /// Whether a store is open, on the file that stands there.
     func holds(_ engine: EngineName) -> Bool {
         guard let file = files.withLock({ $0[engine] }) else { return false }
-        return FileIdentity(path: directory.address(engine).path) == file
+        return known.identity(of: address(engine)) == file
     }
 
     /// What a store says of itself; nil when there is no file.
@@ -100,7 +97,7 @@ final class StorePair: Sendable {
         }
         let rescued: any UserStoreBackend
         do {
-            rescued = try opener(directory.address(engine), .readOnly, schema)
+            rescued = try known.open(address(engine), .readOnly, schema: schema)
         } catch let error as HabitStoreError where error.code == .engineUnavailable {
             throw failure
         }
@@ -116,31 +113,56 @@ final class StorePair: Sendable {
     /// - Returns: whether the error says so.
     func closeIfMoved(_ error: HabitStoreError) -> Bool {
         guard error.code == .fileMoved else { return false }
-        for engine in EngineName.allCases where directory.address(engine).path == error.location.path { close(engine) }
+        for engine in known.names where address(engine).path == error.location.path { close(engine) }
+        return true
+    }
+
+    /// Closes a store that was opened while its disk could only be read, and that could be written to now: the handle would
+    /// refuse writes for ever.
+    ///
+    /// - Returns: whether the error says so.
+    func closeIfWritable(_ error: HabitStoreError) -> Bool {
+        guard error.code == .permissionDenied,
+            let engine = known.names.first(where: { address($0).path == error.location.path }),
+            known.mayWrite(address(engine))
+        else { return false }
+        close(engine)
         return true
     }
 
     /// What a moment of a store says.
     func standing(_ engine: EngineName, _ replica: any ReplicaSnapshot) throws -> Standing {
         var state = try replica.rolloutState().map {
-            try RolloutState(parsing: $0, path: directory.address(engine).path)
+            try RolloutState(parsing: $0, path: address(engine).path)
         }
         let owner = state?.owner
         state?.owner = nil
-        return Standing(engine: engine, information: try replica.information(), state: state, owner: owner)
+        return Standing(
+            engine: engine,
+            path: address(engine).path,
+            information: try replica.information(),
+            state: state,
+            owner: owner
+        )
     }
 
     /// Closes one store; it is opened again when it is asked for.
     func close(_ engine: EngineName) {
         files.withLock { $0[engine] = nil }
-        slot(engine).close()
+        slots[engine]?.close()
     }
 
     /// Closes both; each is opened again when it is asked for.
-    func release() { for engine in EngineName.allCases { close(engine) } }
+    func release() { for engine in known.names { close(engine) } }
 
     /// Closes both for good: work in the background that was left to itself opens none again.
-    func close() { for engine in EngineName.allCases { slot(engine).close(isLast: true) } }
+    func close() { for slot in slots.values { slot.close(isLast: true) } }
 
-    private func slot(_ engine: EngineName) -> StoreSlot { engine == .sqlite ? sqlite : lmdb }
+    private func slot(_ engine: EngineName) throws -> StoreSlot {
+        guard let slot = slots[engine] else {
+            _ = try known.provider(engine)
+            throw HabitStoreError(.internalInconsistency, "the engine \"\(engine)\" has no place for a store")
+        }
+        return slot
+    }
 }

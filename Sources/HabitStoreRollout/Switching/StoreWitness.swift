@@ -53,7 +53,7 @@ struct StoreWitness: Sendable {
 
     /// Why a store that is to serve is not what the user has come to.
     func objection(to standing: Standing, beside found: StandingsFound) -> HabitStoreError? {
-        let other = found.standing(standing.engine.other).flatMap { $0.lineage == standing.lineage ? $0 : nil }
+        let other = found.standings.first { $0.engine != standing.engine && $0.lineage == standing.lineage }
         let isOurs = !isControlForeign(standing.lineage)
         let known = max(isOurs ? control.confirmed : 0, loggedEpoch(standing) ?? 0)
         if standing.epoch < known {
@@ -111,7 +111,7 @@ struct StoreWitness: Sendable {
             .staleStore,
             "the \(standing.engine.rawValue) store \(what): it was put back from a copy, or swapped, and nothing is served "
                 + "or written; put the current file back, or accept this one with `habitstore rollout adopt`",
-            at: .init(path: directory.address(standing.engine).path)
+            at: .init(path: standing.path)
         )
     }
 }

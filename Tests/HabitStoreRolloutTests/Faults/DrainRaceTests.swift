@@ -76,7 +76,7 @@ struct DrainRaceTests {
 
     /// The user's store as another process has it, whose writes to the new engine a plan strikes.
     private static func writer(_ user: FaultyUser, _ plan: FaultPlan) throws -> UserStore {
-        let engine = user.staged.old.other
+        let engine = user.staged.old.otherStandard
         return try user.staged.stores { options in
             options.opener = { address, access, schema in
                 guard address.engine == engine else { return try address.open(access, schema: schema) }

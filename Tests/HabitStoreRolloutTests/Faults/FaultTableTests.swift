@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -54,7 +55,7 @@ struct FaultTableTests {
                 for (effect, operations, moment) in kinds {
                     for times in [1, nil] {
                         // Both ways round in turn: which engine it is must not matter.
-                        let old = EngineName.allCases[(cells.count / 2 + stage.position) % 2]
+                        let old = EngineName.standard[(cells.count / 2 + stage.position) % 2]
                         let fault = Fault(effect, on: operations, at: moment, times: times)
                         cells.append(Cell(stage: stage, side: side, fault: fault, old: old))
                     }

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -16,12 +17,12 @@ struct FaultyUser: Sendable {
         staged = try StagedUser(old: old)
         try StageTemplates.copy(stage, old: old, to: staged.root)
         try staged.want(stage.rawValue)
-        plans = Dictionary(uniqueKeysWithValues: EngineName.allCases.map { ($0, FaultPlan()) })
+        plans = Dictionary(uniqueKeysWithValues: EngineName.standard.map { ($0, FaultPlan()) })
     }
 
     /// What goes wrong in a store.
     func plan(_ side: StoreSide) throws -> FaultPlan {
-        try #require(plans[side == .old ? staged.old : staged.old.other])
+        try #require(plans[side == .old ? staged.old : staged.old.otherStandard])
     }
 
     func heal() { for plan in plans.values { plan.heal() } }

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -35,7 +36,7 @@ struct KillFaultTests {
     private static func cells(_ stages: [Stage]) -> [Cell] {
         stages.flatMap { stage in
             faults.enumerated().map { number, fault in
-                Cell(stage: stage, fault: fault, old: EngineName.allCases[(number + stage.position) % 2])
+                Cell(stage: stage, fault: fault, old: EngineName.standard[(number + stage.position) % 2])
             }
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -34,7 +35,7 @@ struct RealFaultTests {
 
     @Test(arguments: Stage.allCases, Damage.allCases)
     func withoutTheNewFileTheUserIsServedByTheOldOneWhereverThatIsCurrent(stage: Stage, kind: Damage) throws {
-        for old in EngineName.allCases {
+        for old in EngineName.standard {
             let user = try FaultyUser(at: stage, old: old)
             let ledger = Ledger()
             let before = try user.open()
@@ -60,7 +61,7 @@ struct RealFaultTests {
 
     @Test(arguments: [Stage.live, .rampdown], Damage.allCases)
     func withoutTheOldFileTheUserIsServedForReadingAndToldWhy(stage: Stage, kind: Damage) throws {
-        for old in EngineName.allCases {
+        for old in EngineName.standard {
             let user = try FaultyUser(at: stage, old: old)
             let ledger = Ledger()
             let before = try user.open()

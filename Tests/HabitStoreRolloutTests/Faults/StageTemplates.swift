@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Synchronization
 
 @testable import HabitStoreRollout

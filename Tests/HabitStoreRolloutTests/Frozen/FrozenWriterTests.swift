@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Synchronization
 import Testing
 
@@ -46,7 +47,7 @@ struct FrozenWriterTests {
         var testDescription: String { "\(stage), from \(old)" }
     }
 
-    static let cases = EngineName.allCases.flatMap { old in Stage.allCases.map { Case(stage: $0, old: old) } }
+    static let cases = EngineName.standard.flatMap { old in Stage.allCases.map { Case(stage: $0, old: old) } }
 
     /// The writer and who kills are two handles, with stores and a switch lock of their own each, as two processes have.
     @Test(arguments: cases)
@@ -98,7 +99,7 @@ struct FrozenWriterTests {
     }
 
     /// The lock of the switches is held by a process that is frozen in the middle of a move: a kill waited for it in vain.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aKillPassesByALockThatNobodyLetsGoOf(old: EngineName) throws {
         let user = try StagedUser(old: old)
         let store = try user.stores().store(for: "alice")

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreTesting
 import ShadowVerifier
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -175,7 +176,7 @@ struct MigrationInStepTests {
         let user = try user(at: .dualwrite)
         let busy = FaultPlan()
         busy.inject(Fault(.fail(.busy), on: [.replicate]))
-        let new = user.old.other
+        let new = user.old.otherStandard
         let error = #expect(throws: HabitStoreError.self) {
             try user.stores { options in
                 options.migrationPlan = HabitMigrationPlan.self

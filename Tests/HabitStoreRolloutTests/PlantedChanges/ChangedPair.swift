@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import RawStoreFiles
 import ShadowVerifier
+import StandardEngines
 import Synchronization
 
 @testable import HabitStoreRollout
@@ -21,7 +22,7 @@ struct ChangedPair: Sendable {
             return made
         }
         folder = try TemporaryFolder()
-        for engine in EngineName.allCases {
+        for engine in EngineName.standard {
             try FileManager.default.copyItem(atPath: template.path(engine), toPath: path(engine))
         }
     }
@@ -99,7 +100,7 @@ struct ChangedPair: Sendable {
     /// What `habitstore verify` finds.
     func verification(_ depth: VerificationDepth) throws -> Judgement {
         try judgement {
-            let comparison = VersionComparison(directory: folder.path)
+            let comparison = VersionComparison(.standard, directory: folder.path)
             let report = try comparison.run(address(.sqlite), address(.lmdb)) { left, right in
                 var options = VerificationOptions()
                 options.depth = depth

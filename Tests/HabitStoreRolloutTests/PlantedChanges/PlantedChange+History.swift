@@ -1,6 +1,7 @@
 import Foundation
 import HabitStoreRollout
 import RawStoreFiles
+import StandardEngines
 
 @testable import HabitStore
 
@@ -174,7 +175,7 @@ extension PlantedChange {
         all += changes.map { name, token, answer, edit in
             lmdb(.history, name, answer) { try $0.replace("history", key(token, 1), edit) }
         }
-        all += EngineName.allCases.map { engine in
+        all += EngineName.standard.map { engine in
             PlantedChange(part: .history, name: "pruned by the store", engine: engine, answer: .stated(.floor)) {
                 pair in
                 let store = try pair.address(engine).open(.readWrite)

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import RawStoreFiles
+import StandardEngines
 import Testing
 
 /// One change to the file of one of two equal stores, or of both, made past all that keeps stores right: by SQL as the stock shell
@@ -91,7 +92,7 @@ struct PlantedChange: Sendable, CustomTestStringConvertible {
         _ answer: Answer,
         _ plant: @escaping @Sendable (any FaultPlanter) throws -> Void
     ) -> [PlantedChange] {
-        EngineName.allCases.map { engine -> PlantedChange in
+        EngineName.standard.map { engine -> PlantedChange in
             PlantedChange(part: part, name: name, engine: engine, answer: answer) { try plant($0.planter(engine)) }
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import ShadowVerifier
+import StandardEngines
 import Testing
 
 @testable import HabitStore
@@ -68,10 +69,10 @@ struct AdversarialValueTests {
         }
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func valuesThatLookAlikeAreToldApart(engine: EngineName) throws {
         let folder = try TemporaryFolder()
-        let addresses = EngineName.allCases.map { StoreAddress($0, path: folder.path($0.fileName)) }
+        let addresses = EngineName.standard.map { StoreAddress($0, path: folder.path($0.fileName)) }
         let (habits, drafts) = (try Self.habits(), try Self.drafts())
         try Self.with(addresses, .create) { stores in
             try stores[0].write(author: "test") { transaction in
@@ -130,10 +131,7 @@ struct AdversarialValueTests {
 extension StoreAddress {
     /// What changes this store behind its back.
     var planter: any FaultPlanter {
-        switch engine {
-        case .sqlite: SQLitePlanter(path: path)
-        case .lmdb: LMDBPlanter(path: path)
-        }
+        engine == .sqlite ? SQLitePlanter(path: path) : LMDBPlanter(path: path)
     }
 }
 

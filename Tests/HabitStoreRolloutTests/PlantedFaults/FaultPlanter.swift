@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// Changes a closed store's file behind the back of all that keeps it right: what the file holds afterwards is sound by
 /// itself, and wrong.

@@ -1,5 +1,6 @@
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 extension PlantedFault {
     /// Every fault of the catalogue.
@@ -22,7 +23,7 @@ extension PlantedFault {
             (.failure, "a fetch that fails on one side"),
         ]
         return names.flatMap { misanswer, name in
-            EngineName.allCases.map {
+            EngineName.standard.map {
                 PlantedFault(name: name, engine: $0, deed: .answers(misanswer), traces: [Trace(level: "queries")])
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -41,7 +42,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         _ traces: [Trace],
         _ plant: @escaping @Sendable (any FaultPlanter, PlantedContents) throws -> Void
     ) -> [PlantedFault] {
-        EngineName.allCases.map { PlantedFault(name: name, engine: $0, deed: .file(plant), traces: traces) }
+        EngineName.standard.map { PlantedFault(name: name, engine: $0, deed: .file(plant), traces: traces) }
     }
 
     /// A fault that only one of the engines can hold.

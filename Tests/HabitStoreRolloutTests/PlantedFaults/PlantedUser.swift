@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import ShadowVerifier
+import StandardEngines
 import Synchronization
 
 @testable import HabitStoreRollout
@@ -70,7 +71,7 @@ struct PlantedUser: Sendable {
         queries: [QueryFile.Query],
         depth: VerificationDepth = .full
     ) throws -> VerificationReport {
-        let stores = try EngineName.allCases.map {
+        let stores = try EngineName.standard.map {
             try Self.open(try address($0), .readOnly, HabitSchema.current, fault)
         }
         defer { for store in stores { store.close() } }
@@ -79,7 +80,7 @@ struct PlantedUser: Sendable {
         options.queries = queries
         options.tokenTries = 1
         options.reportsErrors = true
-        let sides = zip(EngineName.allCases, stores).map { ShadowVerifier.Side(name: $0.rawValue, store: $1) }
+        let sides = zip(EngineName.standard, stores).map { ShadowVerifier.Side(name: $0.rawValue, store: $1) }
         return try ShadowVerifier(sides[0], sides[1], options: options).run()
     }
 

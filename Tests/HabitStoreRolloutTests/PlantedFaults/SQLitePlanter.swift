@@ -1,5 +1,6 @@
 import Foundation
 import HabitStoreRollout
+import StandardEngines
 
 @testable import HabitStore
 

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreSQLite
 import HabitStoreTesting
+import StandardEngines
 import Synchronization
 import Testing
 

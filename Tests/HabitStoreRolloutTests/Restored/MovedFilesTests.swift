@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -20,14 +21,14 @@ struct MovedFilesTests {
         var testDescription: String { "\(way) at \(stage), from \(old)" }
     }
 
-    static let cases = EngineName.allCases.flatMap { old in
+    static let cases = EngineName.standard.flatMap { old in
         [Stage.off, .live, .complete].flatMap { stage in Way.allCases.map { Case(stage: stage, old: old, way: $0) } }
     }
 
     /// Where the file of an open store was replaced, and a mirror or a comparison saw it before any write did, the store was
     /// closed and opened anew under the writers, who were told that it was closed, at each write until the user was moved.
     /// Now they find the one that is there.
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aStoreThatAnotherThreadHasOpenedAnewIsWrittenToAndRead(engine: EngineName) throws {
         let fixture = try UserStoresFixture(engine)
         try fixture.with { opened in

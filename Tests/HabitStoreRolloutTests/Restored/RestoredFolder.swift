@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 
 @testable import HabitStoreRollout
 
@@ -12,7 +13,7 @@ struct RestoredFolder {
         func isOf(_ name: String, old: EngineName) -> Bool {
             switch self {
             case .old: name.hasPrefix(old.fileName)
-            case .new: name.hasPrefix(old.other.fileName)
+            case .new: name.hasPrefix(old.otherStandard.fileName)
             case .control: name == "control"
             case .evidence: name.hasPrefix("evidence")
             }

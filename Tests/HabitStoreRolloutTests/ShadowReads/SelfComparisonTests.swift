@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Synchronization
 import Testing
 
@@ -20,7 +21,7 @@ struct SelfComparisonTests {
             .filter { $0.hasPrefix("self-comparison-") }
     }
 
-    @Test(arguments: EngineName.allCases)
+    @Test(arguments: EngineName.standard)
     func aVerificationBeforeLiveComparesEachStoreWithItself(old: EngineName) throws {
         let user = try StagedUser(old: old)
         let store = try user.stores().store(for: "alice")

@@ -1,13 +1,14 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
 
 /// What a shadow read says of two stores that agree, and of two that do not.
 struct ShadowReadTests {
-    @Test(arguments: [Stage.shadow, .live], EngineName.allCases)
+    @Test(arguments: [Stage.shadow, .live], EngineName.standard)
     func everyKindOfReadOfEqualStoresMatches(stage: Stage, old: EngineName) throws {
         let user = try ShadowedUser(at: stage, old: old)
         for question in ShadowQuestion.allCases { _ = try user.store.read { question.ask($0) } }

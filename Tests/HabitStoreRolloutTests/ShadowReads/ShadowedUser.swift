@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Synchronization
 import Testing
 
@@ -36,7 +37,7 @@ final class ShadowedUser: Sendable {
         }
         try staged.bring(first, to: stage)
         first.close()
-        let shadow = stage.shadow == .old ? old : old.other
+        let shadow = stage.shadow == .old ? old : old.otherStandard
         store = try staged.stores { [plan, other] options in
             options.shadowReads.recordEvery = 1_000_000
             options.logger.logLevel = .critical

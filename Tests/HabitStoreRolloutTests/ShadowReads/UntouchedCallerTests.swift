@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout

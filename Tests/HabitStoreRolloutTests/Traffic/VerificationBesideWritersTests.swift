@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreTraffic
 import ShadowVerifier
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout

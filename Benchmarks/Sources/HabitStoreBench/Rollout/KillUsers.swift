@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Synchronization
 
 /// How long after the sentinel file was made an operation is still served by the killed engine, over many users in several

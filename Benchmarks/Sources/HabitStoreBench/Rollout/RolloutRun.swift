@@ -3,6 +3,7 @@ import HabitStore
 import HabitStoreLMDB
 import HabitStoreRollout
 import HabitStoreSQLite
+import StandardEngines
 
 /// The suite `rollout`: what a user's store costs over the engines below it, and how soon the kill switch takes hold.
 struct RolloutRun {

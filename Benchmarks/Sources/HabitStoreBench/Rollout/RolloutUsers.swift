@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import Logging
+import StandardEngines
 
 /// Users at a stage, on the regular way there but for the number of shadow reads.
 struct RolloutUsers {

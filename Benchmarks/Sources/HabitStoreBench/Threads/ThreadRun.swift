@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 import Synchronization
 
 /// The suite `threads`: short reads and durable commits by 1, 2, 4 and 8 threads, on one user's store and on a store for

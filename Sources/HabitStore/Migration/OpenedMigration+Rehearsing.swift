@@ -1,26 +1,28 @@
 import Foundation
 
-extension StoreMigrator {
+extension OpenedMigration {
     /// Tries the pending stages out on a copy of the store, and compares both. The store is not touched.
     ///
     /// - Parameters:
     ///   - directory: where the copy is made, which is removed again; it needs the space of the store, twice.
-    ///   - progress: as for ``run(progress:)``.
+    ///   - copied: the same migration, of the copy at a path.
     /// - Throws: what running the stages would throw.
-    public func rehearse(
+    package func rehearse(
         in directory: String,
-        progress: (MigrationProgress) throws -> Void = { _ in }
+        progress: (MigrationProgress) throws -> Void,
+        copied: (String) -> OpenedMigration
     ) throws -> MigrationRehearsal {
         let stages = try pending()
         let schema = try stages.first?.from.schema ?? plan.current()
         return try ScratchFolder.with(in: directory, for: "migration") { folder in
-            let before = try Store(path: path, schema: schema, access: .readOnly)
+            let before = try open(schema, .readOnly)
             defer { before.close() }
             let copy = "\(folder)/store"
             try before.backup(to: copy)
-            var outcome = try StoreMigrator(path: copy, plan: plan, now: now).run(progress: progress)
+            let migration = copied(copy)
+            var outcome = try migration.run(progress: progress)
             outcome.backups = []
-            let after = try Store(path: copy, schema: try plan.current(), access: .readOnly)
+            let after = try migration.open(try plan.current(), .readOnly)
             defer { after.close() }
             let known = Set(try before.check { _ in })
             return MigrationRehearsal(

@@ -1,0 +1,127 @@
+import Foundation
+
+/// Opens a store in the place of its engine; tests put one in between that fails or hangs.
+public typealias StoreOpener = @Sendable (StoreAddress, StoreAccess, Schema) throws -> any UserStoreBackend
+
+/// The engines that something may use, by their names. The first two are the old and the new one where nothing says otherwise.
+public struct Engines: Sendable {
+    /// The engines, in the order in which they were given.
+    public let providers: [any EngineProvider]
+    private let byName: [EngineName: any EngineProvider]
+    private var opener: StoreOpener?
+
+    /// Takes engines together.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for two of one name, or fewer than two: a rollout leads from one engine
+    ///   to another.
+    public init(_ providers: [any EngineProvider]) throws {
+        let byName = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
+        guard byName.count == providers.count else {
+            throw HabitStoreError(.invalidValue, "two engines have the same name; give each one of its own")
+        }
+        guard providers.count >= 2 else {
+            throw HabitStoreError(.invalidValue, "a rollout needs two engines, and \(providers.count) was given")
+        }
+        (self.providers, self.byName) = (providers, byName)
+    }
+
+    /// The names, in the order in which the engines were given.
+    public var names: [EngineName] { providers.map(\.name) }
+
+    /// What users go from and to where nothing says otherwise.
+    ///
+    /// - Parameter old: the engine that they come from; nil for the first one.
+    /// - Returns: it, and the first other one.
+    public func pair(old: EngineName? = nil) -> EnginePair {
+        let old = old ?? providers[0].name
+        return EnginePair(old: old, new: providers[0].name == old ? providers[1].name : providers[0].name)
+    }
+
+    /// An engine.
+    ///
+    /// - Throws: ``HabitStoreError/Code/engineUnavailable`` for one that was not given.
+    public func provider(_ name: EngineName) throws -> any EngineProvider {
+        guard let provider = byName[name] else {
+            throw HabitStoreError(
+                .engineUnavailable,
+                "this program has no engine \"\(name)\"; it has \(names.map(\.rawValue).joined(separator: ", "))"
+            )
+        }
+        return provider
+    }
+
+    /// Whether there is an engine of a name.
+    public func contains(_ name: EngineName) -> Bool { byName[name] != nil }
+
+    /// Where a user's store of an engine is, or would be.
+    ///
+    /// - Parameter folder: the user's folder.
+    public func address(_ engine: EngineName, ofUser user: String, inFolder folder: String) -> StoreAddress {
+        // What names an engine that this program has not got is refused where the store is opened.
+        let place = byName[engine]?.place(ofUser: user, inFolder: folder) ?? "\(folder)/store.\(engine.rawValue)"
+        return StoreAddress(engine, path: place)
+    }
+
+    /// Which store is at an address; nil where there is none, or its engine was not given.
+    public func identity(of address: StoreAddress) -> StoreIdentity? {
+        byName[address.engine]?.identity(at: address.path)
+    }
+
+    /// The same engines, whose stores something else opens: with a store in between, for example.
+    public func opening(by opener: @escaping StoreOpener) -> Engines {
+        var engines = self
+        engines.opener = opener
+        return engines
+    }
+
+    /// Opens a store.
+    ///
+    /// - Throws: a typed error for everything that can be wrong with it.
+    public func open(_ address: StoreAddress, _ access: StoreAccess, schema: Schema) throws -> any UserStoreBackend {
+        if let opener { return try opener(address, access, schema) }
+        return try provider(address.engine).open(address.path, schema: schema, access: access)
+    }
+
+    /// What a store says of itself, whatever its schema. Nothing is written.
+    ///
+    /// - Throws: a typed error for everything that can be wrong with it.
+    public func outline(_ address: StoreAddress) throws -> StoreOutline {
+        try provider(address.engine).outline(at: address.path)
+    }
+
+    /// Whether nothing speaks against writing to a store now.
+    public func mayWrite(_ address: StoreAddress) -> Bool { byName[address.engine]?.mayWrite(address.path) ?? false }
+
+    /// Gives a store that nobody has open another name.
+    ///
+    /// - Returns: where it is then.
+    public func setAside(_ address: StoreAddress, as suffix: String) throws -> String {
+        try provider(address.engine).setAside(address.path, as: suffix)
+    }
+
+    /// Reads an address: `NAME:PLACE` for each engine, or the path of a file whose engine is recognised.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an empty place, ``HabitStoreError/Code/notFound`` for a path at
+    ///   which there is nothing, and ``HabitStoreError/Code/notAStore`` for a file that is of none of the engines.
+    public func address(parsing text: String) throws -> StoreAddress {
+        let named = providers.first { text.hasPrefix($0.name.rawValue + ":") }
+        let place = named.map { String(text.dropFirst($0.name.rawValue.utf8.count + 1)) } ?? text
+        guard !place.isEmpty else {
+            let examples = names.map { "\($0):PATH" }.joined(separator: " or ")
+            throw HabitStoreError(.invalidValue, "the store's path is empty; name a file, as \(examples)")
+        }
+        return StoreAddress(try named?.name ?? recognized(place), path: place)
+    }
+
+    private func recognized(_ path: String) throws -> EngineName {
+        let head = try StoreAddress.head(ofFileAt: path)
+        if let provider = providers.first(where: { $0.recognizes(head) }) { return provider.name }
+        throw HabitStoreError(
+            .notAStore,
+            head.isEmpty
+                ? "the file is empty"
+                : "the file is no store of an engine that is known here (\(names.map(\.rawValue).joined(separator: ", ")))",
+            at: .init(path: path)
+        )
+    }
+}

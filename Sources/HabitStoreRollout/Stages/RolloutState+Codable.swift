@@ -1,0 +1,65 @@
+import HabitStore
+
+extension EnginePair {
+    /// The engines that there were when a state named the old one only.
+    private static let first: [EngineName] = ["sqlite", "lmdb"]
+
+    /// The pair that a state means which names the old engine only; nil where that is none of the two that there were then.
+    init?(implying old: EngineName) {
+        guard let new = Self.first.first(where: { $0 != old }), Self.first.contains(old) else { return nil }
+        self.init(old: old, new: new)
+    }
+
+    /// Whether naming the old engine is enough.
+    var isImplied: Bool { EnginePair(implying: old) == self }
+}
+
+/// A state of the first two engines is written as it always was, so that an app that is taken back to an earlier version reads
+/// it. One of other engines has no `old`, without which an earlier version refuses it.
+extension RolloutState: Codable {
+    private enum Key: String, CodingKey {
+        case engines, evidence, fled, isKilled, movingTo, old, owner, stage, turns, vouched
+    }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Key.self)
+        let names = try values.decodeIfPresent([EngineName].self, forKey: .engines)
+        let engines: EnginePair?
+        if let names {
+            engines = names.count == 2 && names[0] != names[1] ? EnginePair(old: names[0], new: names[1]) : nil
+        } else {
+            engines = EnginePair(implying: try values.decode(EngineName.self, forKey: .old))
+        }
+        guard let engines else {
+            throw DecodingError.dataCorruptedError(forKey: Key.engines, in: values, debugDescription: "no two engines")
+        }
+        self.init(
+            stage: try values.decode(Stage.self, forKey: .stage),
+            engines: engines,
+            isKilled: try values.decode(Bool.self, forKey: .isKilled),
+            movingTo: try values.decodeIfPresent(Stage.self, forKey: .movingTo)
+        )
+        fled = try values.decodeIfPresent(EngineName.self, forKey: .fled)
+        evidence = try values.decodeIfPresent(EvidenceHead.self, forKey: .evidence)
+        owner = try values.decodeIfPresent(String.self, forKey: .owner)
+        turns = try values.decodeIfPresent(String.self, forKey: .turns)
+        vouched = try values.decodeIfPresent(String.self, forKey: .vouched)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Key.self)
+        if engines.isImplied {
+            try values.encode(engines.old, forKey: .old)
+        } else {
+            try values.encode(engines.names, forKey: .engines)
+        }
+        try values.encode(stage, forKey: .stage)
+        try values.encode(isKilled, forKey: .isKilled)
+        try values.encodeIfPresent(movingTo, forKey: .movingTo)
+        try values.encodeIfPresent(fled, forKey: .fled)
+        try values.encodeIfPresent(evidence, forKey: .evidence)
+        try values.encodeIfPresent(owner, forKey: .owner)
+        try values.encodeIfPresent(turns, forKey: .turns)
+        try values.encodeIfPresent(vouched, forKey: .vouched)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import HabitStore
+
+extension EngineName {
+    /// SQLite.
+    public static let sqlite: EngineName = "sqlite"
+}
+
+/// SQLite, for whatever opens users' stores.
+public struct SQLiteProvider: FileEngineProvider {
+    /// Offers the engine.
+    public init() {}
+
+    /// `sqlite`.
+    public var name: EngineName { .sqlite }
+
+    /// A writer's and four readers' connections, each with the file and its log, and the lock of writers.
+    public var cost: EngineCost { EngineCost(fileDescriptors: 10) }
+
+    /// The log, its index, and the lock of writers.
+    public var sidecars: [String] { ["-wal", "-shm", "-lock"] }
+
+    /// The log.
+    public var copiedSidecars: [String] { ["-wal"] }
+
+    /// SQLite's header says so at the file's beginning.
+    public func recognizes(_ head: Data) -> Bool { head.starts(with: Data("SQLite format 3\0".utf8)) }
+
+    /// Opens a store.
+    public func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
+        try SQLiteHabitStore(path: place, schema: schema, access: access)
+    }
+
+    /// What a store says of itself.
+    public func outline(at place: String) throws -> StoreOutline { try SQLiteHabitStore.outline(ofStoreAt: place) }
+
+    /// Sets SQLite's soft heap limit; see ``SQLiteHabitStore/limitCaches(toBytes:)``.
+    public func limitCaches(toBytes bytes: Int) { SQLiteHabitStore.limitCaches(toBytes: bytes) }
+}

@@ -1,0 +1,36 @@
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreRollout
+import HabitStoreSQLite
+import ShadowVerifier
+
+extension Engines {
+    /// SQLite and LMDB.
+    public static let standard: Engines = {
+        do {
+            return try Engines([SQLiteProvider(), LMDBProvider()])
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }()
+}
+
+extension UserStores {
+    /// Stores under `root`, of SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:flags:engines:schema:queries:options:)``.
+    public convenience init(
+        root: String,
+        flags: String?,
+        schema: Schema = HabitSchema.current,
+        queries: [QueryFile.Query] = [],
+        options: RolloutOptions = RolloutOptions()
+    ) throws {
+        try self.init(
+            root: root,
+            flags: flags,
+            engines: .standard,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+}

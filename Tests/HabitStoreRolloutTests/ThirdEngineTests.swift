@@ -1,0 +1,104 @@
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+import StandardEngines
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A rollout is between two engines of however many an app has.
+struct ThirdEngineTests {
+    private func engines() throws -> Engines { try Engines([SQLiteProvider(), LMDBProvider(), InMemoryProvider()]) }
+
+    private func pair(_ old: EngineName, _ new: EngineName) -> EnginePair { EnginePair(old: old, new: new) }
+
+    /// The way on from the end of a rollout, to an engine that did not take part in it.
+    @Test func theNextRolloutBeginsWhenTheStoreThatWasLeftIsGone() throws {
+        let user = try StagedUser(old: .sqlite, new: .lmdb, engines: try engines())
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .complete)
+        let next = pair(.lmdb, .memory)
+        try user.want("dualwrite", of: next)
+        store.flags.provider.reload()
+        #expect(try store.stage() == .complete)
+        #expect(store.notes.contains { $0.contains("between sqlite and lmdb") }, "\(store.notes)")
+        #expect(try store.advance() == nil)
+        try SQLiteProvider().remove(user.address(.old).path)
+        try user.want("off", of: next)
+        store.flags.provider.reload()
+        #expect(try store.stage() == .off)
+        #expect(try store.engine() == .lmdb)
+        try user.bring(store, to: .complete, of: next)
+        #expect(try store.engine() == .memory)
+        try store.save(Habit(name: "Read"))
+        #expect(try store.all(Habit.self).map(\.name).sorted() == ["Read", "Run"])
+        // A process that starts now finds the user there.
+        let again = try user.stores().store(for: "alice")
+        defer { again.close() }
+        #expect(try again.engine() == .memory)
+        #expect(try again.fetchCount(FetchDescriptor<Habit>()) == 2)
+    }
+
+    /// A flag file of another rollout's engines says nothing about a user in the middle of this one.
+    @Test func flagsOfOtherEnginesMoveNobodyInTheMiddleOfARollout() throws {
+        let user = try StagedUser(old: .sqlite, new: .lmdb, engines: try engines())
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .live)
+        for (stage, engines) in [("off", pair(.sqlite, .memory)), ("complete", pair(.memory, .lmdb))] {
+            try user.want(stage, of: engines)
+            store.flags.provider.reload()
+            #expect(try store.stage() == .live)
+            #expect(try store.engine() == .lmdb)
+            #expect(try store.advance() == nil, "\(engines)")
+            let again = try user.stores().store(for: "alice")
+            defer { again.close() }
+            #expect(try again.stage() == .live)
+            #expect(try again.fetchCount(FetchDescriptor<Habit>()) == 1)
+            #expect(try user.stores().status(of: "alice").stage == .live)
+        }
+    }
+
+    /// An earlier version knows two engines, and the other one by the old one: it would take such a user to LMDB.
+    @Test func aStateOfOtherEnginesIsRefusedByAnEarlierVersion() throws {
+        for engines in StageTableTests.pairs + [pair(.memory, .sqlite)] {
+            var state = RolloutState(stage: .live, engines: engines, movingTo: .off)
+            state.owner = "00112233445566778899aabbccddeeff"
+            state.turns = "a,b"
+            state.fled = engines.new
+            let text = try state.encoded()
+            #expect(RolloutState(canonical: text) == state)
+            #expect(try RolloutState(parsing: " " + text, path: nil) == state)
+            #expect(text.contains("\"old\"") == !engines.contains(.memory))
+        }
+        for text in [
+            #"{"engines":["lmdb"],"isKilled":true,"stage":"live"}"#,
+            #"{"engines":["lmdb","lmdb"],"isKilled":true,"stage":"live"}"#,
+            #"{"engines":["lmdb","No Name"],"isKilled":true,"stage":"live"}"#,
+            #"{"isKilled":true,"old":"memory","stage":"live"}"#,
+        ] {
+            let error = #expect(throws: HabitStoreError.self) { try RolloutState(parsing: text, path: nil) }
+            #expect(error?.code == .corrupt)
+        }
+    }
+
+    @Test func aUserOnAnEngineThatAnAppHasNotIsRefusedInOneLine() throws {
+        let user = try StagedUser(old: .memory, new: .lmdb, engines: try engines())
+        let store = try user.stores().store(for: "alice")
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .complete)
+        store.close()
+        let few = try UserStores(root: user.root, flags: nil, engines: .standard)
+        let status = try few.status(of: "alice")
+        #expect(status.engine == .lmdb)
+        let again = try few.store(for: "alice")
+        defer { again.close() }
+        #expect(try again.fetchCount(FetchDescriptor<Habit>()) == 1)
+        #expect(throws: HabitStoreError.self) { try again.demote() }
+        #expect(try again.fetchCount(FetchDescriptor<Habit>()) == 1)
+    }
+}
