@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+/// Engines are plug-ins as long as nothing above them asks for one by name.
+struct EngineNamesTests {
+    private static let above = ["HabitStoreRollout", "ShadowVerifier", "HabitStoreCommand", "HabitStoreSoak"]
+    /// A state of the first versions names the old one of the two engines that there were then.
+    private static let exception = "RolloutState+Codable.swift"
+
+    @Test func noFileAboveTheEnginesNamesOne() throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        var files = 0
+        for target in Self.above {
+            let folder = root.appendingPathComponent("Sources").appendingPathComponent(target).path
+            let names = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
+            for name in names where name.hasSuffix(".swift") && !name.hasSuffix(Self.exception) {
+                files += 1
+                let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
+                for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                    let isNamed =
+                        line.contains(/(case|==|!=|\?\?|=|\() *\.(sqlite|lmdb)\b/)
+                        || line.contains(/^import HabitStore(SQLite|LMDB)/) || line.contains(/"(sqlite|lmdb)"/)
+                    #expect(!isNamed, "\(target)/\(name):\(number + 1) names an engine: \(line)")
+                }
+            }
+        }
+        #expect(files > 200)
+    }
+}
