@@ -63,6 +63,24 @@ struct ThirdEngineTests {
         }
     }
 
+    /// The flags name two engines that the user has nothing of, and the one store that says so cannot be read: nobody is served
+    /// an empty store, and what follows is not taken for what serves.
+    @Test(arguments: [Stage.off, .complete])
+    func aDamagedStoreOfAnotherEngineIsNotPassedOver(stage: Stage) throws {
+        let user = try StagedUser(old: .lmdb, new: .sqlite, engines: try engines())
+        let store = try user.stores().store(for: "alice")
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: stage)
+        store.close()
+        let serving = try user.address(stage.authority)
+        try Data("no store, for certain".utf8).write(to: URL(fileURLWithPath: serving.path))
+        let others = EnginePair(old: .memory, new: stage.authority == .old ? .sqlite : .lmdb)
+        try user.want("off", of: others)
+        let error = #expect(throws: HabitStoreError.self) { try user.stores().store(for: "alice") }
+        #expect(error?.location.path == serving.path)
+        #expect(user.engines.identity(of: user.engines.address(.memory, of: try user.directory)) == nil)
+    }
+
     /// An earlier version knows two engines, and the other one by the old one: it would take such a user to LMDB.
     @Test func aStateOfOtherEnginesIsRefusedByAnEarlierVersion() throws {
         for engines in StageTableTests.pairs + [pair(.memory, .sqlite)] {

@@ -66,7 +66,7 @@ struct UserInspection {
                 found.failures[engine] = HabitStoreError(.inputOutput, "\(error)", at: .init(path: directory.path))
             }
         }
-        found.engines = StorePair.engines(Array(found.standings.values), preferring: wanted)
+        found.engines = pair.engines(Array(found.standings.values), preferring: wanted)
         found.hasParted = hasParted(found, pair)
         for engine in known.names where found.failures[engine] == nil { pair.close(engine) }
         return found

@@ -7,20 +7,31 @@ extension StorePair {
     /// another rollout or at its end with both stores still there, stays between the engines that the stores themselves name.
     ///
     /// - Parameter wanted: what the flags want.
+    /// - Throws: why a store cannot be read, where no other one says which engines they are.
     func engines(preferring wanted: EnginePair) throws -> EnginePair {
         if known.names.allSatisfy(wanted.contains) { return wanted }
-        let others = known.names.filter { !wanted.contains($0) && exists($0) }
-        guard !others.isEmpty else { return wanted }
-        let standings = try known.names.compactMap { engine in try standing(engine) }
-        return Self.engines(standings, preferring: wanted)
+        guard known.names.contains(where: { !wanted.contains($0) && exists($0) }) else { return wanted }
+        var standings: [Standing] = []
+        var failure: (any Error)?
+        for engine in known.names {
+            do {
+                if let standing = try standing(engine) { standings.append(standing) }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure, standings.allSatisfy({ $0.state == nil }) { throw failure }
+        return engines(standings, preferring: wanted)
     }
 
     /// The same, of what the stores have said: the word of the one that leads, by its role and its epoch.
-    static func engines(_ standings: [Standing], preferring wanted: EnginePair) -> EnginePair {
+    func engines(_ standings: [Standing], preferring wanted: EnginePair) -> EnginePair {
         let leading = standings.max { Self.rank($0) < Self.rank($1) }
         guard let leading else { return wanted }
         let engines = leading.state?.engines ?? EnginePair(old: leading.engine, new: wanted.other(than: leading.engine))
-        let isAlone = !standings.contains { $0.engine != leading.engine && engines.contains($0.engine) }
+        let other = engines.other(than: leading.engine)
+        // One that cannot be read, or that this program has no engine for, is there all the same.
+        let isAlone = known.contains(other) && !exists(other)
         return isAlone && wanted.contains(leading.engine) ? wanted : engines
     }
 
