@@ -157,6 +157,27 @@ struct ForgedEvidenceTests {
         #expect(try decision(user).reasons.contains(.anchorMissing))
     }
 
+    /// A line about the way into the stage, of an epoch long past, would have let reads of an earlier stay count.
+    @Test func nobodyIsSaidToHaveComeEarlierByALineThatDoesNotCount() {
+        let before = String(repeating: "0", count: 64)
+        func record(_ event: EvidenceEvent) -> EvidenceRecord {
+            EvidenceRecord(sequence: 1, time: Date(timeIntervalSince1970: 0), event: event, previous: before, hash: before)
+        }
+        func clean(afterAdmission counts: Bool) -> Bool {
+            var evidence = StageEvidence()
+            evidence.take(
+                record(.stageChanged(from: .dualwrite, to: .shadow, epoch: 5, token: .zero, reason: .promoted))
+            )
+            evidence.take(record(.admitted(to: .shadow, epoch: 1)), counts: counts)
+            evidence.take(
+                record(.shadowReads(stage: .shadow, clean: 9, different: 0, skewed: 0, failed: 0, shed: 0, epoch: 3))
+            )
+            return !evidence.cleanReads.groups.isEmpty
+        }
+        #expect(clean(afterAdmission: true))
+        #expect(!clean(afterAdmission: false))
+    }
+
     @Test func badNewsCountsWhoeverHasWrittenIt() throws {
         let user = try unproven()
         do {

@@ -94,13 +94,11 @@ struct StageEvidence: Sendable, Hashable, Codable {
         let time = EvidenceInstant(record.time)
         switch record.event {
         case .stageChanged(_, let to, let epoch, _, let reason, let version):
-            let countedFrom = countsFrom
-            enter(to, epoch, counts ? version : EvidenceEvent.currentVersion)
-            // No reads of an earlier stay count because somebody says that the stay began earlier.
-            if !counts { countsFrom = max(countsFrom, countedFrom) }
+            enter(to, epoch, counts ? version : EvidenceEvent.currentVersion, counts: counts)
             if reason == .promoted { wasPromoted = true }
         // Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
-        case .admitted(let to, let epoch): if to == stage { enter(to, epoch, EvidenceEvent.currentVersion) }
+        case .admitted(let to, let epoch):
+            if to == stage { enter(to, epoch, EvidenceEvent.currentVersion, counts: counts) }
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
             // One that was begun before the user came here, and recorded after.
             guard epoch >= countsFrom else { return }
@@ -152,13 +150,14 @@ struct StageEvidence: Sendable, Hashable, Codable {
     /// What is another one in another stay.
     var stay: [Int] { [stage.position, epoch] }
 
-    private mutating func enter(_ stage: Stage, _ epoch: Int, _ version: Int?) {
+    private mutating func enter(_ stage: Stage, _ epoch: Int, _ version: Int?, counts: Bool = true) {
         let rehearsal = rehearsal
         forget()
         self.rehearsal = rehearsal
         self.stage = stage
         self.epoch = epoch
-        countsFrom = epoch
+        // No reads of an earlier stay count because somebody says that the stay began earlier.
+        countsFrom = counts ? epoch : max(countsFrom, epoch)
         self.version = version
         refusal = nil
     }
