@@ -160,8 +160,9 @@ struct ForgedEvidenceTests {
     /// A line about the way into the stage, of an epoch long past, would have let reads of an earlier stay count.
     @Test func nobodyIsSaidToHaveComeEarlierByALineThatDoesNotCount() {
         let before = String(repeating: "0", count: 64)
+        let time = Date(timeIntervalSince1970: 0)
         func record(_ event: EvidenceEvent) -> EvidenceRecord {
-            EvidenceRecord(sequence: 1, time: Date(timeIntervalSince1970: 0), event: event, previous: before, hash: before)
+            EvidenceRecord(sequence: 1, time: time, event: event, previous: before, hash: before)
         }
         func clean(afterAdmission counts: Bool) -> Bool {
             var evidence = StageEvidence()
