@@ -47,11 +47,12 @@ struct JSONValueParser {
             guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
                 throw Failure(message: "a member has no name")
             }
+            let start = position
             let name = try string()
             skipSpace()
             guard take(":") else { throw Failure(message: "a member has no value") }
             guard members.updateValue(try value(depth: depth + 1), forKey: name) == nil else {
-                throw Failure(message: "a member is there twice")
+                throw Failure(message: "the member \"\(name)\" is there twice in one object, at byte \(start + 1)")
             }
             skipSpace()
             if take("}") { return .object(members) }

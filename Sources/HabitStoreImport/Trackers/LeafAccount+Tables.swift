@@ -22,10 +22,9 @@ extension LeafAccount {
             }
         }
         take("the file", others)
-        var names: [String: String] = [:]
-        for entity in mapping.entities where entity.target == "Habit" { takeHabits(entity, tables, &names) }
-        let habits = mapping.entities.first { $0.target == "Habit" }
-        for entity in mapping.entities where entity.target == "Entry" { takeEntries(entity, tables, habits, names) }
+        var known = KnownHabits()
+        for entity in mapping.entities where entity.target == "Habit" { takeHabits(entity, tables, &known) }
+        for entity in mapping.entities where entity.target == "Entry" { takeEntries(entity, tables, known) }
         let mapped = Set(mapping.entities.filter { $0.target != nil }.map(\.source))
         for table in tables.tables where !mapped.contains(table.name) {
             for row in table.rows { take(table.name, Self.leaves("", .object(row.fields))) }
@@ -43,8 +42,7 @@ extension LeafAccount {
             }
             return
         }
-        let bytes = try DurableFile.read(path).bytes
-        if bytes.starts(with: Array("SQLite format 3\0".utf8)) {
+        if isDatabase(path) {
             let database = try SourceDatabase(path: path)
             for table in database.tableNames where !table.hasPrefix("sqlite_") {
                 try database.forEachRow(table) { row in
@@ -53,10 +51,35 @@ extension LeafAccount {
                     }
                 }
             }
-        } else if let json = try? JSONValueParser.parse(bytes) {
+        } else if let json = try json(path) {
             for leaf in leaves("items", json) { body("the file", leaf) }
         } else {
-            forEachCell(of: bytes, "the file", body)
+            forEachCell(of: try DurableFile.read(path).bytes, "the file", body)
+        }
+    }
+
+    private static func isDatabase(_ path: String) -> Bool {
+        let magic = Array("SQLite format 3\0".utf8)
+        return DatabaseHeader.head(of: path, magic.count) == magic
+    }
+
+    /// What a JSON file holds; nil for a file of another kind.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` for what is damaged, or has a member twice.
+    static func json(_ path: String) throws -> ImportJSON? {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
+            !isDatabase(path)
+        else { return nil }
+        let bytes = try DurableFile.read(path).bytes
+        guard let first = bytes.first(where: { $0 > 0x20 && $0 < 0x80 }), first == 0x5B || first == 0x7B else {
+            return nil
+        }
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        do {
+            return try JSONValueParser.parse(bytes.starts(with: mark) ? Array(bytes.dropFirst(3)) : bytes)
+        } catch {
+            throw HabitStoreError(.invalidSource, "the file is damaged JSON: \(error.message)", at: .init(path: path))
         }
     }
 
@@ -65,8 +88,26 @@ extension LeafAccount {
         for row in rows.dropFirst() { for leaf in leaves(rows[0], row) { body(list, leaf) } }
     }
 
-    private static func column(_ attribute: String, _ entity: CoreDataMapping.Entity) -> String {
-        entity.attributes.first { $0.value == .some(attribute) }?.key ?? ""
+    /// The names of the habits that lists say: by the keys in each list, and by the rows.
+    private struct KnownHabits {
+        var byKey: [String: [String: String]] = [:]
+        var byRow: [String: [Int: String]] = [:]
+
+        /// Whose a row is; nil where the mapping does not say so.
+        func name(_ link: String?, _ row: SourceTables.Row) -> String? {
+            if let link {
+                guard let list = byKey.first else { return link }
+                return byKey.count == 1 ? list.value[link] : nil
+            }
+            for ancestor in row.ancestors.reversed() {
+                if let rows = byRow[ancestor.list] { return rows[ancestor.row] }
+            }
+            return nil
+        }
+    }
+
+    private static func column(_ attribute: String, _ entity: CoreDataMapping.Entity) -> String? {
+        entity.attributes.first { $0.value == .some(attribute) }?.key
     }
 
     private static func key(_ entity: CoreDataMapping.Entity, _ fields: [String: ImportJSON], _ place: Int) -> String {
@@ -86,17 +127,21 @@ extension LeafAccount {
     private mutating func takeHabits(
         _ entity: CoreDataMapping.Entity,
         _ tables: SourceTables,
-        _ names: inout [String: String]
+        _ known: inout KnownHabits
     ) {
+        if known.byKey[entity.source] == nil { (known.byKey[entity.source], known.byRow[entity.source]) = ([:], [:]) }
         for (place, row) in (tables.tables.first { $0.name == entity.source }?.rows ?? []).enumerated() {
             let leaves = Self.leaves("", .object(row.fields))
-            let name = TableTally.text(row.fields[Self.column("name", entity)]) ?? ""
+            let name = Self.column("name", entity).flatMap { TableTally.text(row.fields[$0]) } ?? ""
             guard isMeant(row, entity), !name.isEmpty else {
                 take(entity.source, leaves)
                 continue
             }
             let key = Self.key(entity, row.fields, place)
-            if names[key] == nil { names[key] = name }
+            if known.byKey[entity.source]?[key] == nil {
+                known.byKey[entity.source]?[key] = name
+                known.byRow[entity.source]?[place] = name
+            }
             take(
                 entity.source,
                 leaves,
@@ -120,6 +165,11 @@ extension LeafAccount {
         _ dates: String?,
         _ calendar: Calendar
     ) -> Bool {
+        // What is not understood cannot be carried, also where the habit has nothing there.
+        if ["target", "timesPerPeriod", "periodDays"].contains(attribute), TableTally.number(value) == nil {
+            return false
+        }
+        if ["category", "unit"].contains(attribute), TableTally.text(value) == nil { return false }
         switch attribute {
         case "name": return TableTally.text(value) == habit.name
         case "id": return TableTally.text(value).flatMap { UUID(uuidString: $0) } == habit.id
@@ -134,23 +184,28 @@ extension LeafAccount {
         case "createdAt":
             let parts = calendar.dateComponents([.year, .month, .day], from: habit.createdAt)
             let day = PlainDay.text(parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
-            return day != nil && TableTally.day(value, dates, calendar) == day
+            return day != nil && isCarried(value) && TableTally.day(value, dates, calendar) == day
         default: return false
         }
+    }
+
+    /// Whether the store has all of a moment: a time without an offset has whole seconds there.
+    private static func isCarried(_ value: ImportJSON?) -> Bool {
+        guard let text = value?.text, text.contains(":"), let point = text.firstIndex(of: ".") else { return true }
+        let digits = text[point...].dropFirst().prefix { $0.isNumber }
+        let hasOffset = !text[point...].dropFirst().allSatisfy(\.isNumber)
+        return hasOffset ? digits.count <= 6 : digits.allSatisfy { $0 == "0" }
     }
 
     private mutating func takeEntries(
         _ entity: CoreDataMapping.Entity,
         _ tables: SourceTables,
-        _ habits: CoreDataMapping.Entity?,
-        _ names: [String: String]
+        _ known: KnownHabits
     ) {
         guard let table = tables.tables.first(where: { $0.name == entity.source }) else { return }
         let link = entity.relationships.first { $0.value == .some("habit") }?.key
-        let (date, number, note) = (
-            Self.column("date", entity), Self.column("value", entity), Self.column("note", entity)
-        )
-        let parents = habits.flatMap { habits in tables.tables.first { $0.name == habits.source } }?.rows ?? []
+        guard let date = Self.column("date", entity) else { return }
+        let (number, note) = (Self.column("value", entity), Self.column("note", entity))
         for row in table.rows {
             let leaves = Self.leaves("", .object(row.fields))
             guard isMeant(row, entity), let day = TableTally.day(row.fields[date], entity.dates, calendar) else {
@@ -168,19 +223,18 @@ extension LeafAccount {
                 )
                 continue
             }
-            let parent = row.parent.flatMap { place in
-                habits.flatMap { parents.indices.contains(place) ? Self.key($0, parents[place].fields, place) : nil }
-            }
-            guard let key = link.flatMap({ TableTally.text(row.fields[$0]) }) ?? parent,
-                let habit = names[key] ?? (habits == nil ? key : nil)
-            else {
+            guard let habit = known.name(link.flatMap { TableTally.text(row.fields[$0]) }, row) else {
                 take(entity.source, leaves)
                 continue
             }
-            let value = TableTally.number(row.fields[number])
-            let words = TableTally.text(row.fields[note])
+            let value = number.flatMap { TableTally.number(row.fields[$0]) }
+            let words = note.flatMap { TableTally.text(row.fields[$0]) }
             let carried = Set(
-                [date, link, value == nil ? nil : number, words == nil ? nil : note].compactMap { $0 }
+                [
+                    Self.isCarried(row.fields[date]) ? date : nil, link, value == nil ? nil : number,
+                    words == nil ? nil : note,
+                ]
+                .compactMap { $0 }
             )
             take(
                 entity.source,

@@ -4,10 +4,16 @@ import HabitStore
 /// Lists of records in a file that no reader was written for: the tables of a database, the rows of CSV files, the arrays of a
 /// JSON file.
 struct SourceTables {
-    /// A row, with the row of another table that it stands in, in JSON.
+    /// A row of a list, by its place there.
+    struct Place: Hashable {
+        let list: String
+        let row: Int
+    }
+
+    /// A row, with the rows of other lists that it stands in, in JSON: the outermost first.
     struct Row {
         let fields: [String: ImportJSON]
-        var parent: Int?
+        var ancestors: [Place] = []
     }
 
     /// A list of rows under a name.
@@ -87,6 +93,14 @@ struct SourceTables {
                 at: .init(path: file)
             )
         }
+        if let place = header.firstIndex(where: Self.isValue) {
+            throw HabitStoreError(
+                .invalidSource,
+                "the first row of the CSV has to name the columns, and column \(place + 1) has a day or a number there: "
+                    + "put a row of names before it",
+                at: .init(path: file)
+            )
+        }
         var rows: [Row] = []
         while let row = try reader.next() {
             if row == [CSVReader.Field(text: "")] { continue }
@@ -105,10 +119,18 @@ struct SourceTables {
         tables.append(Table(name: name, columns: header, rows: rows))
     }
 
+    /// Whether a cell is a day, a time or a number, after which no column is called.
+    private static func isValue(_ cell: String) -> Bool {
+        if TableValue.isDecimal(cell) { return true }
+        return cell.utf8.contains { $0 >= 0x30 && $0 <= 0x39 } && cell.contains { "/.-:".contains($0) }
+            && cell.allSatisfy { "0123456789/.-:+ TZ".contains($0) }
+    }
+
     // MARK: JSON
 
     private mutating func readJSON(_ bytes: [UInt8]) throws {
         try JSONDepth.require(bytes, path: path)
+        try JSONMembers.require(bytes, wholeNumbers: true, path: path)
         let json: ImportJSON
         do {
             json = try JSONDecoder().decode(ImportJSON.self, from: Data(bytes))
@@ -117,9 +139,9 @@ struct SourceTables {
         }
         var found: [(name: String, rows: [Row])] = []
         if let elements = json.elements {
-            Self.add(elements, "items", nil, &found, 0)
+            Self.add(elements, "items", [], &found, 0)
         } else {
-            others = Self.walk(json, "", nil, &found, 0)
+            others = Self.walk(json, "", [], &found, 0)
         }
         tables = found.map { item in
             let columns = Set(item.rows.flatMap(\.fields.keys)).sorted()
@@ -133,7 +155,7 @@ struct SourceTables {
     private static func walk(
         _ json: ImportJSON,
         _ name: String,
-        _ parent: Int?,
+        _ ancestors: [Place],
         _ found: inout [(name: String, rows: [Row])],
         _ depth: Int
     ) -> [String: ImportJSON] {
@@ -143,14 +165,14 @@ struct SourceTables {
             if depth < maximumDepth, let elements = value.elements,
                 elements.contains(where: { $0.members != nil }) || isDays(elements)
             {
-                add(elements, path, parent, &found, depth + 1)
+                add(elements, path, ancestors, &found, depth + 1)
             } else if depth < maximumDepth, let members = value.members, isDays(members.keys) {
                 let rows = members.sorted { $0.key < $1.key }.map {
-                    Row(fields: ["key": .string($0.key), "value": $0.value], parent: parent)
+                    Row(fields: ["key": .string($0.key), "value": $0.value], ancestors: ancestors)
                 }
                 append(rows, path, &found)
             } else if name.isEmpty, depth < maximumDepth, value.members != nil {
-                for (inner, left) in walk(value, path, nil, &found, depth + 1) { rest["\(member).\(inner)"] = left }
+                for (inner, left) in walk(value, path, [], &found, depth + 1) { rest["\(member).\(inner)"] = left }
             } else {
                 rest[member] = value
             }
@@ -161,20 +183,20 @@ struct SourceTables {
     private static func add(
         _ elements: [ImportJSON],
         _ name: String,
-        _ parent: Int?,
+        _ ancestors: [Place],
         _ found: inout [(name: String, rows: [Row])],
         _ depth: Int
     ) {
         for element in elements {
             guard element.members != nil else {
-                append([Row(fields: ["value": element], parent: parent)], name, &found)
+                append([Row(fields: ["value": element], ancestors: ancestors)], name, &found)
                 continue
             }
             let place = found.first { $0.name == name }?.rows.count ?? 0
-            append([Row(fields: [:], parent: parent)], name, &found)
-            let fields = walk(element, name, place, &found, depth)
+            append([Row(fields: [:], ancestors: ancestors)], name, &found)
+            let fields = walk(element, name, ancestors + [Place(list: name, row: place)], &found, depth)
             if let table = found.firstIndex(where: { $0.name == name }) {
-                found[table].rows[place] = Row(fields: fields, parent: parent)
+                found[table].rows[place] = Row(fields: fields, ancestors: ancestors)
             }
         }
     }

@@ -8,6 +8,15 @@ struct TableReader {
     private let tables: SourceTables
     private let mapping: CoreDataMapping
     private let timeZone: TimeZone
+    /// The lists that become habits.
+    private let habitLists: Set<String>
+
+    /// The habits that were read so far.
+    private struct Keys {
+        var all: Set<String> = []
+        /// By the rows that they were made of.
+        var places: [SourceTables.Place: String] = [:]
+    }
 
     /// The attributes that a list can fill, by the entity.
     private static let attributes: [String: Set<String>] = [
@@ -20,6 +29,7 @@ struct TableReader {
     /// - Throws: ``HabitStoreError/Code/invalidValue`` when the mapping does not fit the lists.
     init(_ tables: SourceTables, _ mapping: CoreDataMapping, timeZone: TimeZone) throws {
         (self.tables, self.mapping, self.timeZone) = (tables, mapping, timeZone)
+        habitLists = Set(mapping.entities.filter { $0.target == "Habit" }.map(\.source))
         for entity in mapping.entities { try require(entity) }
         guard mapping.entities.contains(where: { $0.target == "Entry" || $0.target == "Habit" }) else {
             throw wrong("nothing is mapped to Habit or Entry", nil)
@@ -58,6 +68,17 @@ struct TableReader {
         for (column, relationship) in entity.relationships where relationship != nil && relationship != "habit" {
             throw wrong("\(target) has no relationship \(relationship ?? "")", entity.source, column)
         }
+        if target == "Entry", habitLists.count > 1,
+            let link = entity.relationships.first(where: { $0.value == "habit" })
+        {
+            let lists = habitLists.sorted().joined(separator: " or ")
+            throw wrong(
+                "\(entity.source).\(link.key) may lead to \(lists), which all become Habit: write a mapping for each of them "
+                    + "with its entries alone, and import the file by one after the other, told apart by --source NAME",
+                entity.source,
+                link.key
+            )
+        }
         let needed = target == "Habit" ? "name" : "date"
         guard entity.attributes.values.contains(needed) else {
             throw wrong("\(target).\(needed) needs a column of \(entity.source)", entity.source, needed)
@@ -83,7 +104,7 @@ struct TableReader {
         var source = TrackerSource(.table, path: tables.path)
         for oddity in tables.oddities { source.note(oddity) }
         source.counts = tables.tables.map { ($0.name, $0.rows.count) }
-        var keys: Set<String> = []
+        var keys = Keys()
         for entity in mapping.entities where entity.target == "Habit" { readHabits(entity, &source, &keys) }
         for entity in mapping.entities where entity.target == "Entry" { readEntries(entity, &source, &keys) }
         let mapped = Set(mapping.entities.filter { $0.target != nil }.map(\.source))
@@ -95,19 +116,21 @@ struct TableReader {
         return source
     }
 
-    private func readHabits(_ entity: CoreDataMapping.Entity, _ source: inout TrackerSource, _ keys: inout Set<String>)
-    {
+    private func readHabits(_ entity: CoreDataMapping.Entity, _ source: inout TrackerSource, _ keys: inout Keys) {
         for (place, row) in (table(entity.source)?.rows ?? []).enumerated() {
             guard Self.isMeant(row.fields, entity) else {
                 source.keep("\(entity.source): left out by the mapping", row.fields)
                 continue
             }
             let name = Self.column("name", entity).flatMap { row.fields[$0]?.plainText } ?? ""
-            let key = entity.key.flatMap { row.fields[$0]?.plainText } ?? "\(entity.source) \(place)"
-            guard !name.isEmpty, keys.insert(key).inserted else {
+            let key =
+                entity.key.flatMap { row.fields[$0]?.plainText }.map { keyed($0, entity) }
+                ?? "\(entity.source) \(place)"
+            guard !name.isEmpty, keys.all.insert(key).inserted else {
                 source.keep("\(entity.source): without a name, or with the key of another", row.fields)
                 continue
             }
+            keys.places[.init(list: entity.source, row: place)] = key
             var habit = TrackerHabit(key: key, name: name)
             var rest = row.fields.filter { !$0.value.isEmpty }
             for (column, attribute) in entity.attributes {
@@ -119,6 +142,11 @@ struct TableReader {
             habit.rest = rest
             source.habits.append(habit)
         }
+    }
+
+    /// Each of several lists numbers its habits on its own.
+    private func keyed(_ key: String, _ entity: CoreDataMapping.Entity) -> String {
+        habitLists.count > 1 ? "\(entity.source)\u{1F}\(key)" : key
     }
 
     private func fill(_ habit: inout TrackerHabit, _ attribute: String, _ value: ImportJSON, _ dates: String?) -> Bool {
@@ -144,17 +172,15 @@ struct TableReader {
         }
         switch attribute {
         case "id": return habit.id != nil
-        case "createdAt": return habit.created != nil
+        case "createdAt": return habit.created != nil && TableValue.isWhole(value)
         case "category": return habit.category != nil
         case "unit": return habit.unit != nil
         default: return habit.target != nil
         }
     }
 
-    private func readEntries(_ entity: CoreDataMapping.Entity, _ source: inout TrackerSource, _ keys: inout Set<String>)
-    {
+    private func readEntries(_ entity: CoreDataMapping.Entity, _ source: inout TrackerSource, _ keys: inout Keys) {
         guard let table = table(entity.source), let dateColumn = Self.column("date", entity) else { return }
-        let habitTable = mapping.entities.first { $0.target == "Habit" }
         let link = entity.relationships.first { $0.value == "habit" }?.key
         let wide = columns(entity, table)
         for row in table.rows {
@@ -170,20 +196,20 @@ struct TableReader {
                 readWide(row, wide, moment, entity, &source, &keys)
                 continue
             }
-            let key = link.flatMap { row.fields[$0]?.plainText } ?? row.parent.map { parentKey($0, habitTable) }
-            guard let key else {
+            let named = link.flatMap { row.fields[$0]?.plainText }
+            let owner = row.ancestors.last { habitLists.contains($0.list) }
+            guard named != nil || owner != nil else {
                 source.keep("\(entity.source): of no habit", row.fields)
                 continue
             }
-            if !keys.contains(key) {
-                guard habitTable == nil else {
-                    source.keep("\(entity.source): of a habit that is not there", row.fields)
-                    continue
-                }
-                keys.insert(key)
-                source.habits.append(TrackerHabit(key: key, name: key))
+            guard let key = named ?? owner.flatMap({ keys.places[$0] }), keys.all.contains(key) || habitLists.isEmpty
+            else {
+                source.keep("\(entity.source): of a habit that is not there", row.fields)
+                continue
             }
-            var used = Set([dateColumn] + [link].compactMap { $0 })
+            if keys.all.insert(key).inserted { source.habits.append(TrackerHabit(key: key, name: key)) }
+            var used = Set([link].compactMap { $0 })
+            if row.fields[dateColumn].map(TableValue.isWhole) ?? false { used.insert(dateColumn) }
             var entry = TrackerEntry(key: source.key(key, TableValue.words(moment)), habit: key, moment: moment)
             for (column, attribute) in entity.attributes {
                 guard let attribute, let value = row.fields[column] else { continue }
@@ -197,11 +223,6 @@ struct TableReader {
             entry.rest = row.fields.filter { !used.contains($0.key) && !$0.value.isEmpty }
             source.entries.append(entry)
         }
-    }
-
-    private func parentKey(_ place: Int, _ habits: CoreDataMapping.Entity?) -> String {
-        guard let habits, let row = table(habits.source)?.rows[place] else { return "\(place)" }
-        return habits.key.flatMap { row.fields[$0]?.plainText } ?? "\(habits.source) \(place)"
     }
 
     // MARK: A column for each habit
@@ -218,12 +239,12 @@ struct TableReader {
         _ moment: SourceMoment,
         _ entity: CoreDataMapping.Entity,
         _ source: inout TrackerSource,
-        _ keys: inout Set<String>
+        _ keys: inout Keys
     ) {
         var rest = row.fields
         if let date = Self.column("date", entity) { rest[date] = nil }
         for column in columns {
-            if keys.insert(column).inserted { source.habits.append(TrackerHabit(key: column, name: column)) }
+            if keys.all.insert(column).inserted { source.habits.append(TrackerHabit(key: column, name: column)) }
             guard let value = row.fields[column], TableValue.isKept(value) else { continue }
             rest[column] = nil
             var entry = TrackerEntry(key: source.key(column, TableValue.words(moment)), habit: column, moment: moment)
@@ -257,7 +278,7 @@ enum TableValue {
         "monthDayYear",
     ]
 
-    /// The day or the instant; nil where it is none.
+    /// The day or the instant; nil where it is none, and where anything in it is not understood.
     static func moment(_ value: ImportJSON, _ form: String?) -> SourceMoment? {
         switch form {
         case "secondsSince1970": return number(value).flatMap { instant($0) }
@@ -266,35 +287,35 @@ enum TableValue {
         case "daysSince1970":
             return number(value).flatMap { Int(exactly: $0) }.flatMap(SourceMoment.day(number:)).map { .day($0) }
         case "dayMonthYear", "monthDayYear":
-            let parts = (value.text ?? "").split(whereSeparator: { "/.-".contains($0) }).compactMap {
-                SourceMoment.number($0)
-            }
-            guard parts.count == 3 else { return nil }
+            let words = (value.text ?? "").split(omittingEmptySubsequences: false) { "/.-".contains($0) }
+            let parts = words.compactMap { SourceMoment.number($0) }
+            // A year of two digits may be of any century.
+            guard words.count == 3, parts.count == 3, words[2].utf8.count == 4 else { return nil }
             let (day, month) = form == "dayMonthYear" ? (parts[0], parts[1]) : (parts[1], parts[0])
             return SourceMoment.day(year: parts[2], month: month, day: day).map { .day($0) }
         default:
             guard let text = value.text else { return nil }
             if let day = SourceMoment.day(iso: text) { return .day(day) }
-            if let date = try? Date(text, strategy: .iso8601) { return .instant(date) }
-            guard let day = SourceMoment.day(iso: text.prefix(10)) else { return nil }
-            return clock(text.dropFirst(10)).map { .wallClock(day, second: $0) }
+            guard let day = SourceMoment.day(iso: text.prefix(10)), let time = TableTime(text.dropFirst(10)) else {
+                return nil
+            }
+            guard let offset = time.offset else { return .wallClock(day, second: time.second) }
+            return .instant(
+                Date(timeIntervalSince1970: Double(day.number) * 86_400 + Double(time.second - offset) + time.fraction)
+            )
         }
+    }
+
+    /// Whether a moment says all that its text does: the wall clock knows whole seconds, an instant millionths.
+    static func isWhole(_ text: ImportJSON) -> Bool {
+        guard let time = text.text.flatMap({ TableTime($0.dropFirst(10)) }) else { return true }
+        return time.offset == nil ? time.fraction == 0 : time.fractionDigits <= 6
     }
 
     private static func instant(_ seconds: Double) -> SourceMoment? {
         // What no calendar of four digits has is no instant.
         guard seconds.isFinite, abs(seconds) < 253_402_300_800 else { return nil }
         return .instant(Date(timeIntervalSince1970: seconds))
-    }
-
-    /// ` 07:30` or `T07:30:15.25`, as seconds of the day.
-    private static func clock(_ text: Substring) -> Int? {
-        let parts = text.drop { $0 == " " || $0 == "T" }.prefix { $0 != "." }.split(separator: ":")
-        let numbers = parts.compactMap { SourceMoment.number($0) }
-        guard numbers.count == parts.count, (2...3).contains(numbers.count), numbers[0] < 24, numbers[1] < 60,
-            numbers.count == 2 || numbers[2] < 61
-        else { return nil }
-        return numbers[0] * 3_600 + numbers[1] * 60 + (numbers.count == 3 ? numbers[2] : 0)
     }
 
     static func words(_ moment: SourceMoment) -> String {
@@ -305,9 +326,29 @@ enum TableValue {
         }
     }
 
+    /// The number; nil where it is none, and where a double would not hold all of its digits.
     static func number(_ value: ImportJSON) -> Double? {
-        if let number = value.number { return number.isFinite ? number : nil }
-        return value.text.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
+        switch value {
+        case .int(let number): return Double(exactly: number)
+        case .double(let number): return number.isFinite ? number : nil
+        case .string(let text):
+            guard isDecimal(text), let number = Double(text), number.isFinite else { return nil }
+            if let whole = Int64(text) { return Double(exactly: whole) }
+            return digits(text) == digits("\(number)") ? number : nil
+        default: return nil
+        }
+    }
+
+    /// Whether a text is a number in digits, with a point and an exponent at most.
+    static func isDecimal(_ text: String) -> Bool {
+        text.utf8.contains { $0 >= 0x30 && $0 <= 0x39 } && Double(text) != nil
+            && text.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) }
+    }
+
+    /// The digits of a number from the first to the last that is not 0.
+    private static func digits(_ text: String) -> Substring {
+        let all = text.prefix { $0 != "e" && $0 != "E" }.filter { $0 >= "0" && $0 <= "9" }.drop { $0 == "0" }
+        return all.prefix(all.reversed().drop { $0 == "0" }.count)
     }
 
     static func flag(_ value: ImportJSON) -> Bool? {

@@ -105,7 +105,7 @@ struct TableSuggestion {
         }
         if let called { return called }
         // Nested in the habits, it needs none.
-        guard let habits, table.rows.first?.parent == nil else { return nil }
+        guard let habits, table.rows.first?.ancestors.isEmpty ?? true else { return nil }
         return others.first { column in
             let word = column.lowercased()
             return word.hasPrefix(habits.name.lowercased().prefix(4)) && word.hasSuffix("id")

@@ -35,7 +35,7 @@ struct TrackerPlan {
             } else {
                 ids[habit.key] = id
             }
-            if habit.id == nil, Int(habit.key) != nil { numbered.insert(id) }
+            if habit.id == nil, Int(habit.key.split(separator: "\u{1F}").last ?? "") != nil { numbered.insert(id) }
             habits.append(made(habit, id, timeZone))
         }
         var first: [UUID: Date] = [:]

@@ -107,6 +107,7 @@ enum TrackerRecognition {
         let json: ImportJSON
         do {
             try JSONDepth.require(bytes, path: path)
+            try JSONMembers.require(bytes, path: path)
             json = try JSONDecoder().decode(ImportJSON.self, from: Data(bytes))
         } catch let error as DecodingError {
             throw HabitStoreError(

@@ -65,7 +65,7 @@ struct TrackerVerification {
         switch finding {
         case .database(let database, let format): try DatabaseTally.count(database, format)
         case .files(let files): try TextTally.loop(files)
-        case .tables(let tables, let mapping, let timeZone): TableTally.count(tables, mapping, timeZone)
+        case .tables(let tables, let mapping, let timeZone): try TableTally.count(tables, mapping, timeZone)
         case .habitBull(let bytes): TextTally.habitBull(String(decoding: bytes, as: UTF8.self))
         case .json(_, let format): try JSONTally.count(path, format)
         case .harsh(let habits, let log): try TextTally.harsh(habits ?? "", log ?? "")

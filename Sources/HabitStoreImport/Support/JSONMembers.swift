@@ -1,0 +1,73 @@
+import Foundation
+import HabitStore
+
+/// Refuses JSON of which a decoder would drop something without a word: all but one of several members with one name, and the
+/// last digits of long numbers.
+enum JSONMembers {
+    /// - Parameter wholeNumbers: whether whole numbers of more than 64 bits are refused, too.
+    /// - Throws: ``HabitStoreError/Code/invalidSource`` that names the member and the place.
+    static func require(_ bytes: [UInt8], wholeNumbers: Bool = false, path: String) throws {
+        // The names in the objects that are open; nil for an array.
+        var open: [Set<String>?] = []
+        var awaitsName = false
+        var (position, line, lineStart) = (0, 1, 0)
+        func failure(_ what: String) -> HabitStoreError {
+            let place = "line \(line), byte \(position - lineStart + 1)"
+            return HabitStoreError(.invalidSource, "\(what) (\(place))", at: .init(path: path))
+        }
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "{"):
+                open.append([])
+                awaitsName = true
+            case UInt8(ascii: "["):
+                open.append(nil)
+                awaitsName = false
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                _ = open.popLast()
+                awaitsName = false
+            case UInt8(ascii: ","): awaitsName = open.last.map { $0 != nil } ?? false
+            case UInt8(ascii: "\n"): (line, lineStart) = (line + 1, position + 1)
+            case UInt8(ascii: "\""):
+                let end = end(of: bytes, from: position)
+                if awaitsName, !open.isEmpty {
+                    let name = text(bytes[position..<end])
+                    if open[open.count - 1]?.insert(name).inserted == false {
+                        throw failure("the member \"\(name)\" is there twice in one object")
+                    }
+                    awaitsName = false
+                }
+                position = end
+                continue
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                let token = bytes[position...].prefix { "+-.0123456789eE".utf8.contains($0) }
+                let digits = String(decoding: token, as: UTF8.self)
+                if wholeNumbers, token.dropFirst().allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), Int64(digits) == nil,
+                    token.count > 1
+                {
+                    throw failure("a number has more digits than can be kept: put it in quotes")
+                }
+                position += token.count
+                continue
+            default: break
+            }
+            position += 1
+        }
+    }
+
+    /// The place after a text in quotes.
+    private static func end(of bytes: [UInt8], from start: Int) -> Int {
+        var position = start + 1
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return min(position + 1, bytes.count)
+    }
+
+    private static func text(_ quoted: ArraySlice<UInt8>) -> String {
+        let plain = String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
+        guard quoted.contains(UInt8(ascii: "\\")) else { return plain }
+        // A damaged text is refused by who decodes the file.
+        return (try? JSONDecoder().decode(String.self, from: Data(quoted))) ?? plain
+    }
+}
