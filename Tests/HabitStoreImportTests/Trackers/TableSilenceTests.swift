@@ -119,6 +119,21 @@ import Testing
         try JSONMembers.require(Array(text.utf8), wholeNumbers: true, path: "x")
     }
 
+    /// JSON in UTF-16 was imported, and its verification found nothing in the file. It is refused before anything is written; a mark of
+    /// the order of bytes before UTF-8 is passed over by all who read it.
+    @Test func anotherEncodingIsRefusedAndAMarkIsNot() throws {
+        let sandbox = try log("{}", #"{"name": null, "date": "date"}"#, "Europe/Berlin")
+        let text = #"{"habits": [{"name": "A", "log": [{"name": "n", "date": "2026-01-01"}]}]}"#
+        let path = sandbox.folder.path("x.json")
+        for encoding in [String.Encoding.utf16, .utf16LittleEndian] {
+            try #require(text.data(using: encoding)).write(to: URL(fileURLWithPath: path))
+            #expect(message(sandbox, "x.json") == "the JSON is not text in UTF-8")
+        }
+        try Data([0xEF, 0xBB, 0xBF] + Array(text.utf8)).write(to: URL(fileURLWithPath: path))
+        try sandbox.run("x.json")
+        #expect(try sandbox.entries() == ["A 2026-01-01"])
+    }
+
     /// Whole numbers of more than 64 bits lost their last digits, so that two keys became one.
     @Test func aWholeNumberOfMoreThan64BitsIsRefused() throws {
         let sandbox = try log(
