@@ -67,10 +67,9 @@ import Testing
         #"{"if": [{"var": "beta"}, "x", "y"]}"#, #"{"if": [{"var": "beta"}, "x"]}"#,
         #"{"if": [false, "x", {"var": "id"}]}"#,
         #"{"or": ["", {"var": "targetingKey"}]}"#, #"{"and": ["x", {"var": "targetingKey"}]}"#,
-        #"{"var": {"cat": ["targeting", "Key"]}}"#, #"{"$ref": "id"}"#, #"{"cat": {"missing": ["a", "b"]}}"#,
+        #"{"var": {"cat": ["targeting", "Key"]}}"#, #"{"$ref": "id"}"#,
         #"{"cat": [{"map": [{"var": "groups"}, {"var": ""}]}]}"#,
         #"{"reduce": [["a"], {"cat": [{"var": "accumulator"}, {"var": "current"}]}, {"var": "id"}]}"#,
-        #"{"fractional": [["p", 1], ["q", 1]]}"#,
         // Null is no value to bucket by: the flag's key and the targeting key are taken.
         "null", #"{"var": "$flagd.nope"}"#,
     ]

@@ -1,5 +1,6 @@
 /// A percentage that is taken of something that is the same for everybody, such as `"targetingKey"` without its `var`:
-/// all users fall into one bucket, and a change of the weights moves all of them at once.
+/// all users fall into one bucket, and a change of the weights moves all of them at once. What is written about the user
+/// and yet tells hardly any of them apart is found by evaluation, see ``BucketSampling``.
 ///
 /// The first argument of `fractional` is what it buckets by, unless it is a list, which is an entry then, or comes to
 /// null, for which the flag's key and the targeting key are taken.
@@ -8,10 +9,44 @@ struct ConstantBucket {
     let configuration: FlagConfiguration
     let evaluators: [String: JSONNode]
 
-    /// What is wrong with the first argument of a `fractional`; nil where it depends on who asks.
+    /// What is wrong with the first argument of a `fractional`; nil where it tells users apart, or where that cannot be
+    /// said.
     func message(about first: JSONNode) -> String? {
-        let dependence = SubjectDependence(evaluators: evaluators) { value(of: $0) }
-        guard !dependence.holds(for: first) else { return nil }
+        guard isOfSubject(first) else { return constantMessage(about: first) }
+        guard let outcome = sampling(of: first)?.fewBuckets() else { return nil }
+        return outcome.values == 1 ? Self.message(aboutOneBucketOf: outcome) : Self.message(aboutFewBucketsOf: outcome)
+    }
+
+    /// What is wrong with the first argument of a `fractional` that is the same for everybody, whoever asks; nil where it
+    /// is not, or where that is not certain. A flag is quarantined for it.
+    func certainMessage(about first: JSONNode) -> String? {
+        guard isOfSubject(first) else { return constantMessage(about: first) }
+        return sampling(of: first)?.oneBucket().map { Self.message(aboutOneBucketOf: $0) }
+    }
+
+    private func isOfSubject(_ first: JSONNode) -> Bool {
+        SubjectDependence(evaluators: evaluators) { value(of: $0) }.holds(for: first)
+    }
+
+    private func sampling(of first: JSONNode) -> BucketSampling? {
+        guard let reads = BucketReads(first, evaluators: evaluators),
+            let rule = RuleCompiler.rule(of: first, in: source, configuration, evaluators: evaluators)
+        else { return nil }
+        return BucketSampling(rule: rule, reads: reads, takesAnyValue: configuration.fractional == .v3)
+    }
+
+    private static func message(aboutOneBucketOf outcome: BucketSampling.Outcome) -> String {
+        "what \"fractional\" buckets by came out the same for each of \(outcome.users) sample users: everybody gets one "
+            + "variant, whatever the weights; bucket by {\"var\": \"targetingKey\"}, or leave it out"
+    }
+
+    private static func message(aboutFewBucketsOf outcome: BucketSampling.Outcome) -> String {
+        "what \"fractional\" buckets by came to \(outcome.values) values for \(outcome.users) sample users: all who share "
+            + "one move at once, and the weights are no shares of the users; bucket by {\"var\": \"targetingKey\"}, or "
+            + "leave it out"
+    }
+
+    private func constantMessage(about first: JSONNode) -> String? {
         switch value(of: first) {
         case .null?, .list?, nil: return nil
         case .bool?, .int?, .double?, .object?:

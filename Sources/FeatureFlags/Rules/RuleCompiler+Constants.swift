@@ -6,14 +6,20 @@ extension RuleCompiler {
         _ configuration: FlagConfiguration,
         evaluators: [String: JSONNode]
     ) -> FlagValue? {
+        guard let rule = rule(of: node, in: source, configuration, evaluators: evaluators) else { return nil }
+        var evaluation = Evaluation(flagKey: "", context: EvaluationContext(), clock: { 0 })
+        do throws(EvaluationFault) { return try rule.evaluate(&evaluation) } catch { return nil }
+    }
+
+    /// A rule that stands in a file, by itself; nil where it cannot be compiled.
+    static func rule(
+        of node: JSONNode,
+        in source: SourceText,
+        _ configuration: FlagConfiguration,
+        evaluators: [String: JSONNode]
+    ) -> Rule? {
         let shared = SharedEvaluators(source: source, configuration: configuration, nodes: evaluators)
         var compiler = RuleCompiler(source: source, configuration: configuration, evaluators: shared)
-        do throws(FlagError) {
-            let rule = try compiler.compile(node).rule
-            var evaluation = Evaluation(flagKey: "", context: EvaluationContext(), clock: { 0 })
-            do throws(EvaluationFault) { return try rule.evaluate(&evaluation) } catch { return nil }
-        } catch {
-            return nil
-        }
+        do throws(FlagError) { return try compiler.compile(node).rule } catch { return nil }
     }
 }

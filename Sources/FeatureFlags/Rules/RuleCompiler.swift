@@ -94,7 +94,7 @@ struct RuleCompiler {
         }
         let first: JSONNode? = if case .array(let elements) = list.value { elements.first } else { list }
         let bucket = ConstantBucket(source: source, configuration: configuration, evaluators: evaluators.nodes)
-        if let first, let message = bucket.message(about: first) { throw error(message, first.range) }
+        if let first, let message = bucket.certainMessage(about: first) { throw error(message, first.range) }
     }
 
     /// The arguments of an operator: a list's elements, or a single value without brackets. An evaluator that is
