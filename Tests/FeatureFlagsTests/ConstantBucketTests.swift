@@ -81,6 +81,24 @@ import Testing
         #expect(try makeSnapshot(text).quarantined.isEmpty)
     }
 
+    /// A bucket that is the targeting key for one flag of several, or from some day on, quarantined its flag: the condition
+    /// was worked out for a flag without a key in 1970, and the branch that reads the targeting key taken for unreachable.
+    @Test func conditionsOnTheFlagAndTheTimeRuleNoBranchOut() throws {
+        for bucket in [
+            #"{"if": [{"==": [{"var": "$flagd.flagKey"}, "f"]}, {"var": "targetingKey"}, "x"]}"#,
+            #"{"if": [{"<": [{"var": "$flagd.timestamp"}, 1800000000]}, "x", {"var": "targetingKey"}]}"#,
+            #"{"and": [{"var": "$flagd.timestamp"}, {"var": "targetingKey"}]}"#,
+            #"{"if": [{"$ref": "late"}, {"var": "targetingKey"}, "x"]}"#,
+        ] {
+            let text = file(
+                #"{"fractional": [\#(bucket), \#(Self.shares)]}"#,
+                evaluators: #"{"late": {">": [{"var": "$flagd.timestamp"}, 1700000000]}}"#
+            )
+            #expect(try findings(text).filter { $0.rule == .constantBucket }.isEmpty, "\(bucket)")
+            #expect(try makeSnapshot(text).quarantined.isEmpty, "\(bucket)")
+        }
+    }
+
     @Test func aListAsTheFirstItemIsAnEntryAndTheTargetingKeyIsBucketedBy() throws {
         for targeting in [
             #"{"fractional": [\#(Self.shares)]}"#, #"{"fractional": [["a"]]}"#, #"{"fractional": {"$ref": "shares"}}"#,

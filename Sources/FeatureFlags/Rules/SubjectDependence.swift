@@ -82,7 +82,7 @@ struct SubjectDependence {
         for index in stride(from: 0, to: arguments.count - 1, by: 2) where !isDecided {
             if depends(arguments[index]) {
                 isDecidedBySubject = true
-            } else if let value = constant(arguments[index]) {
+            } else if let value = decision(arguments[index]) {
                 guard value.isTruthy else { continue }
                 isDecided = true
             }
@@ -100,9 +100,29 @@ struct SubjectDependence {
     private func operandsDepend(_ name: String, _ operands: [JSONNode], _ depends: (JSONNode) -> Bool) -> Bool {
         for operand in operands {
             if depends(operand) { return true }
-            if let value = constant(operand), value.isTruthy == (name == "or") { return false }
+            if let value = decision(operand), value.isTruthy == (name == "or") { return false }
         }
         return false
+    }
+
+    /// What a condition comes to for every flag and at all times; nil where that cannot be said.
+    private func decision(_ condition: JSONNode) -> FlagValue? {
+        namesFlagd(condition, inEvaluator: false) ? nil : constant(condition)
+    }
+
+    private func namesFlagd(_ node: JSONNode, inEvaluator: Bool) -> Bool {
+        switch node.value {
+        case .null, .bool, .int, .double:
+            return false
+        case .string(let text):
+            return text.hasPrefix("$flagd")
+        case .array(let elements):
+            return elements.contains { namesFlagd($0, inEvaluator: inEvaluator) }
+        case .object(let members):
+            let (rule, isShared) = resolved(node, inEvaluator)
+            if isShared { return namesFlagd(rule, inEvaluator: true) }
+            return members.contains { namesFlagd($0.value, inEvaluator: inEvaluator) }
+        }
     }
 
     private func isEntry(_ node: JSONNode, _ inEvaluator: Bool) -> Bool {
