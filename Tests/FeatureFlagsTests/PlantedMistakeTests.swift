@@ -62,6 +62,11 @@ import Testing
         (#"{"==": ["targetingKey", "ada"]}"#, .constantCondition),
         (#"{"in": ["targetingKey", ["ada"]]}"#, .constantCondition),
         (#"{"or": [{"!=": [{"var": "plan"}, "x"]}, {"!=": [{"var": "plan"}, "y"]}]}"#, .unreachableBranch),
+        (#"{"cat": [{"var": "targetingKey"}, "-"]}"#, .unreachableBranch),
+        (#"{"!": {"cat": [{"var": "targetingKey"}, "-"]}}"#, .constantCondition),
+        (#"{"some": [[1, 2, 3], {"==": [{"var": ""}, 2]}]}"#, .unreachableBranch),
+        (#"{"none": [[], {"==": [{"var": "targetingKey"}, "ada"]}]}"#, .unreachableBranch),
+        (#"{"all": [["ada", "berta"], {"==": [{"var": "targetingKey"}, "ada"]}]}"#, .constantCondition),
         (#"{"==": [{"var": "targetingKey"}, "ada", "bob"]}"#, .arguments),
         (#"{"starts_wiht": [{"var": "email"}, "x"]}"#, .unknownOperator),
     ]
@@ -94,6 +99,9 @@ import Testing
         #"{"or": [{"==": [{"var": "v1"}, "1"]}, {"==": [{"var": "v2"}, "2"]}, {"==": [{"var": "v2"}, "3"]}]}"#,
         #"{">=": [{"-": [{"var": "$flagd.timestamp"}, {"var": "since"}]}, 86400]}"#,
         #"{"filter": [{"var": "list"}, {"==": [{"var": "targetingkey"}, 1]}]}"#,
+        #"{"cat": [{"var": "first"}, "", {"var": "last"}]}"#,
+        #"{"some": [{"var": "groups"}, {"==": [{"var": ""}, "x"]}]}"#,
+        #"{"none": [[{"var": "plan"}], {"in": [{"var": ""}, ["pro", "team"]]}]}"#,
     ])
     func whatIsMeantSoIsNot(condition: String) throws {
         let found = try rules(condition)

@@ -20,8 +20,22 @@ extension RuleReader {
         case "===", "==": return canBeEqual(arguments, isStrict: operation.name == "===") ? nil : false
         case "!==", "!=": return canBeEqual(arguments, isStrict: operation.name == "!==") ? nil : true
         case "<", "<=": return canLieBetween(arguments, orEqual: operation.name == "<=") ? nil : false
+        case "cat": return arguments.contains { hasText($0) } ? true : nil
+        case "some", "all", "none": return quantified(node, arguments)
         default: return nil
         }
+    }
+
+    /// Whether what stands in the file adds to the text of a `cat`, which is true then, whatever else it is made of.
+    private func hasText(_ node: JSONNode) -> Bool {
+        if case .string(let text)? = constant(node) { !text.isEmpty } else { false }
+    }
+
+    /// A list that stands in the file decides alone: the rule for its elements sees nothing but them.
+    private func quantified(_ node: JSONNode, _ arguments: [JSONNode]) -> Bool? {
+        guard let list = arguments.first, constant(list) != nil else { return nil }
+        return RuleCompiler.value(of: node, in: document.source, configuration, evaluators: document.evaluators)?
+            .isTruthy
     }
 
     /// Whether there can be a value between the two limits of a comparison with three arguments.
