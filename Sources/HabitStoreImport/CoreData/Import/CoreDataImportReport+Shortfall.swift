@@ -22,6 +22,7 @@ extension CoreDataImportReport {
             .otherType: "values of another type than their attribute",
             .malformedText: "texts that are no UTF-8",
             .externalDataMissing: "values whose file beside the store is not there",
+            .keyUnusable: "rows without a key, or with that of another row",
             .unknownToModel: "values, rows or links that belong to nothing in the model",
         ]
     }

@@ -15,6 +15,8 @@ struct ImportLoss: Encodable, Hashable {
         case externalDataMissing
         /// A column, a row or a link of the file that belongs to nothing in its model.
         case unknownToModel
+        /// A row of an entity that has no key, or that of another row.
+        case keyUnusable
     }
 
     /// The source's entity.

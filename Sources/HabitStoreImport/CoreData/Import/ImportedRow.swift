@@ -21,13 +21,18 @@ struct ImportedRow: Encodable {
         for (attribute, value) in zip(entity.attributes, row.values) where !value.value.isNull || value.stored != nil {
             values[attribute.name] = value.stored.map { StoredJSON($0) } ?? StoredJSON(value.value)
         }
-        self.values = values
         references = row.references.mapValues(\.key)
         table = entity.table
         let names = Array(values.keys) + Array(row.references.keys)
-        columns = Dictionary(
+        var columns = Dictionary(
             names.compactMap { name in entity.column(of: name).map { (name, $0) } },
             uniquingKeysWith: { first, _ in first }
         )
+        for found in row.misplaced {
+            values[found.column] = StoredJSON(found.value)
+            columns[found.column] = found.column
+        }
+        self.values = values
+        self.columns = columns
     }
 }

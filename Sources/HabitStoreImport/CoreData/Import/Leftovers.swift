@@ -34,6 +34,7 @@ struct Leftovers {
         let rows = try file.connection.prepare(
             "SELECT Z_PK, \(names.joined(separator: ", ")) FROM \(SourceConnection.quoted(entity.table)) "
                 + "WHERE Z_ENT = \(entity.number) AND \(SourceConnection.isAnyFilled(names))"
+                + (file.tables.hasKey(in: entity.table).map { " AND \($0)" } ?? "")
         )
         let known = knownColumns(of: entity)
         while try rows.step() {
@@ -101,6 +102,13 @@ struct Leftovers {
         while try rows.step() {
             try keep(KeptRow(table, rows, "of no entity of the model"), nil, .unknownToModel, body)
         }
+        guard let hasKey = file.tables.hasKey(in: table) else { return }
+        let keyless = try file.connection.prepare(
+            "SELECT * FROM \(SourceConnection.quoted(table)) WHERE Z_ENT IN (\(numbers)) AND NOT \(hasKey)"
+        )
+        while try keyless.step() {
+            try keep(KeptRow(table, keyless, "without a key of its own"), nil, .keyUnusable, body)
+        }
     }
 
     private func keep(_ row: KeptRow, _ property: String?, _ kind: ImportLoss.Kind, _ body: Keep) throws {
@@ -153,13 +161,19 @@ struct Leftovers {
         guard let first = owners.first else {
             return try keepAll(rows, table, name, "no place for the links of \(name ?? table)", .noPlace, body)
         }
+        let misplaced = read.sorted().map { "typeof(\(SourceConnection.quoted($0))) NOT IN ('integer', 'null')" }
+        let isMisplaced = "(\(misplaced.joined(separator: " OR ")))"
+        let noNumber = "a link with what is no whole number where a key or a place should be"
+        try keepAll("\(rows) WHERE \(isMisplaced)", table, name, noNumber, .otherType, body)
         let further = file.tables.columns[table, default: []].map(\.name).filter { !read.contains($0) }
         let isFilled = SourceConnection.isAnyFilled(further.map(SourceConnection.quoted))
         if !further.isEmpty {
             let reason = "no place for \(further.joined(separator: ", ")) of the links"
-            try keepAll("\(rows) WHERE \(isFilled)", table, name, reason, .noPlace, body)
+            try keepAll("\(rows) WHERE \(isFilled) AND NOT \(isMisplaced)", table, name, reason, .noPlace, body)
         }
-        let lost = "(\(unread(first.column, first.other, owners)))" + (further.isEmpty ? "" : " AND NOT \(isFilled)")
+        let lost =
+            "(\(unread(first.column, first.other, owners))) AND NOT \(isMisplaced)"
+            + (further.isEmpty ? "" : " AND NOT \(isFilled)")
         try keepAll("\(rows) WHERE \(lost)", table, name, "a link whose record is not there", .unknownToModel, body)
         guard file.tables.uniqueColumns[table]?.contains([first.column, first.other]) != true else { return }
         let pair = "\(SourceConnection.quoted(first.column)), \(SourceConnection.quoted(first.other))"
@@ -225,7 +239,49 @@ struct Leftovers {
                 )
             )
         }
-        return try result + notCarriedHistory(history)
+        return try result + notCarriedBookkeeping() + notCarriedHistory(history)
+    }
+
+    /// The columns that Core Data has in its own tables.
+    private static let bookkeeping: [String: Set<String>] = [
+        "Z_PRIMARYKEY": ["Z_ENT", "Z_NAME", "Z_SUPER", "Z_MAX"], "Z_METADATA": ["Z_VERSION", "Z_UUID", "Z_PLIST"],
+        "Z_MODELCACHE": ["Z_CONTENT"],
+    ]
+
+    private func notCarriedBookkeeping() throws -> [NotCarried] {
+        try Self.bookkeeping.sorted { $0.key < $1.key }.flatMap { table, own in
+            try file.tables.columns[table, default: []].map(\.name).filter { !own.contains($0) }.compactMap { column in
+                try notCarried(table, column, "a column that Core Data does not have in its own tables")
+            }
+        }
+    }
+
+    /// The values of a column, as far as a condition holds; nil where there are none.
+    private func notCarried(
+        _ table: String,
+        _ column: String,
+        _ reason: String,
+        where condition: String = "1"
+    ) throws -> NotCarried? {
+        let name = SourceConnection.quoted(column)
+        let values = try count("SELECT count(\(name)) FROM \(SourceConnection.quoted(table)) WHERE \(condition)")
+        guard values > 0 else { return nil }
+        return NotCarried(table: table, column: column, count: values, reason: reason, isUnknown: false)
+    }
+
+    private func notCarriedNames() throws -> [NotCarried] {
+        let table = "ATRANSACTIONSTRING"
+        let leading = file.tables.columns["ATRANSACTION", default: []].map(\.name).filter { $0.hasSuffix("TS") }.map {
+            "SELECT \(SourceConnection.quoted($0)) FROM ATRANSACTION WHERE \(SourceConnection.quoted($0)) NOT NULL"
+        }
+        let isUnused = leading.isEmpty ? "1" : "Z_PK IS NULL OR Z_PK NOT IN (\(leading.joined(separator: " UNION ")))"
+        return try file.tables.columns[table, default: []].map(\.name).compactMap { column in
+            if ["Z_PK", "Z_ENT", "Z_OPT"].contains(column) { return nil }
+            guard column == "ZNAME" else {
+                return try notCarried(table, column, "what the history notes of a name beside the name")
+            }
+            return try notCarried(table, column, "names that no transaction of the history has", where: isUnused)
+        }
     }
 
     private func notCarriedHistory(_ history: Set<String>) throws -> [NotCarried] {
@@ -237,19 +293,21 @@ struct Leftovers {
         carried.formUnion(["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"])
         var result: [NotCarried] = []
         for table in history.subtracting(["ATRANSACTIONSTRING"]).sorted() {
-            for column in file.tables.columns[table, default: []].map(\.name) {
-                guard !carried.contains(column), !column.isNumbered("ZTOMBSTONE") else { continue }
-                let name = SourceConnection.quoted(column)
-                let values = try count("SELECT count(\(name)) FROM \(SourceConnection.quoted(table))")
-                guard values > 0 else { continue }
-                let reason =
-                    table == "ACHANGE"
-                    ? "what the history notes of a change beside its kind and its record"
-                    : "what the history notes of a transaction beside its time and its author"
-                result.append(NotCarried(table: table, column: column, count: values, reason: reason, isUnknown: false))
+            for column in file.tables.columns[table, default: []].map(\.name) where !carried.contains(column) {
+                var (reason, condition) = (
+                    "what the history notes of a transaction beside its time and its author", "1"
+                )
+                if column.isNumbered("ZTOMBSTONE") {
+                    // What is of no known kind is not carried at all.
+                    reason = "what the history notes as kept of a deleted record, of changes that delete none"
+                    condition = "ZCHANGETYPE IN (0, 1)"
+                } else if table == "ACHANGE" {
+                    reason = "what the history notes of a change beside its kind and its record"
+                }
+                if let left = try notCarried(table, column, reason, where: condition) { result.append(left) }
             }
         }
-        if !history.isEmpty { result += try notCarriedChanges() }
+        if !history.isEmpty { result += try notCarriedNames() + notCarriedChanges() }
         return result
     }
 

@@ -131,6 +131,19 @@ struct RecordMaker {
             let key = StoredJSON(Value.int(reference.key))
             losses.append(loss(row, isPossible ? id : nil, name, "no place in \(target.name)", key))
         }
+        losses += row.misplaced.map { found in
+            ImportLoss(
+                entity: plan.source.name,
+                key: row.key,
+                id: isPossible ? id : nil,
+                property: found.property,
+                table: plan.source.table,
+                column: found.column,
+                reason: "what is no whole number where a key or a place should be",
+                value: StoredJSON(found.value),
+                kind: .otherType
+            )
+        }
         let record = isPossible ? try EncodedRecord(values, layout: target.layout) : nil
         return Made(
             id: id,

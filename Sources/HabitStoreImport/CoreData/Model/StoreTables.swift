@@ -22,24 +22,35 @@ struct StoreTables {
     let columns: [String: [Column]]
     /// The app's entities, by number; those of the history (16000 and up) are not among them.
     let entities: [NumberedEntity]
+    private let byNumber: [Int: NumberedEntity]
     /// The columns of each unique index or constraint, by table.
     let uniqueColumns: [String: [Set<String>]]
+    /// The tables in which the column of the keys is no proof of a key: some are absent, of another type, or there twice.
+    let tablesWithUnusableKeys: Set<String>
 
     private static let firstHistoryEntity = 16_000
 
     init(_ connection: SourceConnection) throws {
         var columns: [String: [Column]] = [:]
         var unique: [String: [Set<String>]] = [:]
+        var unusable: Set<String> = []
         for table in try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name") {
             let name = SourceConnection.quoted(table)
-            let statement = try connection.prepare("PRAGMA table_info(\(name))")
+            // `table_info` says nothing of generated columns, whether they are stored or not; SQLite reads them as any other.
+            let statement = try connection.prepare("PRAGMA table_xinfo(\(name))")
+            var keys: [String] = []
             while try statement.step() {
+                guard statement.optionalInt(6) != Self.hiddenInVirtualTable else { continue }
+                if statement.optionalInt(5) != 0 { keys.append(statement.text(1) ?? "") }
                 columns[table, default: []].append(
                     Column(name: statement.text(1) ?? "", declaredType: (statement.text(2) ?? "").uppercased())
                 )
             }
+            var isRowNumber = keys == ["Z_PK"]
             let indexes = try connection.prepare("PRAGMA index_list(\(name))")
             while try indexes.step() {
+                // What has an index of its own is not the number that SQLite itself gives a row.
+                if indexes.text(3) == "pk" { isRowNumber = false }
                 guard indexes.optionalInt(2) == 1 else { continue }
                 let index = SourceConnection.quoted(indexes.text(1) ?? "")
                 let parts = try connection.prepare("PRAGMA index_info(\(index))")
@@ -47,10 +58,33 @@ struct StoreTables {
                 while try parts.step() { names.insert(parts.text(2) ?? "") }
                 unique[table, default: []].append(names)
             }
+            let isOfRecords = ["Z_PK", "Z_ENT"].allSatisfy { name in
+                columns[table]?.contains { $0.name == name } == true
+            }
+            if isOfRecords, !isRowNumber, try Self.hasUnusableKeys(table, connection) { unusable.insert(table) }
         }
+        tablesWithUnusableKeys = unusable
         self.columns = columns
         uniqueColumns = unique
         entities = columns["Z_PRIMARYKEY"] == nil ? [] : try Self.readEntities(connection)
+        byNumber = Dictionary(entities.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private static let hiddenInVirtualTable: Int64 = 1
+
+    private static func hasUnusableKeys(_ table: String, _ connection: SourceConnection) throws -> Bool {
+        try connection.int(
+            "SELECT count(*) - count(DISTINCT CASE typeof(Z_PK) WHEN 'integer' THEN Z_PK END) "
+                + "FROM \(SourceConnection.quoted(table))"
+        ) != 0
+    }
+
+    /// The condition for the rows of a table of records that have a key of their own: of several with one key, the first has it.
+    /// Nil where each row has one.
+    func hasKey(in table: String) -> String? {
+        guard tablesWithUnusableKeys.contains(table) else { return nil }
+        return "(typeof(Z_PK) = 'integer' AND rowid IN (SELECT min(rowid) FROM \(SourceConnection.quoted(table)) "
+            + "WHERE typeof(Z_PK) = 'integer' GROUP BY Z_PK))"
     }
 
     private static func readEntities(_ connection: SourceConnection) throws -> [NumberedEntity] {
@@ -75,9 +109,9 @@ struct StoreTables {
     /// The entities from an entity up to the topmost that it inherits from.
     func ancestry(of entity: NumberedEntity) -> [NumberedEntity] {
         var result = [entity]
-        while let last = result.last, last.superentity != 0,
-            let next = entities.first(where: { $0.number == last.superentity }),
-            !result.contains(where: { $0.number == next.number })
+        var seen: Set<Int> = [entity.number]
+        while let last = result.last, last.superentity != 0, let next = byNumber[last.superentity],
+            seen.insert(next.number).inserted
         {
             result.append(next)
         }

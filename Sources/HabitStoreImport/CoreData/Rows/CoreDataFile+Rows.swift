@@ -4,7 +4,8 @@ extension CoreDataFile {
     /// The number of an entity's own records; those of the entities that inherit from it are not among them.
     public func count(of entity: CoreDataEntity) throws -> Int {
         let table = SourceConnection.quoted(entity.table)
-        return Int(try connection.int("SELECT count(*) FROM \(table) WHERE Z_ENT = \(entity.number)") ?? 0)
+        let hasKey = tables.hasKey(in: entity.table).map { " AND \($0)" } ?? ""
+        return Int(try connection.int("SELECT count(*) FROM \(table) WHERE Z_ENT = \(entity.number)\(hasKey)") ?? 0)
     }
 
     /// Hands the entity's own records to `body`, by their keys from behind `key` on, until it returns false.
@@ -59,8 +60,8 @@ extension CoreDataFile {
         guard let sql = linkQuery(relationship) else { return }
         let statement = try connection.prepare(sql)
         while try statement.step() {
-            guard let here = statement.optionalInt(0), let there = statement.optionalInt(1) else { continue }
-            try body(here, there, statement.optionalInt(2))
+            guard let here = statement.integer(0), let there = statement.integer(1) else { continue }
+            try body(here, there, statement.integer(2))
         }
     }
 

@@ -10,4 +10,14 @@ public struct CoreDataRow: Sendable {
     public let references: [String: CoreDataReference]
     /// The numbers in further columns that were asked for.
     var numbers: [String: Int64] = [:]
+    /// What stands where a key or a number should be, and is none.
+    var misplaced: [Misplaced] = []
+
+    /// A value that is no whole number, in a column that has nothing else.
+    struct Misplaced: Sendable {
+        /// The relationship, or the column where there is none.
+        let property: String
+        let column: String
+        let value: SourceValue
+    }
 }

@@ -6,6 +6,8 @@ struct CoreDataRowReader {
     private let places: [Int?]
     private let references: [(name: String, place: Int, entityPlace: Int?)]
     private let further: [(name: String, place: Int)]
+    /// The columns of keys and numbers, by their places.
+    private let whole: [(property: String, column: String, place: Int)]
     private let external: ExternalData
     /// The query for the entity's rows, to which conditions can be added.
     let sql: String
@@ -20,24 +22,36 @@ struct CoreDataRowReader {
             return columns.count - 1
         }
         places = entity.attributes.map { $0.column.map(place) }
+        var whole: [(String, String, Int)] = []
         references = entity.relationships.compactMap { relationship in
             guard case .column(let column, let second) = relationship.storage else { return nil }
-            return (relationship.name, place(column), second.map(place))
+            let places = (place(column), second.map(place))
+            whole.append((relationship.name, column, places.0))
+            if let second, let place = places.1 { whole.append((relationship.name, second, place)) }
+            return (relationship.name, places.0, places.1)
         }
         further = furtherColumns.map { ($0, place($0)) }
+        let read = Set(whole.map(\.1))
+        self.whole = whole + further.filter { !read.contains($0.name) }.map { ($0.name, $0.name, $0.place) }
         let table = SourceConnection.quoted(entity.table)
-        sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE Z_ENT = \(entity.number)"
+        let hasKey = file.tables.hasKey(in: entity.table).map { " AND \($0)" } ?? ""
+        sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE Z_ENT = \(entity.number)\(hasKey)"
     }
 
     func row(_ statement: SourceStatement) -> CoreDataRow {
         var found: [String: CoreDataReference] = [:]
         for (name, place, entityPlace) in references {
-            guard let key = statement.optionalInt(place) else { continue }
-            let number = entityPlace.flatMap { statement.optionalInt($0) }.map { Int($0) }
+            guard let key = statement.integer(place) else { continue }
+            let number = entityPlace.flatMap { statement.integer($0) }.map { Int(clamping: $0) }
             found[name] = CoreDataReference(key: key, entityNumber: number)
         }
         var numbers: [String: Int64] = [:]
-        for (name, place) in further { numbers[name] = statement.optionalInt(place) }
+        for (name, place) in further { numbers[name] = statement.integer(place) }
+        let misplaced = whole.compactMap { property, column, place -> CoreDataRow.Misplaced? in
+            guard statement.integer(place) == nil else { return nil }
+            let value = statement.value(place)
+            return value.isNull ? nil : CoreDataRow.Misplaced(property: property, column: column, value: value)
+        }
         return CoreDataRow(
             key: statement.optionalInt(0) ?? 0,
             saves: statement.optionalInt(1),
@@ -46,7 +60,8 @@ struct CoreDataRowReader {
                 return ValueDecoder.decode(statement.value(place), as: attribute, external)
             },
             references: found,
-            numbers: numbers
+            numbers: numbers,
+            misplaced: misplaced
         )
     }
 }

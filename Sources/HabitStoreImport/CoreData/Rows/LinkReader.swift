@@ -10,10 +10,10 @@ final class LinkReader {
         let (left, right) = (SourceConnection.quoted(here), SourceConnection.quoted(there))
         let name = SourceConnection.quoted(table)
         let order = relationship.orderColumn.map(SourceConnection.quoted) ?? "NULL"
-        var sql = "SELECT \(right), \(order) FROM \(name) WHERE \(left) = ?1 AND \(right) NOT NULL"
+        var sql = "SELECT \(right), \(order) FROM \(name) WHERE \(left) = ?1 AND typeof(\(right)) = 'integer'"
         // A relationship that is its own inverse leads both ways, whichever of them was written down.
         if here == "REFLEXIVE" {
-            sql += " UNION SELECT \(left), NULL FROM \(name) WHERE \(right) = ?1 AND \(left) NOT NULL"
+            sql += " UNION SELECT \(left), NULL FROM \(name) WHERE \(right) = ?1 AND typeof(\(left)) = 'integer'"
         }
         statement = try file.connection.prepare(sql + " ORDER BY 2, 1")
     }
@@ -24,7 +24,7 @@ final class LinkReader {
         try statement.bind(key, at: 1)
         var result: [Int64] = []
         while try statement.step() {
-            if let target = statement.optionalInt(0) { result.append(target) }
+            if let target = statement.integer(0) { result.append(target) }
         }
         return result
     }

@@ -86,6 +86,12 @@ final class SourceStatement {
         return sqlite3_column_int64(pointer, Int32(column))
     }
 
+    /// A column that has a whole number as such; nil for anything else, which SQLite would make one of.
+    func integer(_ column: Int) -> Int64? {
+        guard sqlite3_column_type(pointer, Int32(column)) == SQLITE_INTEGER else { return nil }
+        return sqlite3_column_int64(pointer, Int32(column))
+    }
+
     /// A column as a double; nil for null.
     func optionalDouble(_ column: Int) -> Double? {
         guard sqlite3_column_type(pointer, Int32(column)) != SQLITE_NULL else { return nil }

@@ -18,6 +18,23 @@ extension Accountant {
         let told = ["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"]
         let tombstones = try columns(of: "ACHANGE").filter { $0.hasPrefix("ZTOMBSTONE") }
         try name("ACHANGE", found.changes, found: found.changeCount, told + tombstones)
+        // Changes of no known kind are not carried, whatever they have.
+        for column in tombstones { try accountStated("ACHANGE", column, where: "ZCHANGETYPE IN (0, 1)") }
+        try accountNames(transactions)
+    }
+
+    /// Accounts for the names that no transaction has; those that one has are told with it.
+    private mutating func accountNames(_ transactions: [String]) throws {
+        let table = "ATRANSACTIONSTRING"
+        guard file.tables.columns[table] != nil else { return }
+        // An absent number in the list would make the answer for all others unknown.
+        let used = transactions.filter { $0.hasSuffix("TS") }.map {
+            "Z_PK NOT IN (SELECT coalesce(t.\(Self.quoted($0)), 'none') FROM ATRANSACTION t)"
+        }
+        let isUnused = "Z_PK IS NULL OR (\((used + ["1"]).joined(separator: " AND ")))"
+        for column in try columns(of: table) where !["Z_PK", "Z_ENT", "Z_OPT"].contains(column) {
+            try accountStated(table, column, where: column == "ZNAME" ? isUnused : "1")
+        }
     }
 
     /// How many transactions and changes of the source there are, and how many of them were found.

@@ -35,6 +35,8 @@ extension Accountant {
         var item = CoreDataAccount.Item(table, nil, count: rows)
         item.kept = kept
         var best: (reading: LinkReading, result: LinkResult)?
+        // Rows that are alike have one line in the attachment.
+        if kept < rows { item.kept = try keptRows(table, columns) }
         if kept < rows {
             for reading in readings(columns) where !taken.contains(reading.place) {
                 let result = try read(table, columns, reading, store)
@@ -44,6 +46,7 @@ extension Accountant {
         }
         if let best, best.result.found > 0 {
             item.carried = best.result.found
+            item.kept = best.result.kept
             item.example = best.result.example
             let entity = schema.entities[best.reading.place.entity]
             item.place = "\(entity.name).\(entity.attributes[best.reading.place.attribute].name)"
@@ -65,7 +68,14 @@ extension Accountant {
         return (rows, count)
     }
 
-    private func words(_ statement: SourceStatement, _ columns: [String]) -> [String: String] {
+    private func keptRows(_ table: String, _ columns: [String]) throws -> Int {
+        let statement = try file.connection.prepare("SELECT * FROM \(Self.quoted(table))")
+        var count = 0
+        while try statement.step() { if try kept.hadRow(table, words(statement, columns)) { count += 1 } }
+        return count
+    }
+
+    func words(_ statement: SourceStatement, _ columns: [String]) -> [String: String] {
         var result: [String: String] = [:]
         for (place, column) in columns.enumerated() {
             let value = statement.value(place)
@@ -123,33 +133,54 @@ extension Accountant {
         let rows = try file.connection.prepare(
             "SELECT * FROM \(Self.quoted(table)) ORDER BY \(Self.quoted(columns[reading.here]))"
         )
-        var seen: Set<[Int64]> = []
-        var last: (key: Int64, links: [UUID])?
+        var seen: (key: Int64, targets: Set<Int64>)?
+        var ends = LinkEndsCache()
         while try rows.step() {
-            if try kept.hadRow(table, words(rows, columns)) { continue }
-            guard let here = rows.optionalInt(reading.here), let there = rows.optionalInt(reading.there) else {
-                result.missing += 1
+            let isKept = try kept.hadRow(table, words(rows, columns))
+            guard let here = rows.integer(reading.here), let there = rows.integer(reading.there) else {
+                if isKept { result.kept += 1 } else { result.missing += 1 }
                 continue
             }
-            if last?.key != here {
-                last = (here, try links(of: here, reading.place, store))
-                seen = []
-            }
+            if seen?.key != here { seen = (here, []) }
             // A row that is there twice is one link.
-            var isFound =
-                try seen.insert([here, there]).inserted
-                && (last?.links.contains { try leads($0, to: there, entity: reading.place.destination, store) } ?? false)
-            if !isFound, isReflexive {
-                isFound = try links(of: there, reading.place, store).contains {
-                    try leads($0, to: here, entity: reading.place.destination, store)
+            var isFound = false
+            if seen?.targets.insert(there).inserted == true {
+                let forth = try ends.of(here) { try self.ends(of: here, reading.place, store) }
+                isFound = leads(forth, to: there)
+                if !isFound, isReflexive {
+                    isFound = leads(try ends.of(there) { try self.ends(of: there, reading.place, store) }, to: here)
                 }
             }
-            if isFound { result.found += 1 } else { result.missing += 1 }
-            if !isFound, result.example == nil { result.example = here }
+            if isFound { result.found += 1 } else if isKept { result.kept += 1 } else { result.missing += 1 }
+            if !isFound, !isKept, result.example == nil { result.example = here }
             // Nothing at all fits: these are other links.
             if result.found == 0, result.missing > 20 { return result }
         }
         return result
+    }
+
+    /// Where the links of the record of a key lead, each looked up once.
+    private func ends(of key: Int64, _ place: LinkPlace, _ store: any ReadTransaction) throws -> LinkEnds {
+        var result = LinkEnds()
+        let keyPlace = schema.entities[place.destination].position(of: "coreDataKey")
+        for id in try links(of: key, place, store) {
+            if let ledger {
+                result.keys.formUnion(try ledger.keys(of: id))
+                result.unknown.insert(id)
+            } else if let keyPlace, let values = try values(id, place.destination, store) {
+                if case .int(let key) = values[keyPlace] { result.keys.insert(key) }
+            } else if keyPlace != nil {
+                result.unknown.insert(id)
+            }
+        }
+        return result
+    }
+
+    /// Whether one of the ends stands for a key of the source, of whichever table the destination has.
+    private func leads(_ ends: LinkEnds, to key: Int64) -> Bool {
+        if ends.keys.contains(key) { return true }
+        guard !ends.unknown.isEmpty else { return false }
+        return entities.values.contains { $0.parent == 0 && ends.unknown.contains(derived($0.name, key)) }
     }
 
     /// The links of the record of a key.
@@ -266,5 +297,29 @@ extension Accountant {
             }
         }
         return true
+    }
+}
+
+/// Where the links of one record lead: the keys, and the identifiers of which only the source's keys can tell.
+private struct LinkEnds {
+    var keys: Set<Int64> = []
+    var unknown: Set<UUID> = []
+}
+
+/// The ends of the records that were looked at last, as many as have some room together.
+private struct LinkEndsCache {
+    private var known: [Int64: LinkEnds] = [:]
+    private var room = mostKnown
+
+    private static let mostKnown = 50_000
+
+    mutating func of(_ key: Int64, _ read: () throws -> LinkEnds) rethrows -> LinkEnds {
+        if let ends = known[key] { return ends }
+        let ends = try read()
+        let size = ends.keys.count + ends.unknown.count + 1
+        if size > room { (known, room) = ([:], Self.mostKnown) }
+        known[key] = ends
+        room -= size
+        return ends
     }
 }

@@ -24,11 +24,27 @@ extension Accountant {
         var finder = RecordFinder(self, table, store)
         var columns: [Int: [Column]] = [:]
         var entityNames: [Int64: String] = [:]
-        let rows = try file.connection.prepare("SELECT * FROM \(Self.quoted(table)) ORDER BY Z_PK")
+        // Of several rows of one key, the first has it.
+        let hasUnusableKeys = file.tables.tablesWithUnusableKeys.contains(table)
+        let order = hasUnusableKeys ? "Z_PK, rowid" : "Z_PK"
+        let rows = try file.connection.prepare("SELECT * FROM \(Self.quoted(table)) ORDER BY \(order)")
+        var last: Int64?
         guard let keyPlace = names.firstIndex(of: "Z_PK"), let entityPlace = names.firstIndex(of: "Z_ENT") else {
             return
         }
         while try rows.step() {
+            if hasUnusableKeys {
+                guard let key = rows.integer(keyPlace), key != last else {
+                    try accountKeyless(
+                        rows,
+                        table,
+                        names,
+                        &columns[-1, default: names.map { Column(name: $0, alive: []) }]
+                    )
+                    continue
+                }
+                last = key
+            }
             let (key, number) = (rows.optionalInt(keyPlace) ?? 0, rows.optionalInt(entityPlace) ?? 0)
             let record = try finder.record(key, number)
             let entity = record?.entity ?? -1
@@ -45,6 +61,20 @@ extension Accountant {
             columns[entity] = states
         }
         for (entity, states) in columns.sorted(by: { $0.key < $1.key }) { conclude(table, entity, states) }
+    }
+
+    /// Accounts for a row that no record can be, since it has no key of its own: it is kept whole, or it is lost.
+    private func accountKeyless(
+        _ row: SourceStatement,
+        _ table: String,
+        _ names: [String],
+        _ columns: inout [Column]
+    ) throws {
+        let isKept = try kept.hadRow(table, words(row, names))
+        for place in names.indices where !row.value(place).isNull {
+            columns[place].count += 1
+            if isKept { columns[place].kept += 1 } else { columns[place].missing += 1 }
+        }
     }
 
     private func account(

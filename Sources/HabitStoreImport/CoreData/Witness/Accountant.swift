@@ -16,6 +16,9 @@ struct Accountant {
 
     static let historyTables: Set<String> = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
     private static let bookkeeping: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+    private static let ownColumns: Set<String> = [
+        "Z_ENT", "Z_NAME", "Z_SUPER", "Z_MAX", "Z_VERSION", "Z_UUID", "Z_PLIST", "Z_CONTENT",
+    ]
 
     init(
         file: CoreDataFile,
@@ -95,10 +98,22 @@ struct Accountant {
         var item = CoreDataAccount.Item(table, nil, count: rows)
         item.name("Core Data's own bookkeeping")
         items.append(item)
+        for column in try columns(of: table) where !Self.ownColumns.contains(column) {
+            try accountStated(table, column)
+        }
         guard table == "Z_METADATA", !file.metadata.appKeys.isEmpty else { return }
         var keys = CoreDataAccount.Item(table, "Z_PLIST", count: file.metadata.appKeys.count)
         nameIfStated(&keys)
         items.append(keys)
+    }
+
+    /// Accounts for the values of a column, as far as a condition holds, of which only the statement can tell.
+    mutating func accountStated(_ table: String, _ column: String, where condition: String = "1") throws {
+        let sql = "SELECT count(\(Self.quoted(column))) FROM \(Self.quoted(table)) WHERE \(condition)"
+        var item = CoreDataAccount.Item(table, column, count: Int(try file.connection.int(sql) ?? 0))
+        guard item.count > 0 else { return }
+        nameIfStated(&item)
+        items.append(item)
     }
 
     /// Takes what the import's statement says of a column, up to the number that it says.

@@ -153,10 +153,10 @@ public struct CoreDataWitness {
             let values = try columns.values(column, described.type, as: attribute.kind)
             guard attribute.kind == .data else { return values }
             return values.compactMapValues { unwrapped($0, described) }
-        case .number(let column): return try columns.values(column, .integer64, as: .int)
+        case .number(let column): return try columns.integers(column).mapValues { .int($0) }
         case .referenceKey(let name):
             guard let column = Self.column(source.relationship(name)) else { return [:] }
-            return try columns.values(column, .integer64, as: .int)
+            return try columns.integers(column).mapValues { .int($0) }
         case .reference(let name):
             guard let relationship = source.relationship(name), let column = Self.column(relationship),
                 let root = file.model.entity(relationship.destination)?.root
@@ -191,8 +191,7 @@ public struct CoreDataWitness {
         _ kind: AttributeKind,
         _ columns: WitnessColumns
     ) throws -> [Int64: Value] {
-        try columns.values(column, .integer64, as: .int).compactMapValues { value in
-            guard case .int(let key) = value else { return nil }
+        try columns.integers(column).mapValues { key in
             let id = try identifier(root, key)
             return kind == .links ? .links([id]) : .uuid(id)
         }

@@ -17,7 +17,13 @@ struct WitnessColumns {
     private var from: String { "FROM \"\(entity.table)\" AS r WHERE \(isMeant)" }
 
     private var isMeant: String {
-        "r.Z_ENT = \(entity.number) AND r.Z_PK >= \(Self.literal(range.lowerBound)) AND r.Z_PK <= \(range.upperBound)"
+        let inRange = "r.Z_PK >= \(Self.literal(range.lowerBound)) AND r.Z_PK <= \(range.upperBound)"
+        guard file.tables.tablesWithUnusableKeys.contains(entity.table) else {
+            return "r.Z_ENT = \(entity.number) AND \(inRange)"
+        }
+        // The first row of a key has it; what is no whole number is none.
+        let first = "r.rowid IN (SELECT min(d.rowid) FROM \"\(entity.table)\" AS d GROUP BY d.Z_PK)"
+        return "r.Z_ENT = \(entity.number) AND \(inRange) AND typeof(r.Z_PK) = 'integer' AND \(first)"
     }
 
     /// SQL takes the least number for the negation of one that is too large.
@@ -48,6 +54,18 @@ struct WitnessColumns {
         return result
     }
 
+    /// The whole numbers of a column by the rows' keys; what is none is left out.
+    func integers(_ column: String) throws -> [Int64: Int64] {
+        let name = "r.\"\(column.replacingOccurrences(of: "\"", with: "\"\""))\""
+        let rows = try file.connection.prepare("SELECT r.Z_PK, \(name) \(from) AND typeof(\(name)) = 'integer'")
+        var result: [Int64: Int64] = [:]
+        while try rows.step() {
+            guard let key = rows.optionalInt(0), let number = rows.optionalInt(1) else { continue }
+            result[key] = number
+        }
+        return result
+    }
+
     /// What SQLite makes of a column, and of which rows: each kind as text or number of one storage class.
     private static func expression(
         _ name: String,
@@ -61,7 +79,11 @@ struct WitnessColumns {
         case .int:
             let isWritten = "typeof(\(name)) = 'text' AND CAST(CAST(\(name) AS INTEGER) AS TEXT) = \(name)"
             return ("CAST(\(name) AS INTEGER)", "\(isWhole) OR (\(isWritten))")
-        case .double, .date: return ("CAST(\(name) AS REAL)", "\(isNumber) AND abs(\(name)) < 9e999")
+        case .double, .date:
+            // A whole number that no double is, is none; SQLite takes the greatest for what is too large.
+            let isExact = "CAST(CAST(\(name) AS REAL) AS INTEGER) = \(name) AND \(name) < 9223372036854775807"
+            let isFinite = "typeof(\(name)) = 'real' AND \(name) < 9e999 AND \(name) > -9e999"
+            return ("CAST(\(name) AS REAL)", "(\(isFinite)) OR (typeof(\(name)) = 'integer' AND \(isExact))")
         case .string:
             return (string(name, type), "typeof(\(name)) IN ('text', 'integer') OR \(type == .uuid ? "1" : "0")")
         case .uuid: return ("hex(\(name))", "typeof(\(name)) = 'blob' AND length(\(name)) = 16")
@@ -84,6 +106,8 @@ struct WitnessColumns {
         case (.real(let number), .date):
             return try? Value.date(Date(timeIntervalSinceReferenceDate: number)).normalized()
         case (.text(let text), .string): return try? Value.string(text).normalized()
+        case (.malformedText(let bytes), .string):
+            return try? Value.string(String(decoding: bytes, as: UTF8.self)).normalized()
         case (.text(let digits), .uuid):
             let bytes = stride(from: 0, to: digits.utf8.count, by: 2).compactMap { place in
                 UInt8(digits.dropFirst(place).prefix(2), radix: 16)
@@ -102,14 +126,15 @@ struct WitnessColumns {
         guard case .table(let table, let here, let there) = relationship.storage else { return [:] }
         let order = relationship.orderColumn.map { "l.\"\($0)\"" } ?? "NULL"
         var result: [Int64: [Int64]] = [:]
+        var known: [Int64: Set<Int64>] = [:]
         func add(_ left: String, _ right: String) throws {
             let rows = try file.connection.prepare(
                 "SELECT r.Z_PK, l.\"\(right)\" FROM \"\(table)\" AS l JOIN \"\(entity.table)\" AS r ON r.Z_PK = l.\"\(left)\" "
-                    + "WHERE \(isMeant) AND l.\"\(right)\" IS NOT NULL ORDER BY \(order), l.\"\(right)\""
+                    + "WHERE \(isMeant) AND typeof(l.\"\(right)\") = 'integer' ORDER BY \(order), l.\"\(right)\""
             )
             while try rows.step() {
                 guard let from = rows.optionalInt(0), let to = rows.optionalInt(1) else { continue }
-                if result[from]?.contains(to) != true { result[from, default: []].append(to) }
+                if known[from, default: []].insert(to).inserted { result[from, default: []].append(to) }
             }
         }
         try add(here, there)

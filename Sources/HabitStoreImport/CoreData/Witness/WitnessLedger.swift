@@ -7,6 +7,7 @@ final class WitnessLedger {
     private let scratch: SourceConnection
     private let idOfRecord: SourceStatement
     private let hasKey: SourceStatement
+    private let keysOfID: SourceStatement
     private let hasTransaction: SourceStatement
 
     init(path: String) throws {
@@ -21,6 +22,7 @@ final class WitnessLedger {
         )
         idOfRecord = try scratch.prepare("SELECT first, second FROM ids WHERE record = ?1")
         hasKey = try scratch.prepare("SELECT 1 FROM keys WHERE first = ?1 AND second = ?2 AND key = ?3")
+        keysOfID = try scratch.prepare("SELECT key FROM keys WHERE first = ?1 AND second = ?2")
         hasTransaction = try scratch.prepare("SELECT 1 FROM transactions WHERE number = ?1")
         guard FileManager.default.fileExists(atPath: path) else { return }
         try read(path)
@@ -75,6 +77,16 @@ final class WitnessLedger {
         try hasKey.bind(id.halves.1, at: 2)
         try hasKey.bind(key, at: 3)
         return try hasKey.step()
+    }
+
+    /// The keys of the records that an identifier was given to.
+    func keys(of id: UUID) throws -> [Int64] {
+        defer { keysOfID.reset() }
+        try keysOfID.bind(id.halves.0, at: 1)
+        try keysOfID.bind(id.halves.1, at: 2)
+        var keys: [Int64] = []
+        while try keysOfID.step() { keys.append(keysOfID.optionalInt(0) ?? 0) }
+        return keys
     }
 
     /// Whether a transaction of the source was followed.
