@@ -116,6 +116,18 @@ import Testing
         #expect(try target.store.check { _ in }.isEmpty)
     }
 
+    /// A page that was written past the file's history was never looked for.
+    @Test func whatTheHistoryDoesNotTellOfComesToo() throws {
+        let (fixture, target) = (try library(), try Store())
+        try target.update(fixture, mapping)
+        try fixture.sql("INSERT INTO ZPAGE (Z_PK, Z_ENT, Z_OPT, ZNUMBER, ZBOOK) VALUES (50, 4, 1, 77, 1)")
+        let report = try target.update(fixture, mapping)
+        #expect(report.mode == .compared)
+        #expect(report.oddities.contains { $0.kind == "historyIncomplete" })
+        #expect(try target.store.read { try $0.all(Entry.self) }.contains { $0.value == 77 } == true)
+        #expect(try target.update(fixture, mapping).mode == .followed)
+    }
+
     @Test func runAgainTheSourcesChangesComeAndOnesOwnStay() throws {
         let (fixture, target) = (try library(), try Store())
         try target.update(fixture, mapping)

@@ -132,6 +132,35 @@ import Testing
         #expect(missing.contains { $0.contains("values of \(fault.name)") }, "\(missing)")
     }
 
+    /// What was written past the history was never looked for: "nothing to do: the store has all of the file's history".
+    @Test(arguments: [false, true])
+    func whatTheHistoryDoesNotTellOfIsLookedFor(_ alsoSaves: Bool) throws {
+        let fixture = try CoreDataFixture()
+        try fixture.writeLibrary()
+        try fixture.writeHistory()
+        let target = try ImportTarget(.sqlite)
+        try target.update(from: fixture.path)
+        #expect(try target.update(from: fixture.path).mode == .followed)
+        try fixture.sql("INSERT INTO ZPAGE (Z_PK, Z_ENT, Z_OPT, ZNUMBER) VALUES (50, 4, 1, 5)")
+        if alsoSaves {
+            try fixture.sql(
+                """
+                INSERT INTO ZTAG VALUES (3, 5, 1, 'told');
+                INSERT INTO ATRANSACTION (Z_PK, ZTIMESTAMP, ZAUTHORTS) VALUES (4, 700000005, 1);
+                INSERT INTO ACHANGE (Z_PK, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID) VALUES (12, 0, 5, 3, 4);
+                """
+            )
+        }
+        let report = try target.update(from: fixture.path)
+        #expect(report.mode == .compared)
+        #expect(report.transactions == (alsoSaves ? 1 : 0))
+        #expect(report.oddities.contains { $0.kind == "historyIncomplete" && $0.message.contains("ZPAGE") })
+        let fresh = try ImportTarget(.sqlite)
+        try fresh.update(from: fixture.path)
+        #expect(try target.contents(of: fixture.path) == fresh.contents(of: fixture.path))
+        #expect(try target.update(from: fixture.path).mode == .followed)
+    }
+
     static let nothingLost: [(kind: String, sql: String)] = [
         (
             "unknownToModel",

@@ -105,9 +105,17 @@ public final class CoreDataImporter {
         try requireSameModel(position)
         try file.requireNoOlder(than: position.age, options)
         // Somebody who follows asks often, and nothing is new then.
-        if !options.requiresHistory || position.transaction != file.history?.last { try keepLeftovers() }
+        let untold = try position.age.flatMap { try file.history == nil ? nil : file.age.untold(since: $0, file) }
+        if !options.requiresHistory || untold != nil || position.transaction != file.history?.last {
+            try keepLeftovers()
+        }
         if let last = position.transaction, let history = file.history, history.reaches(last) {
+            let tally = report.tally
             try follow(from: last, progress)
+            if let untold {
+                report.compareInstead(untold, from: tally)
+                try compareAll(progress)
+            }
         } else {
             if options.requiresHistory { throw lacking(position) }
             try compareAll(progress)

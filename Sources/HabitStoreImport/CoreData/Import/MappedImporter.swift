@@ -69,8 +69,14 @@ public final class MappedImporter {
         try requireSameModel()
         if ledger.model == file.modelHash { try file.requireNoOlder(than: ledger.age, options) }
         if ledger.model != nil, let last = ledger.transaction, let history = file.history, history.reaches(last) {
-            if !options.requiresHistory || last < history.last { try keepLeftovers() }
+            let untold = try ledger.age.flatMap { try file.age.untold(since: $0, file) }
+            if !options.requiresHistory || untold != nil || last < history.last { try keepLeftovers() }
+            let tally = report.tally
             try follow(from: last, progress)
+            if let untold {
+                report.compareInstead(untold, from: tally)
+                try bringAll(progress)
+            }
         } else {
             if options.requiresHistory, ledger.model != nil { throw expired() }
             try keepLeftovers()
