@@ -5,6 +5,8 @@ struct DerivedFamily {
     let name: String
     let root: String
     let members: [CoreDataEntity]
+    /// What each member inherits from.
+    private let parents: [String: String]
     private var attributes: [AttributeShape] = []
     private var relationships: [RelationshipShape] = []
     /// Where each attribute comes from, by the member that declares it.
@@ -17,6 +19,9 @@ struct DerivedFamily {
         self.name = name
         self.root = root
         self.members = members
+        parents = Dictionary(members.compactMap { member in member.superentity.map { (member.name, $0) } }) { one, _ in
+            one
+        }
         add(.id, .identity, of: root)
         if members.count > 1 {
             add(
@@ -40,12 +45,10 @@ struct DerivedFamily {
 
     /// Where a member's attributes come from: what it inherits, and what it declares.
     func fields(of member: CoreDataEntity) -> [CoreDataPlan.Field] {
-        var ancestry: Set<String> = [member.name]
-        for _ in members {
-            for entity in members where ancestry.contains(entity.name) {
-                if let parent = entity.superentity { ancestry.insert(parent) }
-            }
-        }
+        var ancestry: Set<String> = []
+        var next: String? = member.name
+        // A damaged file may have an entity inherit from itself.
+        while let name = next, ancestry.insert(name).inserted { next = parents[name] }
         return fields.map { ancestry.contains($0.declaredIn) ? $0.field : .missing }
     }
 

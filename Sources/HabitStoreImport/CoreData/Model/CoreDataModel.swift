@@ -21,12 +21,12 @@ public struct CoreDataModel: Sendable, Hashable, Encodable {
 
     /// An entity and those that inherit from it.
     public func family(of name: String) -> [CoreDataEntity] {
+        let children = Dictionary(grouping: entities.filter { $0.superentity != nil }) { $0.superentity }
         var names: Set<String> = [name]
-        // By number, an entity stands behind the one that it inherits from; a damaged file may say otherwise.
-        for _ in entities {
-            let more = entities.filter { $0.superentity.map(names.contains) == true && !names.contains($0.name) }
-            if more.isEmpty { break }
-            names.formUnion(more.map(\.name))
+        var rest = [name]
+        // A damaged file may have an entity inherit from itself.
+        while let parent = rest.popLast() {
+            for child in children[parent] ?? [] where names.insert(child.name).inserted { rest.append(child.name) }
         }
         return entities.filter { names.contains($0.name) }
     }
