@@ -42,9 +42,10 @@ extension UserStores {
         }
         var lines: [String] = []
         let between = try pair.engines(preferring: engines.pair(old: engine))
-        let known = standing.state ?? RolloutState(stage: .off, engines: between)
-        let otherEngine = known.engines.other(than: engine)
+        let otherEngine = (standing.state?.engines ?? between).other(than: engine)
         let other = Result { try pair.standing(otherEngine) }
+        // A store that only followed was told nothing of the rollout.
+        let known = standing.state ?? (try? other.get())?.state ?? RolloutState(stage: .off, engines: between)
         let epoch = max(standing.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
         if pair.exists(otherEngine), !isContained(other, in: standing, pair) {
             pair.close(otherEngine)
