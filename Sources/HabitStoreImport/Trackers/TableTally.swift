@@ -172,7 +172,8 @@ enum TableTally {
                 minute: clock[1],
                 second: clock[2]
             )
-            return parts.date.flatMap { day($0.addingTimeInterval(Double("0" + found[5]) ?? 0)) }
+            // A part of a second is on the day of its second.
+            return parts.date.flatMap(day)
         }
     }
 

@@ -2,7 +2,7 @@
 struct TableTime {
     /// Whole seconds since midnight.
     let second: Int
-    /// What there is of the next one.
+    /// What there is of the next one, to millionths; what is less is cut off, so that no last moment of a day is in the next.
     let fraction: Double
     let fractionDigits: Int
     /// Seconds east of UTC; nil for a time on the wall clock.
@@ -20,7 +20,8 @@ struct TableTime {
         guard seconds.count <= 2, let second = Self.number(seconds[0], 2...2, below: 60) else { return nil }
         self.second = hour * 3_600 + minute * 60 + second
         if seconds.count == 2 {
-            guard Self.number(seconds[1], 1...9, below: .max) != nil, let fraction = Double("0." + seconds[1])
+            guard Self.number(seconds[1], 1...9, below: .max) != nil,
+                let fraction = Double("0." + seconds[1].prefix(6))
             else { return nil }
             self.fraction = fraction
         } else {
