@@ -99,6 +99,12 @@ public struct Engines: Sendable {
         try provider(address.engine).setAside(address.path, as: suffix)
     }
 
+    /// Removes a store that nobody has open, with all that belongs to it, if there is one.
+    package func discard(_ address: StoreAddress) throws {
+        guard identity(of: address) != nil else { return }
+        try provider(address.engine).remove(address.path)
+    }
+
     /// Reads an address: `NAME:PLACE` for each engine, or the path of a file whose engine is recognised.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for an empty place, ``HabitStoreError/Code/notFound`` for a path at

@@ -22,7 +22,10 @@ struct Rehearsal {
         do {
             // The one that follows first: copied the other way round it would be ahead, should a write come in between.
             for engine in [actual.other, actual.engine] {
-                try original.store(engine).backup(to: original.known.address(engine, of: folder).path)
+                let copy = original.known.address(engine, of: folder)
+                // An engine may keep it elsewhere than in the folder, which is gone with what is in it.
+                try original.known.discard(copy)
+                try original.store(engine).backup(to: copy.path)
             }
         } catch {
             try? FileManager.default.removeItem(atPath: root)
@@ -94,6 +97,7 @@ struct Rehearsal {
     /// Removes the copies.
     func remove() {
         pair.close()
+        for engine in actual.state.engines.names { try? pair.known.discard(pair.known.address(engine, of: folder)) }
         let root = URL(fileURLWithPath: folder.path).deletingLastPathComponent().deletingLastPathComponent()
         try? FileManager.default.removeItem(at: root)
     }

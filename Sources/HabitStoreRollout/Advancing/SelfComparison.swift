@@ -11,9 +11,11 @@ struct SelfComparison {
     private static let prefix = "self-comparison-"
 
     private let folder: String
+    private let engines: Engines
 
     /// Takes the place of copies that a killed process has left. The caller holds the lock of the user's self-comparisons.
-    init(_ directory: UserDirectory) throws {
+    init(_ directory: UserDirectory, _ engines: Engines) throws {
+        self.engines = engines
         try Leftovers.remove(Self.prefix, in: directory)
         folder = directory.path + "/" + Self.prefix + Leftovers.name
         try PrivateFolder.make(
@@ -36,6 +38,19 @@ struct SelfComparison {
         compare: (any UserStoreBackend, any UserStoreBackend) throws -> VerificationReport
     ) throws -> VerificationReport {
         let addresses = [1, 2].map { StoreAddress(engine, path: "\(folder)/\(engine.rawValue)-\($0)") }
+        // An engine may keep them elsewhere than in the folder, which is gone with what is in it.
+        for address in addresses { try engines.discard(address) }
+        let report = Result { try run(store, addresses, open: open, compare: compare) }
+        for address in addresses { try engines.discard(address) }
+        return try report.get()
+    }
+
+    private func run(
+        _ store: any UserStoreBackend,
+        _ addresses: [StoreAddress],
+        open: (StoreAddress) throws -> any UserStoreBackend,
+        compare: (any UserStoreBackend, any UserStoreBackend) throws -> VerificationReport
+    ) throws -> VerificationReport {
         try store.backup(to: addresses[0].path)
         CrashPoint.reach("selfComparison.copied")
         let copy = try open(addresses[0])

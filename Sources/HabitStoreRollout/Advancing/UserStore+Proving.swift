@@ -72,7 +72,7 @@ extension UserStore {
         // Alone, so that what another one has left behind can only be that of a process which was killed.
         let lock = try FileLock(path: directory.path + "/self-comparing.lock", timeoutSeconds: options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
-        let comparison = try SelfComparison(directory)
+        let comparison = try SelfComparison(directory, engines)
         let outcome = Result {
             for side in StoreSide.allCases {
                 let engine = actual.state.engine(side)

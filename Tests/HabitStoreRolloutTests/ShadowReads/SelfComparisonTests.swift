@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreSQLite
 import StandardEngines
 import Synchronization
 import Testing
@@ -32,6 +33,22 @@ struct SelfComparisonTests {
         try store.verify()
         #expect(try compared(store) == [.old: true, .new: true])
         #expect(try leftovers(user) == [])
+    }
+
+    /// An engine that keeps its stores elsewhere than in files still had the copies of the last self-comparison, and of the last
+    /// rehearsal: the next one was refused since there was a store already, and nobody came back by a second rollout.
+    @Test func anEngineWithoutFilesKeepsNoCopies() throws {
+        let memory = InMemoryProvider()
+        let user = try StagedUser(old: .sqlite, new: .memory, engines: Engines([SQLiteProvider(), memory]))
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .shadow)
+        for _ in 0..<2 {
+            #expect(try store.verify().verdict == .match)
+            #expect(try store.rehearse() == nil)
+            #expect(memory.identity(at: try user.directory.path + "/self-comparison-copies/memory-1") == nil)
+        }
     }
 
     @Test func itIsCleanWhileWritesGoOn() throws {
