@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
+        .library(name: "RolloutTesting", targets: ["RolloutTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
         .executable(name: "habitstore-fuzz", targets: ["HabitStoreFuzz"]),
         .executable(name: "habitstore-flag-fuzz", targets: ["HabitStoreFlagFuzz"]),
@@ -96,6 +97,14 @@ let package = Package(
             swiftSettings: crashSettings
         ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
+        .target(
+            name: "RolloutTesting",
+            dependencies: [
+                "HabitStore", "HabitStoreRollout", "HabitStoreTesting", "ShadowVerifier",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
         .target(name: "RawStoreFiles", dependencies: ["CLMDB", "CSQLite", "HabitStore"], swiftSettings: settings),
         .target(name: "TripsSample", dependencies: ["HabitStore"], swiftSettings: settings),
         .executableTarget(
@@ -203,7 +212,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreSoak",
-                "HabitStoreTesting", "HabitStoreTraffic", "RawStoreFiles", "ShadowVerifier",
+                "HabitStoreTesting", "HabitStoreTraffic", "RawStoreFiles", "RolloutTesting", "ShadowVerifier",
             ],
             swiftSettings: settings
         ),

@@ -83,7 +83,7 @@ struct ThirdEngineTests {
 
     /// An earlier version knows two engines, and the other one by the old one: it would take such a user to LMDB.
     @Test func aStateOfOtherEnginesIsRefusedByAnEarlierVersion() throws {
-        for engines in StageTableTests.pairs + [pair(.memory, .sqlite)] {
+        for engines in StageTableTests.rollouts.map(\.pair) + [pair(.memory, .sqlite)] {
             var state = RolloutState(stage: .live, engines: engines, movingTo: .off)
             state.owner = "00112233445566778899aabbccddeeff"
             state.turns = "a,b"

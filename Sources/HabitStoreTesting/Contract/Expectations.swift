@@ -2,12 +2,12 @@ import Foundation
 import HabitStore
 
 /// Throws unless the claim holds.
-func expect(_ holds: Bool, _ claim: String, fileID: String = #fileID, line: Int = #line) throws {
+package func expect(_ holds: Bool, _ claim: String, fileID: String = #fileID, line: Int = #line) throws {
     guard holds else { throw ContractViolation("expected that \(claim)", fileID: fileID, line: line) }
 }
 
 /// Throws unless both are equal.
-func expectEqual<T: Equatable>(
+package func expectEqual<T: Equatable>(
     _ found: T,
     _ expected: T,
     _ what: String = "the answer",
@@ -20,7 +20,7 @@ func expectEqual<T: Equatable>(
 }
 
 /// Throws unless there is a value.
-func require<T>(_ value: T?, _ what: String, fileID: String = #fileID, line: Int = #line) throws -> T {
+package func require<T>(_ value: T?, _ what: String, fileID: String = #fileID, line: Int = #line) throws -> T {
     guard let value else { throw ContractViolation("\(what) is missing", fileID: fileID, line: line) }
     return value
 }

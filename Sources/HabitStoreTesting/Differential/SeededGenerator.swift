@@ -20,13 +20,13 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
 extension SeededGenerator {
     /// A whole number of a range.
-    mutating func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
+    package mutating func int(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 
     /// Whether something happens that happens `percent` times out of a hundred.
-    mutating func chance(_ percent: Int) -> Bool { int(1...100) <= percent }
+    package mutating func chance(_ percent: Int) -> Bool { int(1...100) <= percent }
 
     /// One of some elements, of which there must be one.
-    mutating func pick<T>(_ elements: [T]) -> T { elements[int(0...elements.count - 1)] }
+    package mutating func pick<T>(_ elements: [T]) -> T { elements[int(0...elements.count - 1)] }
 
     /// An identifier.
     mutating func identifier() -> UUID {

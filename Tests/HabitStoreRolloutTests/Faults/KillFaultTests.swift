@@ -1,12 +1,13 @@
 import Foundation
 import HabitStore
 import HabitStoreTesting
+import RolloutTesting
 import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
 
-/// The kill switch works without the new store, and lands on a store that is current or nowhere.
+/// The kill switch works without the new store, also for processes that begin later and for operations that hang.
 @Suite(.timeLimit(.minutes(5)))
 struct KillFaultTests {
     struct Cell: Sendable, CustomTestStringConvertible {
@@ -17,68 +18,8 @@ struct KillFaultTests {
         var testDescription: String { "\(stage.rawValue) from \(old.rawValue): \(fault)" }
     }
 
-    private static let faults = [
-        Fault(.fail(.inputOutput), on: .all),
-        Fault(.fail(.corrupt), on: .all),
-        Fault(.fail(.permissionDenied), on: .all),
-        Fault(.fail(.inputOutput), on: .reads),
-        Fault(.fail(.limitExceeded), on: .reads),
-        Fault(.fail(.full), on: .writes, at: .beforeCommit),
-        Fault(.fail(.outcomeUnknown), on: .writes, at: .beforeCommit),
-        Fault(.fail(.outcomeUnknown), on: .writes, at: .afterCommit),
-        Fault(.hang, on: .all),
-        Fault(.hang, on: .reads),
-        Fault(.hang, on: .writes),
-        Fault(.hang, on: .writes, at: .beforeCommit),
-        Fault(.hang, on: .writes, at: .afterCommit),
-    ]
-
-    private static func cells(_ stages: [Stage]) -> [Cell] {
-        stages.flatMap { stage in
-            faults.enumerated().map { number, fault in
-                Cell(stage: stage, fault: fault, old: EngineName.standard[(number + stage.position) % 2])
-            }
-        }
-    }
-
-    static let withWayBack = cells(Stage.allCases.filter { $0 != .complete })
-    static let withoutWayBack = cells([.complete])
-
-    @Test(arguments: withWayBack)
-    func theKillSwitchTakesTheUserBackWithoutTheNewStore(cell: Cell) async throws {
-        await CellLimit.shared.enter()
-        defer { CellLimit.shared.leave() }
-        let user = try FaultyUser(at: cell.stage, old: cell.old)
-        defer { user.heal() }
-        let store = try user.open()
-        let ledger = Ledger()
-        #expect(ledger.write(store) == .acknowledged)
-        try user.plan(.new).inject(cell.fault)
-        try user.pullTheKillSwitch(store)
-        let isOver = await user.withinSeconds(20) {
-            ledger.read(store)
-            ledger.write(store)
-            ledger.read(store)
-        }
-        #expect(ledger.outcomes == [.acknowledged, .acknowledged])
-        #expect(isOver && ledger.readErrors.isEmpty, "\(ledger.readErrors)")
-        #expect(try store.stage() == .off)
-        #expect(try store.engine() == cell.old)
-        // The next process finds the same, while the new store is still what it is.
-        let isThere = await user.withinSeconds(20) {
-            do {
-                let next = try user.open()
-                #expect(try next.stage() == .off)
-                ledger.read(next)
-                ledger.write(next)
-            } catch {
-                Issue.record("the next process is not served: \(error)")
-            }
-        }
-        #expect(ledger.outcomes.count == 3 && ledger.outcomes.allSatisfy { $0 == .acknowledged }, "\(ledger.outcomes)")
-        #expect(isThere && ledger.readErrors.isEmpty, "\(ledger.readErrors)")
-        store.close()
-        try user.expectRecovery(ledger)
+    static let withWayBack = FaultCell.kills.enumerated().filter { $0.element.stage != .complete }.map { number, cell in
+        Cell(stage: cell.stage, fault: cell.fault, old: EngineName.standard[(number + cell.stage.position) % 2])
     }
 
     /// A process that is only started when the new store is gone already, and the switch is pulled.
@@ -159,32 +100,5 @@ struct KillFaultTests {
                 continuation.resume(returning: condition())
             }
         }
-    }
-
-    /// There the old store has stayed behind: it must not be served. Either the new one can still be drained, or nobody is
-    /// served what is not there, and writes are refused with a reason.
-    @Test(arguments: withoutWayBack)
-    func behindTheLastStageNothingStaleIsServed(cell: Cell) async throws {
-        await CellLimit.shared.enter()
-        defer { CellLimit.shared.leave() }
-        let user = try FaultyUser(at: cell.stage, old: cell.old)
-        defer { user.heal() }
-        let store = try user.open()
-        let ledger = Ledger()
-        #expect(ledger.write(store) == .acknowledged)
-        try user.plan(.new).inject(cell.fault)
-        try user.pullTheKillSwitch(store)
-        let isOver = await user.withinSeconds(10) {
-            ledger.read(store)
-            ledger.write(store)
-            ledger.read(store)
-        }
-        if !cell.fault.operations.contains(.read), isOver { #expect(ledger.readErrors.isEmpty, "\(ledger.readErrors)") }
-        user.heal()
-        #expect(ledger.writeAgainAndAgain(store) == .acknowledged)
-        #expect(try store.stage() == .off)
-        ledger.read(store)
-        store.close()
-        try user.expectRecovery(ledger)
     }
 }

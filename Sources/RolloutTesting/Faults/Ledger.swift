@@ -1,16 +1,17 @@
 import Foundation
 import HabitStore
+import HabitStoreRollout
 import Synchronization
-import Testing
-
-@testable import HabitStoreRollout
 
 /// What a caller was told of its writes, and whether that was the truth.
-final class Ledger: Sendable {
+package final class Ledger: Sendable {
     /// What a caller knows of a write.
-    enum Outcome: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
+        /// It was said to be done.
         case acknowledged
+        /// It failed, and nothing of it happened.
         case absent(HabitStoreError.Code)
+        /// It failed, and nobody knows whether it happened.
         case unknown
     }
 
@@ -22,17 +23,27 @@ final class Ledger: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Is told of each thing that was not as a caller had been told.
+    let complain: @Sendable (String) -> Void
 
-    var outcomes: [Outcome] { state.withLock { $0.writes.map(\.outcome) } }
-    var readErrors: [HabitStoreError] { state.withLock { $0.readErrors } }
-    var reads: Int { state.withLock { $0.reads } }
+    /// A ledger without writes.
+    ///
+    /// - Parameter complain: is told of each thing that was not as a caller had been told.
+    package init(complaining complain: @escaping @Sendable (String) -> Void) { self.complain = complain }
+
+    /// What became of the writes, in the order in which they ended.
+    package var outcomes: [Outcome] { state.withLock { $0.writes.map(\.outcome) } }
+    /// What reads failed with.
+    package var readErrors: [HabitStoreError] { state.withLock { $0.readErrors } }
+    /// How many reads were answered.
+    package var reads: Int { state.withLock { $0.reads } }
     /// The longest time that an operation took.
-    var longestSeconds: Double { state.withLock { $0.longestSeconds } }
+    package var longestSeconds: Double { state.withLock { $0.longestSeconds } }
 
     /// Writes a record of its own.
     @discardableResult
-    func write(_ store: UserStore) -> Outcome {
-        let draft = Draft(content: "draft", creationDate: SampleRecords.referenceDate)
+    package func write(_ store: UserStore) -> Outcome {
+        let draft = Draft(content: "draft", creationDate: Date(timeIntervalSinceReferenceDate: 700_000_000))
         let begin = ContinuousClock.now
         let outcome: Outcome
         do {
@@ -41,7 +52,7 @@ final class Ledger: Sendable {
         } catch let error as HabitStoreError {
             outcome = error.code == .outcomeUnknown ? .unknown : .absent(error.code)
         } catch {
-            Issue.record("a write failed without a type: \(error)")
+            complain("a write failed without a type: \(error)")
             outcome = .unknown
         }
         note(draft.id, outcome, begin)
@@ -50,7 +61,7 @@ final class Ledger: Sendable {
 
     /// Writes until a write is taken: a step of a move that hung and was left to itself may still come in between once.
     @discardableResult
-    func writeAgainAndAgain(_ store: UserStore) -> Outcome {
+    package func writeAgainAndAgain(_ store: UserStore) -> Outcome {
         var outcome = write(store)
         for _ in 0..<10 where outcome != .acknowledged {
             Thread.sleep(forTimeInterval: 0.01)
@@ -59,7 +70,8 @@ final class Ledger: Sendable {
         return outcome
     }
 
-    func note(_ id: UUID, _ outcome: Outcome, _ begin: ContinuousClock.Instant = .now) {
+    /// Takes down a write that somebody else made.
+    package func note(_ id: UUID, _ outcome: Outcome, _ begin: ContinuousClock.Instant = .now) {
         state.withLock { state in
             state.writes.append((id, outcome))
             state.longestSeconds = max(state.longestSeconds, (ContinuousClock.now - begin) / .seconds(1))
@@ -67,7 +79,7 @@ final class Ledger: Sendable {
     }
 
     /// Reads everything; what it is shown has to be what was acknowledged before.
-    func read(_ store: UserStore) {
+    package func read(_ store: UserStore) {
         let before = state.withLock { $0.writes }
         let begin = ContinuousClock.now
         do {
@@ -77,7 +89,7 @@ final class Ledger: Sendable {
         } catch let error as HabitStoreError {
             state.withLock { $0.readErrors.append(error) }
         } catch {
-            Issue.record("a read failed without a type: \(error)")
+            complain("a read failed without a type: \(error)")
         }
         state.withLock { $0.longestSeconds = max($0.longestSeconds, (ContinuousClock.now - begin) / .seconds(1)) }
     }
@@ -86,9 +98,9 @@ final class Ledger: Sendable {
         for (number, write) in writes.enumerated() {
             switch write.outcome {
             case .acknowledged:
-                #expect(found.contains(write.id), "acknowledged write \(number) is missing in \(place)")
+                if !found.contains(write.id) { complain("acknowledged write \(number) is missing in \(place)") }
             case .absent(let code):
-                #expect(!found.contains(write.id), "write \(number) failed with \(code) and is in \(place)")
+                if found.contains(write.id) { complain("write \(number) failed with \(code) and is in \(place)") }
             case .unknown: break
             }
         }
@@ -99,7 +111,7 @@ final class Ledger: Sendable {
     ///
     /// - Returns: which of the writes it holds.
     @discardableResult
-    func expectWhole(_ store: any UserStoreBackend, _ place: String) throws -> Set<UUID> {
+    package func expectWhole(_ store: any UserStoreBackend, _ place: String) throws -> Set<UUID> {
         let all = state.withLock { $0.writes }
         let found = Set(
             try store.replicaRead { replica in
@@ -120,7 +132,8 @@ final class Ledger: Sendable {
             }
         }
         for write in all where found.contains(write.id) {
-            #expect(written[write.id] == 1, "a write is in the history of \(place) \(written[write.id] ?? 0) times")
+            let times = written[write.id] ?? 0
+            if times != 1 { complain("a write is in the history of \(place) \(times) times") }
         }
         return found.intersection(all.map(\.id))
     }

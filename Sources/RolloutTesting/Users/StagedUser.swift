@@ -1,26 +1,29 @@
-import FeatureFlags
 import Foundation
 import HabitStore
-import StandardEngines
-
-@testable import HabitStoreRollout
+import HabitStoreRollout
+import Logging
 
 /// A user whose stages a test moves, with a policy of the gate that asks for little.
-struct StagedUser: Sendable {
-    let folder: TemporaryFolder
-    let root: String
-    let flags: String
-    let old: EngineName
-    let new: EngineName
-    let engines: Engines
+package struct StagedUser: Sendable {
+    /// Where everything of the user is.
+    package let folder: TemporaryFolder
+    /// The root of all users.
+    package let root: String
+    /// The flag file.
+    package let flags: String
+    /// The engine that the user comes from.
+    package let old: EngineName
+    /// The engine that the user goes to.
+    package let new: EngineName
+    /// The engines that there are.
+    package let engines: Engines
 
-    /// - Parameter new: the engine that the user goes to; nil for the other one of the two that an app has without a word.
-    init(old: EngineName = .sqlite, new: EngineName? = nil, engines: Engines = .standard) throws {
+    /// A user of whom there is nothing yet; the flag file wants `off`.
+    package init(_ pair: EnginePair, _ engines: Engines) throws {
         folder = try TemporaryFolder()
         root = folder.path("root")
         flags = folder.path("flags.json")
-        self.old = old
-        self.new = new ?? old.otherStandard
+        (old, new) = (pair.old, pair.new)
         self.engines = engines
         try want("off")
     }
@@ -28,7 +31,7 @@ struct StagedUser: Sendable {
     /// Has the flag file want a stage for everybody.
     ///
     /// - Parameter pair: the engines that the file names; nil for the user's.
-    func want(_ stage: String, of pair: EnginePair? = nil, kill: Bool = false) throws {
+    package func want(_ stage: String, of pair: EnginePair? = nil, kill: Bool = false) throws {
         let pair = pair ?? EnginePair(old: old, new: new)
         let known = engines.names.map { #""\#($0)": "\#($0)""# }.joined(separator: ", ")
         let names = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
@@ -49,11 +52,13 @@ struct StagedUser: Sendable {
     }
 
     /// The stores as a process sees them.
-    func stores(
+    package func stores(
         schema: Schema = HabitSchema.current,
         _ change: (inout RolloutOptions) -> Void = { _ in }
     ) throws -> UserStores {
         var options = RolloutOptions()
+        // What fails is told by whoever finds it.
+        options.logger.logLevel = .critical
         options.followsFlags = false
         options.advancesByItself = false
         options.gate.cleanShadowReads = 3
@@ -65,23 +70,36 @@ struct StagedUser: Sendable {
         return try UserStores(root: root, flags: flags, engines: engines, schema: schema, options: options)
     }
 
-    var directory: UserDirectory { get throws { try UserDirectory(root: root, user: "alice") } }
+    /// The user's folder.
+    package var directory: UserDirectory { get throws { try UserDirectory(root: root, user: "alice") } }
 
-    func address(_ side: StoreSide) throws -> StoreAddress {
-        engines.address(side == .old ? old : new, of: try directory)
+    /// Where one of the two stores is, or would be.
+    package func address(_ side: StoreSide) throws -> StoreAddress {
+        engines.address(side == .old ? old : new, ofUser: "alice", inFolder: try directory.path)
+    }
+
+    /// Lends one of the two stores past the rollout, as what else opens it sees it.
+    package func withStore<R>(
+        _ side: StoreSide,
+        _ access: StoreAccess = .readOnly,
+        _ body: (any UserStoreBackend) throws -> R
+    ) throws -> R {
+        let store = try engines.open(try address(side), access, schema: HabitSchema.current)
+        defer { store.close() }
+        return try body(store)
     }
 
     /// Brings a store to a stage on the regular way, with everything that the gate asks for.
     ///
     /// - Parameter reading: the reads that are the evidence.
-    func bring(
+    package func bring(
         _ store: UserStore,
         to stage: Stage,
         of pair: EnginePair? = nil,
         reading: (UserStore) throws -> Void = { _ = try $0.all(Habit.self) }
     ) throws {
         try want(stage.rawValue, of: pair)
-        store.flags.provider.reload()
+        store.reloadFlags()
         while let next = try store.stage().next, next <= stage {
             for _ in 0..<5 { try reading(store) }
             let decision = try store.advance(to: next)
@@ -90,6 +108,6 @@ struct StagedUser: Sendable {
                 throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
             }
         }
-        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        _ = store.settleMirror(waitSeconds: 10)
     }
 }

@@ -1,0 +1,238 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitStoreTesting
+
+/// A fault of one of the two stores of a user at a stage, while reads and writes go on: what callers are told is true, nothing
+/// is lost or written twice, and once the fault is gone the user is served and both stores are equal again.
+package struct FaultCell: Sendable, CustomStringConvertible {
+    /// Where the user is.
+    package let stage: Stage
+    /// The store that fails.
+    package let side: StoreSide
+    /// What goes wrong in it.
+    package let fault: Fault
+    /// Whether the kill switch is pulled while it does.
+    package let pullsKillSwitch: Bool
+
+    /// Describes a cell.
+    package init(_ stage: Stage, _ side: StoreSide, _ fault: Fault, pullsKillSwitch: Bool = false) {
+        (self.stage, self.side, self.fault, self.pullsKillSwitch) = (stage, side, fault, pullsKillSwitch)
+    }
+
+    /// One line.
+    package var description: String {
+        "\(stage.rawValue), \(side.rawValue) store: \(fault)\(pullsKillSwitch ? ", and the kill switch is pulled" : "")"
+    }
+
+    /// Each stage, with each fault of either store, once and for ever.
+    package static let table: [FaultCell] = {
+        let kinds: [(Fault.Effect, Set<Fault.Operation>, Fault.Moment)] = [
+            (.fail(.inputOutput), .reads, .beginning),
+            (.fail(.limitExceeded), .reads, .beginning),
+            (.fail(.busy), .writes, .beginning),
+            (.fail(.full), .writes, .beforeCommit),
+            (.fail(.inputOutput), .writes, .beforeCommit),
+            (.fail(.outcomeUnknown), .writes, .beforeCommit),
+            (.fail(.outcomeUnknown), .writes, .afterCommit),
+            (.fail(.permissionDenied), .all, .beginning),
+            (.fail(.full), [.replicate], .beforeCommit),
+            (.hang, .all, .beginning),
+            (.hang, .writes, .beforeCommit),
+            (.hang, .writes, .afterCommit),
+        ]
+        return Stage.allCases.flatMap { stage in
+            StoreSide.allCases.flatMap { side in
+                kinds.flatMap { effect, operations, moment in
+                    [1, nil].map { FaultCell(stage, side, Fault(effect, on: operations, at: moment, times: $0)) }
+                }
+            }
+        }
+    }()
+
+    /// Each stage, with a new store that fails or hangs when the kill switch is pulled.
+    package static let kills: [FaultCell] = {
+        let faults = [
+            Fault(.fail(.inputOutput), on: .all),
+            Fault(.fail(.corrupt), on: .all),
+            Fault(.fail(.permissionDenied), on: .all),
+            Fault(.fail(.inputOutput), on: .reads),
+            Fault(.fail(.limitExceeded), on: .reads),
+            Fault(.fail(.full), on: .writes, at: .beforeCommit),
+            Fault(.fail(.outcomeUnknown), on: .writes, at: .beforeCommit),
+            Fault(.fail(.outcomeUnknown), on: .writes, at: .afterCommit),
+            Fault(.hang, on: .all),
+            Fault(.hang, on: .reads),
+            Fault(.hang, on: .writes),
+            Fault(.hang, on: .writes, at: .beforeCommit),
+            Fault(.hang, on: .writes, at: .afterCommit),
+        ]
+        return Stage.allCases.flatMap { stage in
+            faults.map { FaultCell(stage, .new, $0, pullsKillSwitch: true) }
+        }
+    }()
+
+    /// Lets it happen to a user of two engines.
+    ///
+    /// - Throws: ``HabitStoreTesting/ContractViolation`` with everything that was not as it should be.
+    package func verify(_ rollout: RolloutUnderTest) async throws {
+        let complaints = Complaints()
+        do {
+            try await run(try FaultyUser(at: stage, rollout), complaints)
+        } catch {
+            // What was seen before tells more.
+            complaints.add("\(error)")
+        }
+        try complaints.require()
+    }
+
+    private func run(_ user: FaultyUser, _ complaints: Complaints) async throws {
+        defer { user.heal() }
+        let ledger = Ledger(complaining: complaints.add)
+        let store = try user.open()
+        complaints.expect(ledger.write(store) == .acknowledged, "a write is taken before anything goes wrong")
+        try user.plan(side).inject(fault)
+        if !pullsKillSwitch {
+            try await write(user, store, ledger, complaints)
+        } else if stage == .complete {
+            try await killFromTheEnd(user, store, ledger, complaints)
+        } else {
+            try await kill(user, store, ledger, complaints)
+        }
+        user.heal()
+        // What was in the way is looked at again by the writes behind it.
+        complaints.expect(
+            ledger.writeAgainAndAgain(store) == .acknowledged,
+            "a write is taken when the fault has gone"
+        )
+        ledger.read(store)
+        if pullsKillSwitch { complaints.expect(try store.stage() == .off, "the user is at off") }
+        store.close()
+        try user.expectRecovery(ledger)
+    }
+}
+
+extension FaultCell {
+    /// Reads and writes go on under the fault.
+    private func write(
+        _ user: FaultyUser,
+        _ store: UserStore,
+        _ ledger: Ledger,
+        _ complaints: Complaints
+    ) async throws {
+        let sparesBoth = sparesWrites && sparesReads
+        let isOver = await user.withinSeconds(sparesBoth ? 20 : 0.4) {
+            for _ in 0..<3 {
+                ledger.write(store)
+                ledger.read(store)
+            }
+        }
+        if isOver { expectTheTable(store, ledger, complaints) }
+        if sparesBoth { complaints.expect(isOver, "reads and writes come to an end") }
+        guard isOver, fault.operations.contains(.open), fault.effect != .hang else { return }
+        expectAnotherProcess(user, ledger, complaints)
+    }
+
+    /// A process that begins under the fault serves the user or says why not, and needs no store that only follows.
+    private func expectAnotherProcess(_ user: FaultyUser, _ ledger: Ledger, _ complaints: Complaints) {
+        do {
+            let next = try user.open()
+            ledger.read(next)
+            next.close()
+        } catch let error as HabitStoreError {
+            let isNeeded = stage.authority == side || stage.authority == .new
+            complaints.expect(isNeeded, "a process begins without the \(side.rawValue) store: \(error)")
+        } catch {
+            complaints.add("an opening failed without a type: \(error)")
+        }
+    }
+
+    /// Whether the store is one that this stage needs for writing.
+    private var isNeeded: Bool { stage.authority == side || (stage.awaitsMirror && stage.mirror == side) }
+
+    /// Whether every write has to succeed.
+    private var sparesWrites: Bool {
+        guard isNeeded else { return true }
+        let struck: Fault.Operation = stage.authority == side ? .write : .replicate
+        if stage.awaitsMirror, stage.mirror == side, fault.operations.contains(.replicaRead) { return false }
+        if !fault.operations.contains(struck) { return true }
+        return fault.effect == .fail(.outcomeUnknown) && fault.moment == .afterCommit && fault.times == 1
+    }
+
+    /// Whether every read of a process that has the store open has to succeed.
+    private var sparesReads: Bool { stage.authority != side || !fault.operations.contains(.read) }
+
+    /// What the stage's row promises while the fault lasts.
+    private func expectTheTable(_ store: UserStore, _ ledger: Ledger, _ complaints: Complaints) {
+        let outcomes = ledger.outcomes
+        if sparesWrites {
+            complaints.expect(outcomes.allSatisfy { $0 == .acknowledged }, "every write is taken: \(outcomes)")
+        }
+        if sparesReads { complaints.expect(ledger.readErrors.isEmpty, "every read is answered: \(ledger.readErrors)") }
+        if stage.awaitsMirror {
+            // Only the write whose commit failed: those behind it are refused before they begin.
+            complaints.expect(outcomes.count { $0 == .unknown } <= 1, "one outcome at most is unknown: \(outcomes)")
+        }
+        if fault.times == 1 {
+            complaints.expect(outcomes.last == .acknowledged, "a fault that strikes once is over: \(outcomes)")
+        }
+        guard stage.authority == .old, side == .new else { return }
+        // One write waits for the mirror in vain, the others do not wait any more.
+        complaints.expect(ledger.longestSeconds < 0.2 + 2, "no operation takes \(ledger.longestSeconds) s")
+        guard stage.mirror == .new, fault.times == nil, fault.operations.contains(.replicate) else { return }
+        switch store.mirrorStatus {
+        case .lagging, .following: break
+        default: complaints.add("the mirror of a store that takes nothing is \(store.mirrorStatus)")
+        }
+    }
+
+    /// The kill switch works without the new store, and lands on a store that has everything.
+    private func kill(
+        _ user: FaultyUser,
+        _ store: UserStore,
+        _ ledger: Ledger,
+        _ complaints: Complaints
+    ) async throws {
+        try user.pullTheKillSwitch(store)
+        let isOver = await user.withinSeconds(20) {
+            ledger.read(store)
+            ledger.write(store)
+            ledger.read(store)
+        }
+        complaints.expect(isOver && ledger.readErrors.isEmpty, "every read is answered: \(ledger.readErrors)")
+        complaints.expect(try store.stage() == .off, "the user is at off")
+        complaints.expect(try store.engine() == user.staged.old, "the user is on the old engine")
+        // The next process finds the same, while the new store is still what it is.
+        let isThere = await user.withinSeconds(20) {
+            do {
+                let next = try user.open()
+                complaints.expect(try next.stage() == .off, "the user is at off for the next process")
+                ledger.read(next)
+                ledger.write(next)
+            } catch {
+                complaints.add("the next process is not served: \(error)")
+            }
+        }
+        complaints.expect(isThere && ledger.readErrors.isEmpty, "every read is answered: \(ledger.readErrors)")
+        let outcomes = ledger.outcomes
+        complaints.expect(outcomes == [.acknowledged, .acknowledged, .acknowledged], "writes are taken: \(outcomes)")
+    }
+
+    /// At `complete` the old store has stayed behind: it must not be served. Either the new one can still be drained, or
+    /// nobody is served what is not there, and writes are refused with a reason.
+    private func killFromTheEnd(
+        _ user: FaultyUser,
+        _ store: UserStore,
+        _ ledger: Ledger,
+        _ complaints: Complaints
+    ) async throws {
+        try user.pullTheKillSwitch(store)
+        let isOver = await user.withinSeconds(10) {
+            ledger.read(store)
+            ledger.write(store)
+            ledger.read(store)
+        }
+        guard isOver, !fault.operations.contains(.read) else { return }
+        complaints.expect(ledger.readErrors.isEmpty, "every read is answered: \(ledger.readErrors)")
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import Synchronization
+
+/// Users who have come to each stage on the regular way, to be copied: the way costs more than most checks.
+package final class StageTemplates: Sendable {
+    /// What every copied user has written already.
+    package static let names = (1...3).map { "written \($0)" }
+
+    private let made = Mutex<TemporaryFolder?>(nil)
+
+    /// Puts a user at a stage under the root of a user of whom there is nothing yet.
+    func copy(_ stage: Stage, of rollout: RolloutUnderTest, to user: StagedUser) throws {
+        let templates = try made.withLock { made in
+            let templates = try made ?? make(rollout)
+            made = templates
+            return templates
+        }
+        try copy(templates.path(stage.rawValue), to: user.root, of: rollout)
+    }
+
+    private func make(_ rollout: RolloutUnderTest) throws -> TemporaryFolder {
+        let templates = try TemporaryFolder()
+        let user = try rollout.user()
+        for stage in Stage.allCases {
+            let store = try user.stores().store(for: "alice")
+            if stage == .off {
+                let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
+                for name in Self.names { try store.save(Draft(content: name, creationDate: date)) }
+            }
+            try user.bring(store, to: stage)
+            store.close()
+            try copy(user.root, to: templates.path(stage.rawValue), of: rollout)
+        }
+        return templates
+    }
+
+    /// Copies all that is under a root, and the stores that their engines keep somewhere else.
+    private func copy(_ root: String, to target: String, of rollout: RolloutUnderTest) throws {
+        try FileManager.default.copyItem(atPath: root, toPath: target)
+        let folders = try [root, target].map { try UserDirectory(root: $0, user: "alice").path }
+        for provider in rollout.providers {
+            let places = folders.map { provider.place(ofUser: "alice", inFolder: $0) }
+            guard provider.identity(at: places[0]) != nil, provider.identity(at: places[1]) == nil else { continue }
+            try provider.copy(places[0], to: places[1])
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+import RolloutTesting
+import StandardEngines
+import Testing
+
+@testable import HabitStoreRollout
+
+// What the public kit is made of serves these tests too.
+typealias TemporaryFolder = RolloutTesting.TemporaryFolder
+typealias StagedUser = RolloutTesting.StagedUser
+typealias FaultyUser = RolloutTesting.FaultyUser
+typealias StageTemplates = RolloutTesting.StageTemplates
+typealias Ledger = RolloutTesting.Ledger
+
+extension RolloutUnderTest {
+    static let fromSQLite = RolloutUnderTest(from: SQLiteProvider(), to: LMDBProvider())
+    static let fromLMDB = fromSQLite.reversed
+    static let intoMemory = RolloutUnderTest(from: SQLiteProvider(), to: InMemoryProvider())
+    static let outOfMemory = RolloutUnderTest(from: InMemoryProvider(), to: LMDBProvider())
+
+    /// From one of the two engines that come with the package to the other one.
+    static func standard(from old: EngineName) -> RolloutUnderTest { old == .sqlite ? fromSQLite : fromLMDB }
+}
+
+extension StagedUser {
+    /// - Parameter new: the engine that the user goes to; nil for the other one of the two that an app has without a word.
+    init(old: EngineName = .sqlite, new: EngineName? = nil, engines: Engines = .standard) throws {
+        try self.init(EnginePair(old: old, new: new ?? old.otherStandard), engines)
+    }
+}
+
+extension FaultyUser {
+    init(at stage: Stage, old: EngineName = .sqlite) throws { try self.init(at: stage, .standard(from: old)) }
+}
+
+extension Ledger {
+    /// A ledger whose complaints fail the test.
+    convenience init() { self.init { Issue.record("\($0)") } }
+}
