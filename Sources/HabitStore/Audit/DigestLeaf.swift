@@ -26,10 +26,8 @@ public struct DigestLeaf: Sendable, Hashable, Codable {
     /// More records than any leaf has had, by far: a leaf with more than ``maximumCount`` is divided.
     private static let greatestCount: UInt64 = 1 << 32
 
-    /// A leaf from what a file says.
-    ///
-    /// - Returns: nil for what no store has written.
-    package init?(stored first: UUID, depth: Int64, digest: RecordDigest) {
+    /// A leaf from what a file says, for engines; nil for what no store has written.
+    public init?(stored first: UUID, depth: Int64, digest: RecordDigest) {
         guard (0...Int64(Self.maximumDepth)).contains(depth), digest.count.magnitude <= Self.greatestCount else {
             return nil
         }

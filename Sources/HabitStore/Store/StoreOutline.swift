@@ -11,8 +11,12 @@ public struct StoreOutline: Sendable, Hashable {
 }
 
 extension StoreOutline {
-    /// - Throws: ``HabitStoreError/Code/notAStore`` when there is none yet.
-    package init(_ snapshot: some EngineSnapshot, path: String?) throws {
+    /// What a store says of itself, for engines: ``EngineProvider/outline(at:)`` opens a file for reading only, with a schema
+    /// that has no entities, and hands over a snapshot.
+    ///
+    /// - Parameter path: the file, as errors name it.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` when there is none yet; ``HabitStoreError/Code/corrupt`` for what no store says.
+    public init(_ snapshot: some EngineSnapshot, path: String?) throws {
         guard try snapshot.metadata(MetadataKey.storeID) != nil else {
             throw HabitStoreError(.notAStore, "the file holds no store yet", at: .init(path: path))
         }

@@ -1,0 +1,220 @@
+import Foundation
+import HabitStore
+import Synchronization
+
+/// The engine: what the file's commits come to is kept in memory, and each write appends one.
+public final class JournalEngine: StorageEngine {
+    /// What this handle knows of the file.
+    private struct Known {
+        var state = JournalState()
+        /// The number of the last commit.
+        var number: UInt64 = 0
+        /// Where the last commit ends.
+        var end = JournalHeader.size
+        /// Whether this handle is bringing a commit to the disk: it holds the lock of writers, and nobody else can.
+        var isCommitting = false
+        /// Whether nobody knows if the last commit of this handle is on the disk.
+        var isDoubtful = false
+    }
+
+    /// The file, as it was named when the store was opened.
+    public let path: String?
+    private let schema: Schema
+    private let salt: ArraySlice<UInt8>
+    private let isReadOnly: Bool
+    /// Taken away when the store is closed; who is at work keeps it open until the end.
+    private let file: Mutex<JournalFile?>
+    private let known = Mutex(Known())
+    private let writing = WriterLock()
+    /// Guards the commit lock, which belongs to the open file and not to a thread.
+    private let turn = NSLock()
+
+    /// Opens a file and replays its commits.
+    init(path: String, schema: Schema, access: StoreAccess) throws {
+        let file = try JournalFile(path: path, access: access)
+        salt = try JournalHeader(try file.read(0..<JournalHeader.size), path: path).salt
+        self.path = path
+        self.schema = schema
+        isReadOnly = access == .readOnly
+        self.file = Mutex(file)
+        _ = try current(file)
+    }
+
+    private func opened() throws -> JournalFile {
+        guard let file = file.withLock({ $0 }) else {
+            throw HabitStoreError(.closed, "the store was closed; open it again", at: .init(path: path))
+        }
+        return file
+    }
+
+    // MARK: Reading
+
+    /// Runs `body` over everything that was committed before it began, by whatever process.
+    public func read<R>(_ body: (JournalTransaction) throws -> R) throws -> R {
+        try body(JournalTransaction(try current(try opened()), schema))
+    }
+
+    /// Everything that is committed. Looking whether there is more takes one call of the system; a torn end is looked at each
+    /// time, until a writer cuts it off.
+    private func current(_ file: JournalFile) throws -> JournalState {
+        let size = try file.size
+        let (state, isCurrent) = known.withLock { ($0.state, $0.end == size || $0.isCommitting) }
+        if isCurrent { return state }
+        return try turn.withLock { try file.withCommitLock(isExclusive: false) { try catchUp(file).state } }
+    }
+
+    /// Reads the commits that are new. Nobody commits meanwhile.
+    private func catchUp(_ file: JournalFile) throws -> Known {
+        var known = known.withLock { $0 }
+        let size = try file.size
+        guard size >= known.end else {
+            throw HabitStoreError.damage(
+                "the journal has \(size) bytes, and had \(known.end): it was cut off",
+                at: .init(path: path)
+            )
+        }
+        let bytes = try file.read(known.end..<size)
+        var place = 0
+        while let frame = JournalFrame(bytes, at: place, salt: salt), frame.number == known.number + 1 {
+            var reader = ByteReader(frame.changes)
+            while !reader.isAtEnd { known.state.apply(try JournalChange(&reader)) }
+            known.number = frame.number
+            place += frame.size
+        }
+        if place < bytes.count, JournalFrame.isFollowed(bytes, after: place, number: known.number + 1, salt: salt) {
+            throw HabitStoreError.damage(
+                "commit \(known.number + 1) is damaged, and a later one is not",
+                at: .init(path: path)
+            )
+        }
+        known.end += place
+        self.known.withLock { $0 = known }
+        return known
+    }
+
+    // MARK: Writing
+
+    /// Runs `body` as the only writer of all processes, and brings what it changed to the disk.
+    public func write<R>(_ body: (JournalTransaction) throws -> R) throws -> R {
+        let file = try opened()
+        guard !isReadOnly else {
+            throw HabitStoreError(.permissionDenied, "the store was opened for reading only", at: .init(path: path))
+        }
+        return try writing.hold {
+            try file.withWriterLock {
+                try file.requireInPlace()
+                let transaction = JournalTransaction(try settled(file), schema)
+                let result = try body(transaction)
+                try commit(transaction, to: try opened())
+                return result
+            }
+        }
+    }
+
+    /// What a write begins from: everything that is committed, with nothing behind it.
+    private func settled(_ file: JournalFile) throws -> JournalState {
+        try turn.withLock {
+            try file.withCommitLock(isExclusive: true) {
+                try settleDoubt(file)
+                let known = try catchUp(file)
+                if try file.size > known.end { try file.cut(at: known.end) }
+                return known.state
+            }
+        }
+    }
+
+    /// Brings a commit of unknown outcome to the disk once more, or takes it back: from here on it is the one or the other.
+    private func settleDoubt(_ file: JournalFile) throws {
+        let (isDoubtful, end) = known.withLock { ($0.isDoubtful, $0.end) }
+        guard isDoubtful else { return }
+        try file.append(try file.read(end..<max(end, try file.size)), at: end)
+        known.withLock { $0.isDoubtful = false }
+    }
+
+    private func commit(_ transaction: JournalTransaction, to file: JournalFile) throws {
+        guard !transaction.changes.isEmpty else { return }
+        try file.requireInPlace()
+        let (number, end) = known.withLock { ($0.number + 1, $0.end) }
+        let frame = try JournalFrame.encode(number, transaction.changes, salt: salt)
+        known.withLock { $0.isCommitting = true }
+        defer { known.withLock { $0.isCommitting = false } }
+        do {
+            try turn.withLock {
+                try file.withCommitLock(isExclusive: true) { try file.append(frame, at: end) }
+            }
+        } catch let error as HabitStoreError where error.code == .outcomeUnknown {
+            known.withLock { $0.isDoubtful = true }
+            throw error
+        }
+        known.withLock { known in
+            known.state = transaction.state
+            known.number = number
+            known.end = end + frame.count
+        }
+    }
+
+    /// Empties entities and gives them another version's shape, in one write; see `StorageEngine`.
+    public func reshape<R>(
+        to schema: Schema,
+        _ body: (JournalTransaction, (Set<String>) throws -> JournalTransaction) throws -> R
+    ) throws -> R {
+        try write { transaction in
+            try body(transaction) { names in
+                let kept = Set(schema.entities.map(\.name))
+                for name in names.union(transaction.state.records.keys.filter { !kept.contains($0) }) {
+                    try transaction.change(.empty(entity: name))
+                }
+                transaction.schema = schema
+                return transaction
+            }
+        }
+    }
+
+    // MARK: Maintenance
+
+    /// Reads the file anew: every frame has its checksum, and every record has its own.
+    public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        let file = try opened()
+        _ = try current(file)
+        let (number, end) = known.withLock { ($0.number, $0.end) }
+        let bytes = try file.read(0..<end)
+        var (place, found) = (JournalHeader.size, UInt64(0))
+        while let frame = JournalFrame(bytes, at: place, salt: salt) {
+            (place, found) = (place + frame.size, frame.number)
+        }
+        guard place == end, found == number else {
+            return [StoreFinding(.damage, "frameDamaged", "commit \(found + 1) of \(number) is damaged in the file")]
+        }
+        return try checkRecords(progress)
+    }
+
+    private func checkRecords(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        let state = known.withLock { $0.state }
+        var findings: [StoreFinding] = []
+        for entity in schema.entities {
+            try state.records[entity.name]?.forEach(from: IdentifierRange.all.first) { id, record in
+                do {
+                    _ = try record.bytes.withUnsafeBytes {
+                        try RecordView(validating: $0, layout: entity.layout).identifier()
+                    }
+                } catch let error as HabitStoreError {
+                    findings.append(StoreFinding(.damage, "recordDamaged", error.message, entity: entity.name, id: id))
+                }
+                try progress(1)
+                return true
+            }
+        }
+        return findings
+    }
+
+    /// Writes a copy of all commits to a path at which there is nothing yet.
+    public func backup(to path: String) throws {
+        let file = try opened()
+        _ = try current(file)
+        // What was committed does not change any more.
+        try JournalFile.make(path, try file.read(0..<known.withLock { $0.end }), mayExist: false)
+    }
+
+    /// Closes the file.
+    public func close() { file.withLock { $0 = nil } }
+}

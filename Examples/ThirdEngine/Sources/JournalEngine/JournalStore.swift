@@ -1,0 +1,50 @@
+import Foundation
+import HabitStore
+
+/// A store in one file that only grows: each commit is a frame at its end.
+public final class JournalStore: FileBackedStore {
+    /// The engine with the semantics over it.
+    public let core: EngineStore<JournalEngine>
+
+    /// Opens a store, or makes it.
+    ///
+    /// - Parameters:
+    ///   - identity: the identity of the store if it is new; nil for a random one.
+    ///   - now: the clock that stamps history transactions.
+    /// - Throws: `notFound`, `notAStore`, `newerVersion`, `corrupt`, `permissionDenied`, `full`, `inputOutput`, `busy`, and
+    ///   `schemaMismatch` when the store holds another schema.
+    public init(
+        path: String,
+        schema: Schema,
+        access: StoreAccess,
+        identity: UUID?,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws {
+        try schema.validate()
+        let engine = try JournalEngine(path: path, schema: schema, access: access)
+        do {
+            core = try EngineStore(
+                engine,
+                schema: schema,
+                isReadOnly: access == .readOnly,
+                identity: identity,
+                now: now
+            )
+        } catch {
+            engine.close()
+            throw error
+        }
+    }
+
+    /// Opens a store.
+    public convenience init(path: String, schema: Schema, access: StoreAccess) throws {
+        try self.init(path: path, schema: schema, access: access, identity: nil)
+    }
+
+    /// What the store in a file says of itself, whatever its schema.
+    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+        let engine = try JournalEngine(path: path, schema: Schema([]), access: .readOnly)
+        defer { engine.close() }
+        return try engine.read { try StoreOutline($0, path: path) }
+    }
+}
