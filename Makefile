@@ -24,12 +24,14 @@ ROUNDS ?= 7
 USERS ?= 10000
 # `make bench-growth ENTRIES=5000000`; they take 5 GB of the temporary folder
 ENTRIES ?= 1000000
+# What is built here by `make examples`; it is not the main build, since packages of their own would undo it.
+EXAMPLES_BUILD ?= .build/examples
 
 # `make install PREFIX=$HOME/.local`; DESTDIR goes before it, for whoever makes a package
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test check format fixtures fuzz fuzz-flags planted-faults planted-changes crash-sweep \
+.PHONY: help setup build run test examples check format fixtures fuzz fuzz-flags planted-faults planted-changes crash-sweep \
 	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
@@ -51,12 +53,17 @@ test: setup ## Run all tests, and compare 20,000 reads while others write
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 
+examples: setup ## Build, test and run what is in Examples/: packages of their own, which see what is public only
+	@for example in Examples/*/; do \
+		sh scripts/example.sh "$$example" "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS) || exit 1; \
+	done
+
 check: setup ## Lint the format, and build everything; warnings are errors (see Package.swift)
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 
 format: ## Format the code in place
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
 
 fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same as before
 	@sh scripts/fixtures.sh "$(SWIFT)"
