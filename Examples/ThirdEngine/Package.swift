@@ -24,10 +24,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "JournalWriter",
+            dependencies: ["JournalEngine", .product(name: "HabitStore", package: "HabitStore")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "JournalEngineTests",
             dependencies: [
-                "JournalEngine",
+                "JournalEngine", "JournalWriter",
                 .product(name: "HabitStore", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreTesting", package: "HabitStore"),
