@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreSQLite
 import RolloutTesting
 import StandardEngines
 import Testing
@@ -20,6 +21,15 @@ struct StageTableTests {
         print("faults from \(rollout): seed \(seed)")
         let report = try await RolloutFaultTest(seed: seed, faults: 12).run(against: rollout)
         #expect(report.faults == 12)
+    }
+
+    /// A kit that passes everything would pass every engine.
+    @Test func aRolloutToAnEngineThatForgetsWritesBreaksTheContract() async throws {
+        let broken = RolloutContract.clauses.filter { clause in
+            let rollout = RolloutUnderTest(from: SQLiteProvider(), to: ForgetfulProvider())
+            return (try? clause.verify(rollout)) == nil
+        }
+        #expect(broken.count > RolloutContract.clauses.count / 2, "\(broken.map(\.name))")
     }
 
     @Test func everyMoveIsOneStageAndStandsInTheEvidence() throws {
