@@ -6,12 +6,12 @@ import Testing
 
 /// What only this engine has: its file, and what may become of it.
 struct JournalFileTests {
-    private let folder: String
-    private var path: String { folder + "/user/store.journal" }
+    private let folder: TestFolder
+    private var path: String { folder.path + "/user/store.journal" }
 
     init() throws {
-        folder = NSTemporaryDirectory() + "journal-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder + "/user", withIntermediateDirectories: true)
+        folder = try TestFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/user", withIntermediateDirectories: true)
     }
 
     private func open(_ access: StoreAccess = .create) throws -> JournalStore {

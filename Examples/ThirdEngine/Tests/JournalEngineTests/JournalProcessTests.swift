@@ -5,13 +5,10 @@ import Testing
 
 /// Several processes have the journal open, and end as processes do.
 struct JournalProcessTests {
-    private let path: String
+    private let folder: TestFolder
+    private var path: String { folder.path + "/store.journal" }
 
-    init() throws {
-        let folder = NSTemporaryDirectory() + "journal-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        path = folder + "/store.journal"
-    }
+    init() throws { folder = try TestFolder() }
 
     private func open() throws -> JournalStore {
         try JournalStore(path: path, schema: HabitSchema.current, access: .create)
