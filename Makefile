@@ -152,4 +152,4 @@ install: setup ## Install the command, its completions and its manual page: PREF
 		.build/plugins/GenerateManual/outputs/HabitStoreCommand/habitstore.1 "$(PREFIX)"
 
 clean: ## Remove what was built
-	rm -rf .build Benchmarks/.build
+	rm -rf .build Benchmarks/.build Examples/*/.build

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Runs the tests by the command given. What a thousand tests print beside each other buries what failed: it goes to
-# .build/test.log, and shown are how far they are, at the end what failed, and the closing line.
+# TEST_LOG, and shown are how far they are, at the end what failed, and the closing line.
 #
-# Tests that print nothing for SILENT_SECONDS hang: the stacks of their threads go to .build/test.stacks, where a debugger is
+# Tests that print nothing for SILENT_SECONDS hang: the stacks of their threads go to a file beside the log, where a debugger is
 # installed, and the run fails.
 set -u
-log=.build/test.log
-stacks=.build/test.stacks
+log=${TEST_LOG:-.build/test.log}
+stacks=${log%.log}.stacks
 silent_seconds=${SILENT_SECONDS:-600}
-mkdir -p .build
+mkdir -p "$(dirname "$log")"
 rm -f "$stacks"
 
 # The processes that a process has started, and theirs.
