@@ -134,15 +134,16 @@ let package = Package(
         .executableTarget(
             name: "HabitStoreFixtures",
             dependencies: [
-                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "RawStoreFiles",
-                "StandardEngines",
-                "ShadowVerifier",
+                "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
+                "RawStoreFiles", "ShadowVerifier", "StandardEngines",
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "HabitStoreFlagFuzz",
-            dependencies: ["FeatureFlags", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "FeatureFlags", "HabitStoreTesting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -195,13 +196,17 @@ let package = Package(
         .testTarget(
             name: "FeatureFlagsTests",
             dependencies: [
-                "FeatureFlags",
+                "FeatureFlags", "HabitStoreTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "HabitTrackingTests", dependencies: ["HabitTracking"], swiftSettings: settings),
+        .testTarget(
+            name: "HabitTrackingTests",
+            dependencies: ["HabitStoreTesting", "HabitTracking"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ShadowVerifierTests",
             dependencies: ["CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier"],

@@ -28,6 +28,7 @@ let package = Package(
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreLMDB", package: "HabitStore"),
                 .product(name: "HabitStoreRollout", package: "HabitStore"),
+                .product(name: "HabitStoreTesting", package: "HabitStore"),
                 .product(name: "StandardEngines", package: "HabitStore"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ShadowVerifier", package: "HabitStore"),

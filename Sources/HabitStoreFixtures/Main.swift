@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import ShadowVerifier
 
 /// Writes the fixtures: `habitstore-fixtures DIRECTORY`. The same program with the same SQLite and LMDB libraries

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 
 /// Somebody's habits as the first two versions kept them, with everything that people write between commas.
 enum PastFixture {

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 
 /// A small store without any oddity: ninety days of somebody who began this spring.
 enum TidyFixture {

@@ -1,5 +1,6 @@
 import FeatureFlags
 import Foundation
+import HabitStoreTesting
 
 /// A mutation fuzzer that keeps the inputs that showed a behavior which was not seen before.
 struct FlagFuzzer {

@@ -1,3 +1,5 @@
+import HabitStoreTesting
+
 /// Damages inputs at random.
 enum InputMutator {
     private static let sizeLimitBytes = 4096

@@ -1,3 +1,5 @@
+import HabitStoreTesting
+
 /// Small damage to a flag file, at random.
 enum FileMutation {
     static let pieces = [

@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 @testable import FeatureFlags

@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 import Testing
 
 @testable import FeatureFlags
@@ -44,20 +45,7 @@ func loadingError(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLoc
     )
 }
 
-/// A generator whose numbers follow from its seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-
+extension SeededGenerator {
     /// A seed that is new in every run and is printed; `FLAGS_TEST_SEED` brings an old one back.
     static func seedForThisRun() -> UInt64 {
         let given = ProcessInfo.processInfo.environment["FLAGS_TEST_SEED"].flatMap { UInt64($0) }

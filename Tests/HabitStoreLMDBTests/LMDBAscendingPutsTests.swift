@@ -1,5 +1,6 @@
 import CLMDB
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -39,7 +40,7 @@ import Testing
     @Test(arguments: [0...60, 300...2_200, 0...9_000], [41, 42] as [UInt64])
     func aFileHoldsWhatWasPutAndNothingElse(lengths: ClosedRange<Int>, seed: UInt64) throws {
         print("seed \(seed)")
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var expected: [[UInt8]: [UInt8]] = [:]
         for _ in 0..<4 {
             var batch: [[UInt8]: [UInt8]] = [:]

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -67,7 +68,7 @@ struct LMDBDamageTests {
 
     @Test(arguments: [61, 62, 63] as [UInt64])
     func anythingFlippedIsAnErrorValueOrAFinding(seed: UInt64) throws {
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let whole = try sample()
         var noticed = 0
         for round in 0..<120 {
@@ -90,7 +91,7 @@ struct LMDBDamageTests {
 
     @Test(arguments: [64, 65] as [UInt64])
     func aPageOfNoiseIsAnErrorValueOrAFinding(seed: UInt64) throws {
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let whole = try sample()
         for page in stride(from: 0, to: whole.count, by: 4_096) {
             var bytes = whole

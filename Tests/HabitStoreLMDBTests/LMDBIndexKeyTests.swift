@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -28,7 +29,7 @@ struct LMDBIndexKeyTests {
 
     @Test(arguments: [21, 22, 23] as [UInt64])
     func bytesAreOrderedAsValuesAre(seed: UInt64) throws {
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let notes = (0..<150).map { _ in LMDBNoteSample.note(&random) }
         let values = try notes.map { try encoded($0).values(LMDBNote.entity.layout) }
         let buffer = LMDBIndexKeyBuffer()
@@ -129,7 +130,7 @@ struct LMDBIndexKeyTests {
 
     @Test func bytesThatAreNoKeyAreAnErrorValue() throws {
         let layout = try LMDBIndexKeyLayout(LMDBNote.entity.indexes[1], of: LMDBNote.entity)
-        var random = LMDBWrapperTestGenerator(seed: 31)
+        var random = SeededGenerator(seed: 31)
         var refused = 0
         for _ in 0..<5_000 {
             var bytes = random.bytes(Int.random(in: 0..<60, using: &random))
@@ -146,7 +147,7 @@ struct LMDBIndexKeyTests {
     }
 
     @Test func unionsAndIntersectionsOfRangesAreThoseOfTheirKeys() {
-        var random = LMDBWrapperTestGenerator(seed: 41)
+        var random = SeededGenerator(seed: 41)
         func range() -> LMDBKeyRange {
             let lower = random.bytes(Int.random(in: 0...1, using: &random)).map { $0 % 8 }
             let upper = Bool.random(using: &random) ? nil : [UInt8.random(in: 0..<8, using: &random)]

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreLMDB
+import HabitStoreTesting
 import Testing
 
 @Suite("LMDB and texts that are longer than its keys")
@@ -50,7 +51,7 @@ struct LMDBLongTextTests {
 
     @Test(arguments: [51, 52, 53] as [UInt64])
     func everyIndexGivesWhatTheReferenceGives(seed: UInt64) throws {
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let notes = (0..<120).map { _ in LMDBNoteSample.note(&random) }
         try save(notes)
         // Changed and deleted ones, too.
@@ -88,7 +89,7 @@ struct LMDBLongTextTests {
         #expect(try store.check { _ in }.allSatisfy { $0.kind == "oddDate" })
     }
 
-    private func filter(_ random: inout LMDBWrapperTestGenerator, _ notes: [LMDBNote]) -> FilterExpression {
+    private func filter(_ random: inout SeededGenerator, _ notes: [LMDBNote]) -> FilterExpression {
         let note = notes.randomElement(using: &random) ?? LMDBNote()
         let comparisons: [FilterExpression.Comparison] = [
             .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual,

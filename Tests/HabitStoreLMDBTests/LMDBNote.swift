@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 
 /// The model, where Testing's own `Tag` is in sight as well.
 typealias HabitTag = Tag
@@ -73,7 +74,7 @@ extension LMDBNote {
 
 /// Values that sit at the edges of keys.
 enum LMDBNoteSample {
-    static func text(_ random: inout LMDBWrapperTestGenerator) -> String {
+    static func text(_ random: inout SeededGenerator) -> String {
         let alphabet: [Character] = ["a", "b", "\0", "\u{1}", "é", "z", "👍", "\u{7f}"]
         let length =
             [0, 1, 2, 3, 159, 160, 161, 243, 244, 245, 490, 491, 492, 493, 494, 600].randomElement(using: &random) ?? 0
@@ -86,7 +87,7 @@ enum LMDBNoteSample {
         return String(text)
     }
 
-    static func number(_ random: inout LMDBWrapperTestGenerator) -> Double {
+    static func number(_ random: inout SeededGenerator) -> Double {
         let edges = [
             0, 1, -1, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, .greatestFiniteMagnitude,
             -.greatestFiniteMagnitude, 1.5, -1.5, 700_000_000.25,
@@ -95,7 +96,7 @@ enum LMDBNoteSample {
             ? edges.randomElement(using: &random) ?? 0 : Double.random(in: -1e9...1e9, using: &random)
     }
 
-    static func note(_ random: inout LMDBWrapperTestGenerator) -> LMDBNote {
+    static func note(_ random: inout SeededGenerator) -> LMDBNote {
         var note = LMDBNote()
         note.id = identifier(&random)
         note.title = text(&random)
@@ -112,7 +113,7 @@ enum LMDBNoteSample {
         return note
     }
 
-    static func identifier(_ random: inout LMDBWrapperTestGenerator) -> UUID {
+    static func identifier(_ random: inout SeededGenerator) -> UUID {
         let bytes = random.bytes(16)
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }

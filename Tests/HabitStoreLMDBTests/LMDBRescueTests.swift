@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Synchronization
 import Testing
 
@@ -77,7 +78,7 @@ struct LMDBRescueTests {
     }
 
     @Test(arguments: [71, 72, 73] as [UInt64]) func anyRecordsAreReadByteForByte(seed: UInt64) throws {
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let path = folder.path()
         let store = try LMDBHabitStore(path: path, schema: LMDBNote.schema)
         var kept: [LMDBNote] = []
@@ -154,7 +155,7 @@ struct LMDBRescueTests {
 
     /// Whatever was damaged, the answer is an error value or what the store held.
     @Test(arguments: [81, 82, 83] as [UInt64]) func damageIsAnErrorValueAndNeverOtherRecords(seed: UInt64) throws {
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let store = try LMDBHabitStore(path: folder.path())
         try store.insert((0..<300).map { Habit(name: String(repeating: "x", count: $0 % 60 == 0 ? 9_000 : $0)) })
         store.close()

@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreTesting
 
 @testable import HabitStoreLMDB
 
@@ -18,7 +19,7 @@ enum LMDBWrapperTestSample {
 
     /// Writes a file and closes it.
     static func make(path: String, seed: UInt64, records: Int = 400) throws {
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let environment = try LMDBEnvironment.open(path: path, options: options())
         defer { environment.close() }
         let databases = try environment.openDatabases(names: names, create: true)

@@ -1,6 +1,7 @@
 import CLMDB
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -173,7 +174,7 @@ import Testing
     @Test func cursorsFindWhatASortedListFinds() throws {
         let seed: UInt64 = 7_001
         print("seed \(seed)")
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var keys = Set<[UInt8]>()
         while keys.count < 500 { keys.insert(random.bytes(Int.random(in: 1...3, using: &random))) }
         let sorted = keys.sorted { $0.lexicographicallyPrecedes($1) }

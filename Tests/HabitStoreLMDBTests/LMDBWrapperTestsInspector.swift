@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -214,7 +215,7 @@ import Testing
     func whatPassesTheCheckIsSafeForTheLibrary() throws {
         let seed: UInt64 = 20_261
         print("seed \(seed)")
-        var random = LMDBWrapperTestGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let whole = try sample(seed: seed, records: 40)
         let structural = structuralOffsets(whole)
         var passed: [String] = []

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
@@ -15,7 +16,7 @@ import Testing
         let written = try await withThrowingTaskGroup(of: Int.self) { group in
             for worker in 0..<6 {
                 group.addTask {
-                    var random = LMDBWrapperTestGenerator(seed: seed &* 100 &+ UInt64(worker))
+                    var random = SeededGenerator(seed: seed &* 100 &+ UInt64(worker))
                     var commits = 0
                     for round in 0..<60 {
                         commits += try Self.session(path, options, worker: worker, round: round, &random)
@@ -37,7 +38,7 @@ import Testing
         _ options: LMDBOptions,
         worker: Int,
         round: Int,
-        _ random: inout LMDBWrapperTestGenerator
+        _ random: inout SeededGenerator
     ) throws -> Int {
         let environment = try LMDBEnvironment.open(path: path, options: options)
         defer { environment.close() }

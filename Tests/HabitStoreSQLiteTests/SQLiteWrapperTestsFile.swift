@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
@@ -110,7 +111,7 @@ struct SQLiteWrapperTestsFile {
     @Test func anyOverwrittenPageIsReportedAndNeverTraps() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed of anyOverwrittenPageIsReportedAndNeverTraps: \(seed)")
-        var random = SQLiteWrapperRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let folder = try SQLiteWrapperFolder()
         let path = try folder.makeClosedStore(rows: 500)
         let whole = try bytes(path)

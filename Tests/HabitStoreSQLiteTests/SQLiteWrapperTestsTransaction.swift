@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite
@@ -207,7 +208,7 @@ struct SQLiteWrapperTestsTransaction {
         try database.withWrite { try $0.exec("INSERT INTO t (id, n) VALUES (1,100),(2,100),(3,100),(4,100),(5,100)") }
         let failures = SQLiteWrapperLog()
         DispatchQueue.concurrentPerform(iterations: 6) { worker in
-            var random = SQLiteWrapperRandom(seed: seed &+ UInt64(worker))
+            var random = SeededGenerator(seed: seed &+ UInt64(worker))
             do {
                 for _ in 0..<60 {
                     if worker.isMultiple(of: 2) {
@@ -227,7 +228,7 @@ struct SQLiteWrapperTestsTransaction {
         try database.close()
     }
 
-    private static func transfer(in database: SQLiteDatabase, random: inout SQLiteWrapperRandom) throws {
+    private static func transfer(in database: SQLiteDatabase, random: inout SeededGenerator) throws {
         let source = Int64.random(in: 1...5, using: &random)
         let target = Int64.random(in: 1...5, using: &random)
         let isAborted = Int.random(in: 0..<5, using: &random) == 0

@@ -1,3 +1,5 @@
+import HabitStoreTesting
+
 /// Texts that are hard to align and texts that would like to drive the terminal.
 enum RandomText {
     private static let pieces = [

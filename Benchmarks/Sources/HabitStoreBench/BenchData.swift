@@ -2,6 +2,7 @@ import CYardstick
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import HabitStoreTesting
 
 /// Habits and entries, and the questions that all sides are asked.
 final class BenchData {
@@ -38,7 +39,7 @@ final class BenchData {
 
     /// Habits with as many entries each as there are days: at random hours, three in ten with a note of some 20 bytes.
     convenience init(habits: Int, entriesEach days: Int, spare: Int = 0) {
-        var random = BenchRandom(state: 7)
+        var random = SeededGenerator(seed: 7)
         func identifier() -> UUID {
             var id = UUID().uuid
             withUnsafeMutableBytes(of: &id) { bytes in
@@ -72,7 +73,7 @@ final class BenchData {
 
     private init(habits: [Habit], tags: [Tag], entries: [Entry], spare: [Entry] = [], rangeDays: Double = 330) {
         (self.habits, self.tags, self.entries, self.spare) = (habits, tags, entries, spare)
-        var random = BenchRandom(state: 42)
+        var random = SeededGenerator(seed: 42)
         shuffled = Array(entries.map(\.id).shuffled(using: &random).prefix(100_000))
         let dates = (entries.first?.date ?? Date(), entries.last?.date ?? Date())
         firstDate = dates.0
@@ -95,19 +96,6 @@ final class BenchData {
             made.to = range.to.timeIntervalSinceReferenceDate
             return made
         }
-    }
-}
-
-/// SplitMix64.
-struct BenchRandom: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

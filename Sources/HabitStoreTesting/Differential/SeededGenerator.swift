@@ -1,7 +1,7 @@
 import Foundation
 
 /// A random generator whose numbers follow from a seed: SplitMix64, by Sebastiano Vigna
-/// (https://prng.di.unimi.it/splitmix64.c).
+/// (https://prng.di.unimi.it/splitmix64.c). The numbers must never change: fixtures are written again with them, bit for bit.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

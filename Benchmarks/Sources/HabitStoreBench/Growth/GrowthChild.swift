@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 
 /// The process that fills a user's store, or asks it and measures itself.
 struct GrowthChild {
@@ -54,7 +55,7 @@ struct GrowthChild {
         }
         let store = try engine.open(path)
         defer { store.close() }
-        var random = BenchRandom(state: 11)
+        var random = SeededGenerator(seed: 11)
         let byIdentifier = try median(Self.reads) { _ in try read(store, Int(random.next() % UInt64(count))) }
         let hours = max(1, count / GrowthUser.habits - Self.hours)
         let range = try median(Self.reads) { number in

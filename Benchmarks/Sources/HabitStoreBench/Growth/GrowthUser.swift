@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 
 /// One user's records by their numbers, so that nobody has to keep them: 200 habits, and an entry for each of them every
 /// hour. Identifiers are random bytes, three entries in ten have a note.
@@ -10,7 +11,7 @@ enum GrowthUser {
     static func habit(_ number: Int) -> Habit { Habit(id: identifier(number, 1), name: "Habit \(number)") }
 
     static func entry(_ number: Int) -> Entry {
-        var random = BenchRandom(state: UInt64(number))
+        var random = SeededGenerator(seed: UInt64(number))
         return Entry(
             id: identifier(number, 2),
             date: date(number / habits),
@@ -26,7 +27,7 @@ enum GrowthUser {
     static func date(_ hour: Int) -> Date { Date(timeIntervalSinceReferenceDate: Double(hour) * secondsApart) }
 
     private static func identifier(_ number: Int, _ kind: UInt64) -> UUID {
-        var random = BenchRandom(state: UInt64(number) &* 4 &+ kind)
+        var random = SeededGenerator(seed: UInt64(number) &* 4 &+ kind)
         var id = UUID().uuid
         withUnsafeMutableBytes(of: &id) { bytes in
             bytes.storeBytes(of: random.next(), as: UInt64.self)

@@ -1,20 +1,8 @@
 import Foundation
+import HabitStoreTesting
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers from the same seed on every platform, so that fixtures can be
-/// written again bit for bit. It must never change.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+/// What fixtures are made of. None of it may ever change, or they could not be written again bit for bit.
+extension SeededGenerator {
     /// A number from 0 up to, not including, `bound`. Written out, since the library's own way of choosing may change.
     mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
