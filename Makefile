@@ -8,7 +8,7 @@ FIXTURES ?= fixtures
 SECONDS ?= 60
 SEED ?= 1
 JOBS ?= 1
-# `make crash-sweep KILLS=2000 SEED=7 PREVIOUS=…/habitstore-crash` (an earlier version's), `make power-cut CUTS=200`, `make several-processes PULLS=200`
+# `make crash-sweep KILLS=2000 SEED=7 PREVIOUS=…/habitstore-trials` (an earlier version's), `make power-cut CUTS=200`, `make several-processes PULLS=200`
 KILLS ?= 2000
 PULLS ?= 200
 CUTS ?= 200
@@ -50,7 +50,7 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	@sh scripts/test.sh $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
-	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 
 examples: setup ## Build, test and run what is in Examples/: packages of their own, which see what is public only
@@ -69,13 +69,13 @@ fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same 
 	@sh scripts/fixtures.sh "$(SWIFT)"
 
 fuzz: setup ## Put random queries to all stores: SECONDS, SEED, JOBS, DATA (lived-in, specimens, both)
-	$(SWIFT) build -c release --product habitstore-fuzz $(BUILD_FLAGS)
-	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-fuzz" \
+	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz \
 		--seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) --data $(DATA)
 
 fuzz-flags: setup ## Feed damaged flag files and rules to the module that reads them: SECONDS, SEED
-	$(SWIFT) build -c release --product habitstore-flag-fuzz $(BUILD_FLAGS)
-	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-flag-fuzz" \
+	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz-flags \
 		--seconds $(SECONDS) --seed $(SEED)
 
 planted-faults: setup ## Plant faults in stores, and print what catches each, in how many shadow reads: SEED
@@ -90,16 +90,16 @@ planted-changes: setup ## Change stores' files in every way of the catalogue; ea
 	HABITSTORE_PLANTED_CHANGES=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter PlantedChangeTests
 
 crash-sweep: setup ## Kill processes in the middle of writes and moves, and check what is left: KILLS, SEED
-	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)
-	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" sweep --kills $(KILLS) --seed $(SEED)
-	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" group-sweep --kills $(KILLS) --seed $(SEED)
-	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" migration-sweep --kills $(KILLS) --seed $(SEED)
-	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" tangle-sweep --kills $(KILLS) --seed $(SEED) \
+	$(SWIFT) build --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash group-sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash migration-sweep --kills $(KILLS) --seed $(SEED)
+	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash tangle-sweep --kills $(KILLS) --seed $(SEED) \
 		$(if $(PREVIOUS),--previous $(PREVIOUS))
 
 power-cut: setup ## The same with an ext4 that is shut down under them; needs root and loop devices: CUTS, SEED
-	$(SWIFT) build --product habitstore-crash $(BUILD_FLAGS)
-	@sh scripts/power-cut.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-crash" $(CUTS) $(SEED)
+	$(SWIFT) build --product habitstore-trials $(BUILD_FLAGS)
+	@sh scripts/power-cut.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" $(CUTS) $(SEED)
 
 several-processes: setup ## Six processes use a user who is moved and killed: PULLS, SEED
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
@@ -114,8 +114,8 @@ model: ## Check the protocol of the rollout with Spin; rules that once were wron
 	@sh scripts/model.sh $(SIZE)
 
 soak-shadow: setup ## Compare reads of two engines while eight writers are at work; none may differ: READS, SEED
-	$(SWIFT) build -c release --product habitstore-soak $(BUILD_FLAGS)
-	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-soak" \
+	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
 bench: setup ## Measure against the same work in C and through GRDB, flags, openings, rollout, verifier, scale, threads: SUITE, ROUNDS

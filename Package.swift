@@ -24,10 +24,7 @@ let package = Package(
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .library(name: "RolloutTesting", targets: ["RolloutTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
-        .executable(name: "habitstore-fuzz", targets: ["HabitStoreFuzz"]),
-        .executable(name: "habitstore-flag-fuzz", targets: ["HabitStoreFlagFuzz"]),
-        .executable(name: "habitstore-crash", targets: ["HabitStoreCrash"]),
-        .executable(name: "habitstore-soak", targets: ["HabitStoreSoak"]),
+        .executable(name: "habitstore-trials", targets: ["Trials"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -119,19 +116,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
-            name: "HabitStoreFuzz",
-            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting"],
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "HabitStoreTraffic",
-            dependencies: [
-                "StandardEngines",
-                "HabitStore", "HabitStoreRollout", "HabitStoreSQLite", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings
-        ),
-        .executableTarget(
             name: "HabitStoreFixtures",
             dependencies: [
                 "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
@@ -140,28 +124,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
-            name: "HabitStoreFlagFuzz",
+            name: "Trials",
             dependencies: [
-                "FeatureFlags", "HabitStoreTesting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "HabitStoreCrash",
-            dependencies: [
-                "StandardEngines",
-                "CSystemFaults", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
-                "HabitStoreTesting",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: crashSettings
-        ),
-        .executableTarget(
-            name: "HabitStoreSoak",
-            dependencies: [
-                "StandardEngines",
-                "HabitStore", "HabitStoreRollout", "HabitStoreTesting", "ShadowVerifier",
+                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout",
+                "HabitStoreSQLite",
+                "HabitStoreTesting", "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -216,8 +183,8 @@ let package = Package(
             name: "HabitStoreRolloutTests",
             dependencies: [
                 "StandardEngines",
-                "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreSoak",
-                "HabitStoreTesting", "HabitStoreTraffic", "RawStoreFiles", "RolloutTesting", "ShadowVerifier",
+                "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
+                "RawStoreFiles", "RolloutTesting", "ShadowVerifier", "Trials",
             ],
             swiftSettings: settings
         ),
@@ -241,7 +208,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreCrashTests",
-            dependencies: ["StandardEngines", "HabitStoreCrash"],
+            dependencies: ["Trials"],
             swiftSettings: settings
         ),
         .testTarget(

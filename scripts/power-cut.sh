@@ -31,4 +31,4 @@ if ! mount -o loop "$work/image" "$work/disk" 2>/dev/null; then
     exit 2
 fi
 umount "$work/disk"
-"$binary" power-cut --image "$work/image" --mount "$work/disk" --cuts "$cuts" --seed "$seed"
+"$binary" crash power-cut --image "$work/image" --mount "$work/disk" --cuts "$cuts" --seed "$seed"

@@ -40,14 +40,14 @@ struct CrashSweepTests {
             Bundle(for: Marker.self).bundleURL.deletingLastPathComponent(),
             CommandLine.arguments.first.map { URL(fileURLWithPath: $0).deletingLastPathComponent() },
         ]
-        let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore-crash") }
+        let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore-trials") }
         let binary = try #require(
             candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) },
             "the sweep is not built; it is expected at one of \(candidates.map(\.path))"
         )
         let process = Process()
         process.executableURL = binary
-        process.arguments = arguments
+        process.arguments = ["crash"] + arguments
         let output = Pipe()
         process.standardOutput = output
         try process.run()

@@ -10,7 +10,7 @@ struct FuzzTestPrinter {
     /// The test.
     func test(name: String, origin: String) -> String {
         var lines = [
-            "/// Found by `habitstore-fuzz`: \(origin). \(smallest.subject) answered \(smallest.found),",
+            "/// Found by `habitstore-trials fuzz`: \(origin). \(smallest.subject) answered \(smallest.found),",
             "/// and Foundation's evaluation comes to \(smallest.expected).",
             "@Test func \(name)() throws {",
             "    let replay = try FuzzReplay(\(subject), schema: \(schema), records: [",

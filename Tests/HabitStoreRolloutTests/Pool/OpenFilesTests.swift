@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
-import HabitStoreTraffic
 import Testing
+import Trials
 
 @testable import HabitStoreRollout
 
@@ -19,8 +19,8 @@ struct OpenFilesTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
-            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrafficProcess.binary("HabitStoreTraffic").path,
-            "many", user.root, user.flags, log, String(Self.users),
+            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrafficProcess.trials().path,
+            "traffic", "many", user.root, user.flags, log, String(Self.users),
         ]
         try process.run()
         process.waitUntilExit()
@@ -52,8 +52,8 @@ struct OpenFilesTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
-            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrafficProcess.binary("HabitStoreTraffic").path,
-            "crowded", user.root, user.flags, log,
+            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrafficProcess.trials().path,
+            "traffic", "crowded", user.root, user.flags, log,
         ]
         try process.run()
         process.waitUntilExit()
@@ -75,8 +75,8 @@ struct OpenFilesTests {
     private func caches(budgetBytes: Int) throws -> CacheReport {
         let folder = try TemporaryFolder()
         let process = Process()
-        process.executableURL = try TrafficProcess.binary("HabitStoreTraffic")
-        process.arguments = ["caches", folder.path("root"), "", folder.path("log"), String(budgetBytes)]
+        process.executableURL = try TrafficProcess.trials()
+        process.arguments = ["traffic", "caches", folder.path("root"), "", folder.path("log"), String(budgetBytes)]
         try process.run()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)

@@ -1,8 +1,8 @@
 import Foundation
 import HabitStore
-import HabitStoreTraffic
 import ShadowVerifier
 import Testing
+import Trials
 
 @testable import HabitStoreRollout
 

@@ -8,8 +8,8 @@ import Testing
 struct ShadowSoakTests {
     private func run(_ arguments: String...) throws -> (status: Int32, output: String) {
         let process = Process()
-        process.executableURL = try TrafficProcess.binary("habitstore-soak")
-        process.arguments = arguments
+        process.executableURL = try TrafficProcess.trials()
+        process.arguments = ["soak"] + arguments
         let output = Pipe()
         process.standardOutput = output
         try process.run()

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStoreTraffic
+import Trials
 
 /// Whether what several processes did can have happened one after the other, in the order in which it did in time.
 ///

@@ -1,6 +1,6 @@
 import Foundation
-import HabitStoreTraffic
 import Testing
+import Trials
 
 /// The checker of the traffic finds what cannot have been one order.
 struct TrafficCheckTests {

@@ -1,6 +1,6 @@
 import Foundation
 import HabitStore
-import HabitStoreTraffic
+import Trials
 
 /// A process of its own that uses a user's store until it is told to end.
 final class TrafficProcess {
@@ -10,8 +10,8 @@ final class TrafficProcess {
 
     init(_ kind: String, root: String, flags: String, log: String) throws {
         self.log = log
-        process.executableURL = try Self.binary("HabitStoreTraffic")
-        process.arguments = [kind, root, flags, log]
+        process.executableURL = try Self.trials()
+        process.arguments = ["traffic", kind, root, flags, log]
         process.standardInput = input
         try process.run()
     }
@@ -34,16 +34,16 @@ final class TrafficProcess {
         }
     }
 
-    /// An executable that lies beside the tests.
-    static func binary(_ name: String) throws -> URL {
+    /// The executable of the trials, which lies beside the tests.
+    static func trials() throws -> URL {
         let folders = [
             Bundle.main.executableURL?.deletingLastPathComponent(),
             Bundle(for: TrafficProcess.self).bundleURL.deletingLastPathComponent(),
             URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
         ]
-        let candidates = folders.compactMap { $0?.appendingPathComponent(name) }
+        let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore-trials") }
         guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
-            throw HabitStoreError(.notFound, "\(name) is not built: \(candidates)")
+            throw HabitStoreError(.notFound, "the trials are not built: \(candidates)")
         }
         return found
     }

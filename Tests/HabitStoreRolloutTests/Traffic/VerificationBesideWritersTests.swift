@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
-import HabitStoreTraffic
 import ShadowVerifier
 import StandardEngines
 import Testing
+import Trials
 
 @testable import HabitStoreRollout
 

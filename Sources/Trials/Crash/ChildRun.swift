@@ -1,0 +1,71 @@
+import Foundation
+
+/// A child's life.
+struct ChildRun {
+    /// What it told.
+    let output: Data
+    /// Whether the crash point killed it, and not this process.
+    let diedByItself: Bool
+    let status: Int32
+    let isSignalled: Bool
+
+    /// How long a child may take until it has opened its stores.
+    private static let openingSeconds = 20.0
+
+    /// Runs a child until it dies.
+    ///
+    /// - Parameters:
+    ///   - command: what it does.
+    ///   - lifetimeSeconds: how long it lives; with a crash point, from when it has opened its stores.
+    ///   - willKill: runs right before it is killed from here, with the process's id.
+    static func run(
+        _ arguments: [String],
+        as command: String,
+        crashPoint: String?,
+        lifetimeSeconds: Double,
+        willKill: (Int32) throws -> Void = { _ in }
+    ) throws -> ChildRun {
+        let process = Process()
+        process.executableURL = Bundle.main.executableURL
+        process.arguments = [command] + arguments
+        var environment = ProcessInfo.processInfo.environment
+        environment["HABITSTORE_CRASH_POINT"] = crashPoint
+        process.environment = environment
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        try? pipe.fileHandleForWriting.close()
+        let descriptor = pipe.fileHandleForReading.fileDescriptor
+        var output = Data()
+        var deadline = Date(timeIntervalSinceNow: crashPoint == nil ? lifetimeSeconds : openingSeconds)
+        var diedByItself = true
+        while let part = read(descriptor, until: diedByItself ? deadline : nil) {
+            if part.isEmpty {
+                try willKill(process.processIdentifier)
+                diedByItself = false
+                // The process is this one's child and was not waited for: the id is its own.
+                kill(process.processIdentifier, SIGKILL)
+            }
+            if crashPoint != nil, output.isEmpty { deadline = Date(timeIntervalSinceNow: lifetimeSeconds) }
+            output += part
+        }
+        process.waitUntilExit()
+        return ChildRun(
+            output: output,
+            diedByItself: diedByItself,
+            status: process.terminationStatus,
+            isSignalled: process.terminationReason == .uncaughtSignal
+        )
+    }
+
+    /// Some bytes; none when the time is over, nil when the other end is closed.
+    private static func read(_ descriptor: Int32, until deadline: Date?) -> Data? {
+        var waited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        let milliseconds = deadline.map { Int32(max(0, $0.timeIntervalSinceNow * 1_000)) } ?? -1
+        guard poll(&waited, 1, milliseconds) > 0 else { return Data() }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = Foundation.read(descriptor, &buffer, buffer.count)
+        return count > 0 ? Data(buffer[..<count]) : nil
+    }
+}

@@ -1,0 +1,144 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitStoreTesting
+import StandardEngines
+
+/// Writes, reads, forgets history and moves its user's stage until it is killed, and tells what it does as it does it.
+struct CrashChildCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "crash-child",
+        abstract: "Work on a root until somebody kills this process; a sweep starts it.",
+        shouldDisplay: false
+    )
+
+    @Option(help: "The root of the users' stores.")
+    var root: String
+
+    @Option(help: "The flag file, which is written to.")
+    var flags: String
+
+    @Option(help: "The engine that the user comes from.")
+    var old: EngineName
+
+    @Option(help: "The number of the first write.")
+    var first: Int
+
+    @Option(help: "The first move; the others follow from the seed.")
+    var move: Move
+
+    @Option(help: "The seed of the moves.")
+    var seed: UInt64
+
+    @Flag(help: "Archive the evidence between the moves, and begin it anew now and then.")
+    var filing = false
+
+    /// How long a child lives whom nobody kills.
+    private static let lifetimeSeconds = 60.0
+
+    mutating func run() throws {
+        let user = try StagedUser(root: root, flags: StageFlags(path: flags, old: old))
+        Report.Line.stage.tell(try user.store.stage().rawValue)
+        let (move, seed, isFiling) = (move, seed, filing)
+        Thread.detachNewThread { Self.keepMoving(user, move, SeededGenerator(seed: seed), isFiling: isFiling) }
+        let end = Date(timeIntervalSinceNow: Self.lifetimeSeconds)
+        var number = first
+        while Date() < end {
+            Self.write(number, user.store)
+            if number.isMultiple(of: 3) { Self.read(user.store) }
+            if number.isMultiple(of: 4) { Self.prune(user.store) }
+            number += 1
+        }
+    }
+
+    private static func write(_ number: Int, _ store: UserStore) {
+        Report.Line.begun.tell("\(number)")
+        do {
+            try store.write(author: Workload.author(number)) { transaction in
+                try Workload.write(number, in: transaction)
+                // Every so often what is forgotten and what is new are one transaction.
+                guard number.isMultiple(of: 7) else { return }
+                try transaction.pruneHistory(through: HistoryToken(rawValue: Int64(number - 5)))
+            }
+            Report.Line.acknowledged.tell("\(number)")
+        } catch let error as HabitStoreError where error.code == .outcomeUnknown {
+            Report.Line.unknown.tell("\(number)")
+        } catch {
+            Report.Line.failed.tell("\(number) \(Report.text(error))")
+        }
+    }
+
+    private static func read(_ store: UserStore) {
+        do {
+            guard let wrong = try store.read(Workload.contradiction) else { return }
+            Report.Line.violation.tell("a read: \(wrong)")
+        } catch {
+            Report.Line.notMoved.tell("read: \(Report.text(error))")
+        }
+    }
+
+    private static func prune(_ store: UserStore) {
+        do {
+            let token = try store.currentToken()
+            try store.pruneHistory(through: HistoryToken(rawValue: token.rawValue - 4))
+        } catch {
+            Report.Line.notMoved.tell("prune: \(Report.text(error))")
+        }
+    }
+
+    // MARK: The controller
+
+    private static func keepMoving(
+        _ user: StagedUser,
+        _ first: Move,
+        _ seeded: SeededGenerator,
+        isFiling: Bool
+    ) {
+        var generator = seeded
+        var move = first
+        var moves = 0
+        while true {
+            moves += 1
+            if isFiling { file(user, isAnew: moves.isMultiple(of: 4)) }
+            do {
+                if try make(move, user) { Report.Line.stage.tell(try user.store.stage().rawValue) }
+            } catch {
+                Report.Line.notMoved.tell("\(move): \(Report.text(error))")
+                Thread.sleep(forTimeInterval: 0.002)
+            }
+            // Twice as often forward, or nobody would come far.
+            move = (Move.allCases + [.forward, .forward, .forward]).randomElement(using: &generator) ?? .forward
+        }
+    }
+
+    private static func file(_ user: StagedUser, isAnew: Bool) {
+        do {
+            if isAnew {
+                Report.Line.done.tell(Report.resetBegun)
+                try user.store.resetEvidence(because: "a test", by: "the sweep", isForced: true)
+                Report.Line.done.tell(Report.resetEnded)
+            } else {
+                _ = try user.store.archiveEvidence()
+            }
+        } catch {
+            Report.Line.notMoved.tell("filing: \(Report.text(error))")
+        }
+    }
+
+    private static func make(_ move: Move, _ user: StagedUser) throws -> Bool {
+        switch move {
+        case .forward:
+            if try user.store.decision().reasons.contains(.killed) { try user.rearm() }
+            guard try user.goForward() else {
+                let missing = try user.store.decision().reasons.map { "\($0)".prefix(40) }.joined(separator: "; ")
+                Report.Line.notMoved.tell("forward: \(missing)")
+                return false
+            }
+        case .backByFlags: try user.goBack(byFlags: true)
+        case .backByHand: try user.goBack(byFlags: false)
+        case .kill: try user.kill()
+        }
+        return true
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Shuts a file system down under children, so that all is lost that was not synced, and checks what each has left.
+struct PowerCutCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "power-cut",
+        abstract: "Shut the ext4 in an image down under a child, mount it again, and check what is left.",
+        discussion: "scripts/power-cut.sh makes the image; this needs root, loop devices and Linux."
+    )
+
+    @Option(help: "An image with an ext4 file system in it.")
+    var image: String
+
+    @Option(help: "The folder where it is mounted.")
+    var mount: String
+
+    @Option(help: "How often the power is cut.")
+    var cuts = 200
+
+    @OptionGroup var options: SweepOptions
+
+    func run() throws {
+        let seed = options.printedSeed()
+        let folder = try options.makeFolder("cut")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let templates = try Templates(in: folder)
+        let disk = Disk(image: image, mount: mount)
+        var figures = SweepFigures()
+        let started = Date()
+        for number in 0..<cuts {
+            let scenario = Scenario(seed: seed, number: number)
+            // The flag file is no part of the stores, and is to be written also when their disk is gone.
+            let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: scenario.old)
+            try run(scenario, flags, templates, disk, &figures)
+            fflush(nil)
+        }
+        try figures.conclude(since: started, isVerbose: true, expects: [])
+    }
+
+    private func run(
+        _ scenario: Scenario,
+        _ flags: StageFlags,
+        _ templates: Templates,
+        _ disk: Disk,
+        _ figures: inout SweepFigures
+    ) throws {
+        try disk.attach()
+        let root = URL(fileURLWithPath: mount).appendingPathComponent("root")
+        if FileManager.default.fileExists(atPath: root.path) { try FileManager.default.removeItem(at: root) }
+        let base =
+            scenario.isNew
+            ? [] : try templates.copy(scenario.start, scenario.old, hasLongEvidence: scenario.isFiling, to: root)
+        try flags.want(scenario.start)
+        try disk.synchronize()
+        let child = try ChildRun.run(
+            scenario.arguments(root: root, flags: flags, first: (base.max() ?? 0) + 1),
+            as: "crash-child",
+            crashPoint: nil,
+            lifetimeSeconds: Self.startingSeconds + scenario.lifetimeSeconds
+        ) { process in
+            try Self.halt(process)
+            try disk.cutPower()
+        }
+        var report = Report()
+        report.take(child)
+        figures.died(at: "power cut")
+        try disk.detach()
+        try disk.attach()
+        let outcome = Recovery(root: root.path, flags: flags, base: base, report: report).check()
+        for violation in outcome.violations { print("VIOLATION \(scenario): \(violation)") }
+        figures.add(scenario, report, outcome)
+        try disk.detach()
+    }
+
+    /// Stops all threads of a child, as a power cut stops the processor with the disk.
+    ///
+    /// It has to be before the cut: Linux lets a sync that is under way when a file system is shut down return as if it had
+    /// been done (seen with ext4 and one file, in a quarter of all cuts), which a process that lives on would believe.
+    private static func halt(_ process: Int32) throws {
+        guard kill(process, SIGSTOP) == 0 else { throw ValidationError("the child is gone before the cut") }
+        let deadline = Date(timeIntervalSinceNow: haltingSeconds)
+        while try !isHalted(process) {
+            guard Date() < deadline else { throw ValidationError("the child cannot be stopped") }
+        }
+    }
+
+    private static func isHalted(_ process: Int32) throws -> Bool {
+        let tasks = "/proc/\(process)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).allSatisfy { task in
+            // A thread that has ended meanwhile is gone from the folder, and is as good as stopped.
+            guard let text = FileManager.default.contents(atPath: "\(tasks)/\(task)/stat") else { return true }
+            let state = String(decoding: text, as: UTF8.self).split(separator: ")").last?.first { $0 != " " }
+            return state == "T"
+        }
+    }
+
+    private static let haltingSeconds = 10.0
+    /// How long a child is left alone at least, so that most cuts come while it writes, in seconds.
+    private static let startingSeconds = 0.1
+}

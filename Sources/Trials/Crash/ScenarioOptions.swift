@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+import HabitStoreRollout
+
+/// What the sweeps over numbered scenarios are told.
+struct ScenarioOptions: ParsableArguments {
+    @OptionGroup var sweep: SweepOptions
+
+    @Option(help: "Only the scenario of this number, and its root is kept.")
+    var only: Int?
+
+    @Flag(help: "Print each scenario, and what was refused.")
+    var verbose = false
+
+    /// Runs one scenario after the other until so many processes were killed, and prints what came of it. The folder of a
+    /// scenario that failed is kept.
+    ///
+    /// - Parameter run: runs the scenario of a number in a folder of its own, and tells whether nothing was violated.
+    func run<Figures: ScenarioFigures>(
+        kills: Int,
+        in folder: URL,
+        _ start: Figures,
+        _ run: (_ number: Int, _ folder: URL, _ figures: inout Figures) throws -> Bool
+    ) throws {
+        var figures = start
+        let started = Date()
+        var number = only ?? 0
+        repeat {
+            let place = folder.appendingPathComponent("\(number)")
+            try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+            if try run(number, place, &figures), only == nil {
+                try FileManager.default.removeItem(at: place)
+            } else {
+                print("see \(place.path)")
+            }
+            number += 1
+            fflush(nil)
+        } while only == nil && figures.kills < kills
+        try figures.conclude(since: started, isVerbose: verbose, expects: CrashPoint.all)
+        if only == nil { try FileManager.default.removeItem(at: folder) }
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+/// The flag file of one process; those of several may disagree.
+struct StageFlags {
+    let path: String
+    let old: EngineName
+
+    /// What the file says.
+    struct Wanted {
+        /// The stage; nil where the file says nothing of it.
+        var stage: Stage?
+        /// The engine that the user is to be put on directly.
+        var backend: EngineName?
+        var isKilled = false
+        /// The engine that users come from; nil for ``StageFlags/old``.
+        var old: EngineName?
+    }
+
+    /// Writes the file. Its identity is another one each time, as that of a file that somebody has edited.
+    func want(_ wanted: Wanted) throws {
+        let old = wanted.old ?? old
+        let engines = EngineName.standard.map(\.rawValue)
+        var flags = [
+            Self.flag(RolloutFlags.old, engines, old.rawValue),
+            Self.flag(RolloutFlags.new, engines, old.otherStandard.rawValue),
+            #""\#(RolloutFlags.kill)": {"state": "ENABLED", "variants": {"on": true, "off": false}, "#
+                + #""defaultVariant": "\#(wanted.isKilled ? "on" : "off")"}"#,
+        ]
+        if let stage = wanted.stage {
+            flags.append(Self.flag(RolloutFlags.stage, Stage.allCases.map(\.rawValue), stage.rawValue))
+        }
+        if let backend = wanted.backend { flags.append(Self.flag(RolloutFlags.backend, engines, backend.rawValue)) }
+        let text = "{\"flags\": {\n\(flags.joined(separator: ",\n"))\n}}\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+
+    func want(_ stage: Stage, kill: Bool = false) throws { try want(.init(stage: stage, isKilled: kill)) }
+
+    /// A flag whose variants are called by their values.
+    private static func flag(_ name: String, _ variants: [String], _ chosen: String) -> String {
+        let variants = variants.map { #""\#($0)": "\#($0)""# }.joined(separator: ", ")
+        return #""\#(name)": {"state": "ENABLED", "variants": {\#(variants)}, "defaultVariant": "\#(chosen)"}"#
+    }
+}

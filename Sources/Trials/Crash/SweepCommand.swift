@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import HabitStoreRollout
+
+/// Kills children one after the other, and checks what each has left.
+struct SweepCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sweep",
+        abstract: "Kill children with SIGKILL at every crash point and at random instants, and check what is left."
+    )
+
+    @OptionGroup var options: ScenarioOptions
+
+    @Option(help: "How many processes to kill.")
+    var kills = 150
+
+    /// How long a child has to come to its crash point, in seconds.
+    private static let pointSeconds = 1.0
+
+    func run() throws {
+        let seed = options.sweep.printedSeed()
+        let folder = try options.sweep.makeFolder("crash")
+        let templates = try Templates(in: folder)
+        try options.run(kills: kills, in: folder, SweepFigures()) { number, place, figures in
+            let scenario = Scenario(seed: seed, number: number)
+            if options.verbose { print(scenario) }
+            return try Self.run(scenario, place, templates, &figures)
+        }
+    }
+
+    private static func run(
+        _ scenario: Scenario,
+        _ folder: URL,
+        _ templates: Templates,
+        _ figures: inout SweepFigures
+    ) throws -> Bool {
+        let root = folder.appendingPathComponent("root")
+        let base =
+            scenario.isNew
+            ? [] : try templates.copy(scenario.start, scenario.old, hasLongEvidence: scenario.isFiling, to: root)
+        let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: scenario.old)
+        try flags.want(scenario.start)
+        var report = Report()
+        var next = (base.max() ?? 0) + 1
+        let lives = [scenario.crashPoint.map { "\($0.name):\($0.count)" }] + (scenario.second.map { [$0] } ?? [])
+        for point in lives {
+            let child = try ChildRun.run(
+                scenario.arguments(root: root, flags: flags, first: next),
+                as: "crash-child",
+                crashPoint: point,
+                lifetimeSeconds: point == nil ? scenario.lifetimeSeconds : pointSeconds
+            )
+            report.take(child)
+            let place = child.diedByItself ? point?.split(separator: ":").first : nil
+            figures.died(at: place.map(String.init) ?? "at random")
+            next = max(next, (report.begun.max() ?? 0) + 1)
+        }
+        let outcome = Recovery(root: root.path, flags: flags, base: base, report: report).check()
+        figures.add(scenario, report, outcome)
+        for violation in outcome.violations { print("VIOLATION \(scenario): \(violation)") }
+        return outcome.violations.isEmpty
+    }
+}

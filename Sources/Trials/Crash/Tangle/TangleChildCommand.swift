@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import HabitStoreTesting
+import StandardEngines
+
+/// One process of the tangle: writes, and does its duties beside, until its standard input ends or somebody kills it.
+struct TangleChildCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tangle-child",
+        abstract: "Work on a root beside other processes; a sweep starts it.",
+        shouldDisplay: false
+    )
+
+    @Option(help: "The root of the users' stores.")
+    var root: String
+
+    @Option(help: "The flag file, which is written to.")
+    var flags: String
+
+    @Option(help: "The engine that the flag file calls the old one.")
+    var old: EngineName
+
+    @Option(help: "The lane of the writes.")
+    var lane: Int
+
+    @Option(help: "The seed of what is done.")
+    var seed: UInt64
+
+    @Flag(help: "Do not write.")
+    var silent = false
+
+    @Option(parsing: .upToNextOption, help: "What is done beside writing.")
+    var duty: [TangleDuty] = []
+
+    @Option(parsing: .upToNextOption, help: "What the system refuses this process now and then.")
+    var trouble: [TangleTrouble] = []
+
+    @Flag(help: "Let the first trouble stay.")
+    var lasting = false
+
+    /// How long a child takes to its end at most, once it was told.
+    private static let endingSeconds = 60.0
+
+    mutating func run() throws {
+        let progress = TangleProgress()
+        let flags = StageFlags(path: flags, old: old)
+        try flags.want(.init())
+        let group = DispatchGroup()
+        let worker = TangleWorker(root: root, flags: flags, progress: progress, duties: duty)
+        let (seed, first, silent) = (seed, lane * TangleWorkload.laneWidth + 1, silent)
+        let troublemaker = TangleTroublemaker(trouble, isLasting: lasting)
+        let writer = TangleWriter(progress: progress, isTroubled: lasting && !trouble.isEmpty)
+        Self.detach(in: group) { worker.work(SeededGenerator(seed: seed)) }
+        if !silent { Self.detach(in: group) { writer.write(from: first) } }
+        if duty.contains(.reading) { Self.detach(in: group) { writer.read() } }
+        Thread.detachNewThread { troublemaker.work(SeededGenerator(seed: seed)) }
+        while let line = readLine() {
+            switch line {
+            case "pause": Report.Line.done.tell(progress.pause(seconds: 5) ? "paused" : "unpaused")
+            case "resume": progress.resume()
+            default: break
+            }
+        }
+        troublemaker.end()
+        progress.resume()
+        progress.end()
+        guard group.wait(timeout: .now() + Self.endingSeconds) == .success else {
+            Report.Line.violation.tell("the process does not come to its end in \(Self.endingSeconds) s")
+            throw ExitCode.failure
+        }
+        progress.exchange(nil)?.store.close()
+    }
+
+    private static func detach(in group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
+        group.enter()
+        Thread.detachNewThread {
+            body()
+            group.leave()
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+/// Looks at a root whose processes have all ended as the next process does, and says what is not as it must be.
+struct TangleRecovery {
+    let root: URL
+    let scenario: TangleScenario
+    /// The writes that were there before.
+    let base: Set<Int>
+    let reports: [Report]
+    /// Whether processes of an earlier version were among them.
+    let isMixed: Bool
+
+    /// What was found.
+    struct Outcome {
+        var violations: [String] = []
+        /// How the user came up, in words that are counted.
+        var ends: [String] = []
+        /// How many writes were neither acknowledged nor refused, and are there.
+        var keptOpen = 0
+        /// What is being looked at.
+        var step = "opening"
+        /// Whether acknowledged writes may be missing: it was said so, or a person has accepted an older store.
+        var mayLack = false
+    }
+
+    /// What a user may be refused with whose files were put back or removed.
+    private static let refusals: Set<HabitStoreError.Code> = [.staleStore, .notAuthoritative, .notFound]
+    /// How long the mirror may take to be filled and to catch up, in seconds.
+    static let comparingSeconds = 30.0
+    /// How often a move is tried, which another one may come in between of.
+    static let tries = 4
+
+    var isTampered: Bool { scenario.tampering != nil }
+    private var flags: StageFlags {
+        StageFlags(path: root.path + "-recovery.json", old: scenario.old)
+    }
+
+    func check() -> Outcome {
+        var outcome = Outcome(violations: reports.flatMap(\.violations))
+        if scenario.start != .differing {
+            outcome.violations += reports.flatMap(\.mismatches).map { "a comparison of the stores: \($0)" }
+        }
+        do {
+            try flags.want(.init())
+            let roles = try TangleRoles(root: root)
+            if roles.areTwo { outcome.violations.append("two stores are authoritative at one epoch: \(roles)") }
+            guard let user = try open(&outcome) else { return outcome }
+            outcome.step = "reading"
+            try check(user, roles, &outcome)
+            user.store.close()
+        } catch {
+            outcome.violations.append("the recovery failed, \(outcome.step): \(error)")
+        }
+        return outcome
+    }
+
+    /// Opens the user; where that is refused and may be, a person accepts a store.
+    private func open(_ outcome: inout Outcome) throws -> TangleUser? {
+        do {
+            return try TangleUser(root: root.path, flags: flags)
+        } catch let error as HabitStoreError {
+            guard isTampered, Self.refusals.contains(error.code) else {
+                outcome.violations.append("the opening is refused: \(error)")
+                return nil
+            }
+            outcome.ends.append("refused, \(error.code), after \(scenario.tampering?.rawValue ?? "")")
+        }
+        outcome.mayLack = true
+        let stores = try TangleUser.stores(root: root.path, flags: flags)
+        var failures: [String] = []
+        for engine in EngineName.standard {
+            do {
+                _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "nothing else is left")
+                let user = try TangleUser(root: root.path, flags: flags)
+                // A killed user may have been put on the engine that the kill fled from.
+                _ = try user.store.land()
+                return user
+            } catch let error as HabitStoreError {
+                failures.append("\(error)")
+            }
+        }
+        // With the one store removed, the other may be an unfinished copy: nothing is left then.
+        if scenario.tampering == .missingSQLite || scenario.tampering == .missingLMDB {
+            outcome.ends.append("nothing is left")
+        } else {
+            outcome.violations.append("no store can be accepted: \(failures)")
+        }
+        return nil
+    }
+
+    private func check(_ user: TangleUser, _ roles: TangleRoles, _ outcome: inout Outcome) throws {
+        let stage = try user.store.stage()
+        outcome.ends.append("at \(stage.rawValue)")
+        if isTampered, !user.store.notes.isEmpty {
+            outcome.mayLack = true
+            outcome.ends.append("with a note, after \(scenario.tampering?.rawValue ?? "")")
+        }
+        try checkRecords(user.store, &outcome)
+        outcome.step = "looking at a kill"
+        try checkKilled(user, stage, &outcome)
+        if scenario.start == .differing {
+            outcome.step = "looking for the difference"
+            return try checkDifference(user, stage, &outcome)
+        }
+        user.store.close()
+        outcome.step = "reading the evidence"
+        try checkEvidence(&outcome)
+        outcome.step = "mending"
+        let left = try user.stores.mend(TangleWorkload.user)
+        for finding in left {
+            outcome.ends.append("left by mend: \(finding.kind.rawValue)")
+            if finding.canBeMended { outcome.violations.append("mend leaves what can be mended: \(finding.message)") }
+        }
+        let mended = try acceptingWhatIsLeft(user.stores)
+        defer { mended.store.close() }
+        let now = try TangleRoles(root: root)
+        if now.count == 0 || now.areTwo { outcome.violations.append("after all was mended: \(now)") }
+        outcome.step = "re-arming and moving"
+        try converge(mended, &outcome)
+        outcome.step = "writing"
+        let next = 1 + (base.max() ?? 0)
+        try mended.store.write(author: "write \(next)") { try TangleWorkload.write(next, in: $0) }
+        outcome.step = "comparing"
+        try compare(mended, &outcome)
+        let faults = try mended.store.read {
+            try TangleWorkload.faults($0, bulk: outcome.mayLack ? nil : scenario.start.bulk)
+        }
+        outcome.violations += faults.map { "in the end: \($0)" }
+    }
+
+    /// Opens the user. Where both stores have to take each write and one was removed, a person accepts the other one.
+    private func acceptingWhatIsLeft(_ stores: UserStores) throws -> TangleUser {
+        let user = try TangleUser(root: root.path, flags: flags)
+        let engine = try user.store.engine()
+        let missing = try TangleFiles(root: root).path + "/" + TangleFiles.name(engine.otherStandard)
+        guard isTampered, try user.store.stage().awaitsMirror, !FileManager.default.fileExists(atPath: missing) else {
+            return user
+        }
+        user.store.close()
+        _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "the other one is gone")
+        return try TangleUser(root: root.path, flags: flags)
+    }
+
+    private func checkRecords(_ store: UserStore, _ outcome: inout Outcome) throws {
+        let numbers = Set(try store.read(TangleWorkload.numbers))
+        let (begun, open) = (union(\.begun), union(\.open))
+        let lost = base.union(union(\.acknowledged)).subtracting(numbers)
+        if !lost.isEmpty {
+            if outcome.mayLack {
+                outcome.ends.append("without acknowledged writes, and said so")
+            } else {
+                outcome.violations.append("acknowledged writes are lost: \(lost.sorted()); notes: \(store.notes)")
+            }
+        }
+        let undead = union(\.failed).intersection(numbers)
+        if !undead.isEmpty { outcome.violations.append("writes that failed are there: \(undead.sorted())") }
+        let foreign = numbers.subtracting(base).subtracting(begun)
+        if !foreign.isEmpty { outcome.violations.append("there are writes that nobody made: \(foreign.sorted())") }
+        outcome.keptOpen = open.intersection(numbers).count
+        outcome.violations += try store.read { transaction in
+            try TangleWorkload.faults(transaction, bulk: outcome.mayLack ? nil : scenario.start.bulk)
+        }
+    }
+
+    private func union(_ numbers: KeyPath<Report, Set<Int>>) -> Set<Int> {
+        reports.reduce(into: []) { $0.formUnion($1[keyPath: numbers]) }
+    }
+
+    /// A killed user is on the engine that the kill led to, whatever other flag files say.
+    private func checkKilled(_ user: TangleUser, _ stage: Stage, _ outcome: inout Outcome) throws {
+        let landings = reports.flatMap(\.landings).sorted { $0.key < $1.key }
+        // A re-arm that ended after the last kill was begun, or did not, may have led elsewhere.
+        let rearms = reports.flatMap(\.rearms)
+        let last = landings.last.flatMap { last in
+            !isTampered && rearms.allSatisfy { ($0.ended ?? .max) < last.key } ? last : nil
+        }
+        guard try user.stores.status(of: TangleWorkload.user).isKilled else {
+            if last != nil { outcome.violations.append("a kill has landed, nobody has re-armed, and it is forgotten") }
+            return
+        }
+        outcome.ends.append("killed")
+        if stage != .off { outcome.violations.append("the user is killed, and at \(stage.rawValue)") }
+        let engine = try user.store.engine()
+        if let last, last.value != engine {
+            outcome.violations.append("the user was killed and on \(last.value.rawValue), and is on \(engine.rawValue)")
+        }
+        guard !isTampered, !landings.isEmpty else { return }
+        guard let other = reports.last.map({ _ in flags }) else { return }
+        try other.want(.init(stage: .complete, old: engine.otherStandard))
+        user.stores.reloadFlags()
+        let turned = try user.store.engine()
+        if turned != engine {
+            outcome.violations.append("a killed user was taken to \(turned.rawValue) by an exchanged flag file")
+        }
+        try flags.want(.init())
+        user.stores.reloadFlags()
+    }
+}

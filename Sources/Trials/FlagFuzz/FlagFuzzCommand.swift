@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+
+/// Feeds damaged flag files and rules to `FeatureFlags` for a while, and fails on the first input that is too much work;
+/// one that crashes it ends the process, and is found in the file of the current input. Work is counted and not timed, so
+/// that a busy machine changes nothing.
+struct FlagFuzzCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fuzz-flags",
+        abstract: "Feed damaged flag files and rules to the module that reads them."
+    )
+
+    @Option(help: "How long to run.")
+    var seconds = 10
+
+    @Option(help: "The seed of the mutations; the same seed makes the same inputs.")
+    var seed: UInt64?
+
+    @Option(help: "Where the input that is being read is kept, for when it crashes the process.")
+    var currentInput = NSTemporaryDirectory() + "flag-fuzz-input"
+
+    @Option(
+        help: "The most work that an input may be, in counted steps: bytes, values, operators and steps of evaluations."
+    )
+    var limitSteps = 3_000_000
+
+    mutating func run() throws {
+        let seed = seed ?? UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed); the current input is kept in \(currentInput)")
+        let record = try FlagInputRecord(path: currentInput)
+        var fuzzer = FlagFuzzer(seed: seed, record: record)
+        let monitor = HangMonitor(processorSeconds: 10, seconds: 600)
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < deadline {
+            for _ in 0..<100 {
+                monitor.begin()
+                fuzzer.step()
+                monitor.end()
+            }
+            if fuzzer.hardest.steps > limitSteps { break }
+        }
+        let peak = FlagFuzzer.peakMemoryMegabytes
+        print(
+            """
+            \(fuzzer.inputs) inputs: \(fuzzer.loaded) were read, \(fuzzer.refused) were refused; \
+            \(fuzzer.evaluations) evaluations, \(fuzzer.corpusCount) kinds of behavior
+            the hardest input was \(fuzzer.hardest.steps) steps, the longest took \(Int(fuzzer.longestMilliseconds)) ms; \
+            memory was at most \(peak) MB
+            """
+        )
+        if fuzzer.hardest.steps > limitSteps {
+            try Data(fuzzer.hardest.input).write(to: URL(fileURLWithPath: currentInput + "-hard"))
+            print("too much work; the input is in \(currentInput)-hard")
+            throw ExitCode.failure
+        }
+        if peak > Self.memoryMegabytes {
+            print("too much memory")
+            throw ExitCode.failure
+        }
+    }
+
+    private static let memoryMegabytes = 1024
+}

@@ -1,0 +1,120 @@
+import Foundation
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+import HabitStoreTesting
+import Synchronization
+
+/// A fuzz run as it was asked for.
+struct FuzzRun {
+    private let options: FuzzCommand
+
+    /// How many seconds lie between two lines of progress.
+    private static let progressSeconds = 10.0
+    /// The seed of the random records.
+    private static let dataSeed: UInt64 = 2_026
+
+    init(_ options: FuzzCommand) { self.options = options }
+
+    /// Runs, and prints.
+    ///
+    /// - Returns: whether all stores agreed.
+    func run() throws -> Bool {
+        let data = try self.data()
+        let outcomes = Mutex<[Result<QueryFuzzReport, any Error>]>([])
+        let jobs = options.jobs
+        DispatchQueue.concurrentPerform(iterations: jobs) { job in
+            let outcome = Result { try self.run(job: job, of: jobs, data) }
+            outcomes.withLock { $0.append(outcome) }
+        }
+        var total: QueryFuzzReport?
+        var disagrees = false
+        for outcome in outcomes.withLock({ $0 }) {
+            switch outcome {
+            case .success(let report): total = total.map { $0 + report } ?? report
+            case .failure(let disagreement as FuzzDisagreement):
+                print(disagreement)
+                disagrees = true
+            case .failure(let error): throw error
+            }
+        }
+        if let total { print("no disagreement: \(total)") }
+        return !disagrees
+    }
+
+    private func run(job: Int, of jobs: Int, _ data: [FuzzData]) throws -> QueryFuzzReport {
+        var first = options.first
+        for _ in 1..<options.find {
+            do {
+                return try run(job: job, of: jobs, data, first: first)
+            } catch let disagreement as FuzzDisagreement {
+                print(disagreement)
+                first = disagreement.query + 1
+            }
+        }
+        return try run(job: job, of: jobs, data, first: first)
+    }
+
+    private func run(job: Int, of jobs: Int, _ data: [FuzzData], first: Int) throws -> QueryFuzzReport {
+        let fuzz = QueryFuzz(
+            seed: options.seed &+ UInt64(job),
+            data: data,
+            subjects: [.sqlite, .lmdb, .inMemory],
+            first: first
+        )
+        var extent = options.extent
+        if case .queries(let queries) = extent { extent = .queries(queries / jobs + (job < queries % jobs ? 1 : 0)) }
+        var next = Self.progressSeconds
+        return try fuzz.run(extent) { report in
+            guard report.seconds >= next else { return }
+            next = report.seconds + Self.progressSeconds
+            print("\(report)")
+            fflush(nil)
+        }
+    }
+
+    private func data() throws -> [FuzzData] {
+        var data: [FuzzData] = []
+        if options.data != .specimens { data.append(try livedIn()) }
+        if options.data != .livedIn { data.append(try .specimens(seed: Self.dataSeed)) }
+        return data
+    }
+
+    /// The records of a copy of the fixture.
+    private func livedIn() throws -> FuzzData {
+        guard FileManager.default.fileExists(atPath: options.fixture) else {
+            throw HabitStoreError(.notFound, "there is no lived-in store to ask", at: .init(path: options.fixture))
+        }
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "fuzz-fixture-\(UUID().uuidString).sqlite"
+        )
+        try FileManager.default.copyItem(at: URL(fileURLWithPath: options.fixture), to: copy)
+        let store = try SQLiteHabitStore(path: copy.path)
+        let data = Result { try FuzzData(name: "lived-in", of: store) }
+        store.close()
+        for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: copy.path + suffix) {
+            try FileManager.default.removeItem(atPath: copy.path + suffix)
+        }
+        return try data.get()
+    }
+}
+
+extension StoreUnderTest {
+    /// The store in SQLite.
+    static let sqlite = StoreUnderTest(name: "SQLite", isDurable: true) { directory, schema, identity, clock in
+        try SQLiteHabitStore(
+            path: directory.appendingPathComponent("store.sqlite").path,
+            schema: schema,
+            options: .init(identity: identity, now: clock)
+        )
+    }
+
+    /// The store in LMDB.
+    static let lmdb = StoreUnderTest(name: "LMDB", isDurable: true) { directory, schema, identity, clock in
+        try LMDBHabitStore(
+            path: directory.appendingPathComponent("store.lmdb").path,
+            schema: schema,
+            options: .init(identity: identity, now: clock)
+        )
+    }
+}

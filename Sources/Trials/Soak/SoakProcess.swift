@@ -1,0 +1,36 @@
+import Foundation
+import HabitStore
+
+/// A process of its own that writes until it is told to end.
+final class SoakProcess {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+
+    init(root: String, writers: Int, seed: UInt64) throws {
+        process.executableURL = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
+        process.arguments = ["soak", "--write-into", root, "--writers", "\(writers)", "--seed", "\(seed &* 17)"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit { if process.isRunning { process.terminate() } }
+
+    /// Ends it.
+    ///
+    /// - Returns: how many transactions it wrote.
+    func finish() throws -> Int {
+        try input.fileHandleForWriting.close()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0, let count = Int(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        else {
+            throw HabitStoreError(
+                .internalInconsistency,
+                "the process that writes ended with \(process.terminationStatus)"
+            )
+        }
+        return count
+    }
+}

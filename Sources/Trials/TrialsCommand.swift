@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// The trials that run for as long as somebody lets them: random questions, damaged flags, processes that are killed, and
+/// reads beside writers. Crash points exist in debug builds only; a release build kills at random instants.
+@main
+struct TrialsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "habitstore-trials",
+        abstract: "Try for hours what the tests try for seconds.",
+        subcommands: [
+            FuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self, TrafficCommand.self,
+            CrashChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self, TangleChildCommand.self,
+        ]
+    )
+}
