@@ -1,0 +1,109 @@
+import Foundation
+import HabitStore
+import StandardEngines
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A user's root as a version has left it, in an archive of fixtures/. `scripts/user-folders.sh` says what was done there.
+struct EarlierUser: CustomTestStringConvertible, Sendable {
+    /// The versions that wrote an archive each, by its name.
+    enum Version: String, CaseIterable {
+        case beforeFences = "users-before-fences"
+        case beforeVouching = "users-before-vouching"
+        case withVouching = "users-with-vouching"
+    }
+
+    let version: Version
+    let old: EngineName
+    /// The stage of the last write.
+    let stage: Stage
+    /// The folder in the archive, behind the old engine's name.
+    let name: String
+
+    var testDescription: String { "\(version.rawValue)/\(old.rawValue)-\(name)" }
+
+    /// Users at each stage.
+    static let staged = Version.allCases.flatMap { version in
+        EngineName.standard.flatMap { old in
+            Stage.allCases.map { EarlierUser(version: version, old: old, stage: $0, name: $0.rawValue) }
+        }
+    }
+    /// Users who were killed at live.
+    static let killed = others("killed", at: .live)
+    /// Users whose process died on the way to live, between the seal of the old store and the drain of the new one.
+    static let moving = others("moving", at: .shadow)
+
+    private static func others(_ name: String, at stage: Stage) -> [EarlierUser] {
+        [Version.beforeVouching, .withVouching].flatMap { version in
+            EngineName.standard.map { EarlierUser(version: version, old: $0, stage: stage, name: name) }
+        }
+    }
+
+    /// Takes the root out of the archive.
+    func unpacked() throws -> StagedUser {
+        let archive = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../fixtures/\(version.rawValue).tar.gz").standardized
+        let user = try StagedUser(old: old)
+        try FileManager.default.createDirectory(atPath: user.root, withIntermediateDirectories: false)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "tar", "-xzf", archive.path, "-C", user.root, "--strip-components=1", "\(old.rawValue)-\(name)",
+        ]
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return user
+    }
+
+    // MARK: What was written
+
+    /// Expects all that the earlier version has written, and drafts that were written since.
+    func expectEverything(
+        in store: some HabitStore,
+        and drafts: [String] = [],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let added = drafts.map { "draft \($0) []" }
+        let found = try lines(store)
+        #expect(found == (written + added).sorted(), sourceLocation: sourceLocation)
+    }
+
+    private var written: [String] {
+        let stages = Array(Stage.allCases.prefix { $0 <= stage })
+        // The sweep of crashes wrote those of the first archive: twelve drafts, and two for each stage on the way.
+        guard version != .beforeFences else { return (1...10 + 2 * stages.count).map { "draft \($0) []" } }
+        let last = stages.count - 1
+        var lines = [
+            "habit Read mind 1/1 pages \(20 + last).0 [evening]", "habit Café ☕️ - 2/7 - - []",
+            "tag evening", "tag since \(stage.rawValue)",
+        ]
+        for (number, stage) in stages.enumerated() {
+            // At 8.30 on the 20th of February 2020, and on the days after.
+            let seconds = 1_582_187_400 + number * 86_400
+            lines.append("entry \(seconds).0 \(number).5 at \(stage.rawValue) of Read")
+            lines.append(#"draft at \#(stage.rawValue) ["\#(stage.rawValue).txt"]"#)
+        }
+        return lines
+    }
+
+    private func lines(_ store: some HabitStore) throws -> [String] {
+        let drafts = try store.all(Draft.self).map { "draft \($0.content) \($0.attachments)" }
+        guard version != .beforeFences else { return drafts.sorted() }
+        let habits = try store.all(Habit.self)
+        let tags = try store.all(Tag.self)
+        var lines = drafts + tags.map { "tag \($0.name)" }
+        lines += habits.map { habit in
+            let names = tags.filter { habit.tagIDs.contains($0.id) }.map(\.name).joined(separator: ", ")
+            return "habit \(habit.name) \(habit.category ?? "-") \(habit.timesPerPeriod)/\(habit.periodDays) "
+                + "\(habit.unit ?? "-") \(habit.target.map { "\($0)" } ?? "-") [\(names)]"
+        }
+        lines += try store.all(Entry.self).map { entry in
+            let habit = habits.first { $0.id == entry.habitID }?.name ?? "-"
+            return "entry \(entry.date.timeIntervalSince1970) \(entry.value.map { "\($0)" } ?? "-") "
+                + "\(entry.note ?? "-") of \(habit)"
+        }
+        return lines.sorted()
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import HabitStore
+import StandardEngines
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Users' folders as earlier versions have left them. An app is updated wherever its users are: at each stage, killed, or dead in the
+/// middle of a move. What they had proven is void here, since an archive is a copy.
+struct EarlierUserTests {
+    @Test(arguments: EarlierUser.staged)
+    func theyAreTakenUpWhereTheyAreAndKilled(earlier: EarlierUser) throws {
+        let user = try earlier.unpacked()
+        try user.want(earlier.stage.rawValue)
+        let stores = try user.stores()
+        let status = try stores.status(of: "alice")
+        #expect(status.stage == earlier.stage)
+        #expect(status.problems.isEmpty)
+        #expect(status.evidence.isIntact)
+        #expect(try stores.examine("alice").isEmpty)
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.stage() == earlier.stage)
+        try earlier.expectEverything(in: store)
+        try store.save(Draft(content: "of this version"))
+        try earlier.expectEverything(in: store, and: ["of this version"])
+        try user.want(earlier.stage.rawValue, kill: true)
+        store.flags.provider.reload()
+        #expect(try store.land())
+        #expect(try store.stage() == .off)
+        #expect(try store.engine() == earlier.old)
+        try earlier.expectEverything(in: store, and: ["of this version"])
+        try store.save(Draft(content: "and after the kill"))
+        try earlier.expectEverything(in: store, and: ["of this version", "and after the kill"])
+    }
+
+    @Test(arguments: EarlierUser.staged.filter { $0.stage != .complete })
+    func theyGoForwardWithProof(earlier: EarlierUser) throws {
+        let user = try earlier.unpacked()
+        try user.want(earlier.stage.rawValue)
+        let store = try user.stores().store(for: "alice")
+        let next = try #require(earlier.stage.next)
+        try user.bring(store, to: next)
+        try expectToGoOn(earlier, user, store, at: next)
+    }
+
+    @Test(arguments: EarlierUser.staged.filter { $0.stage != .off })
+    func theyGoBack(earlier: EarlierUser) throws {
+        let user = try earlier.unpacked()
+        let before = try #require(Stage.allCases.last { $0 < earlier.stage })
+        try user.want(earlier.stage.rawValue)
+        let store = try user.stores().store(for: "alice")
+        #expect(try store.stage() == earlier.stage)
+        try user.want(before.rawValue)
+        store.flags.provider.reload()
+        // Flags alone take nobody back whose old store no longer follows.
+        if earlier.stage == .complete { try store.demote() }
+        try expectToGoOn(earlier, user, store, at: before)
+    }
+
+    @Test(arguments: EarlierUser.killed)
+    func whoWasKilledStaysUntilTheReArm(earlier: EarlierUser) throws {
+        let user = try earlier.unpacked()
+        try user.want("complete")
+        let stores = try user.stores()
+        let store = try stores.store(for: "alice")
+        #expect(try store.stage() == .off)
+        #expect(try store.engine() == earlier.old)
+        try earlier.expectEverything(in: store)
+        #expect(try store.advance()?.reasons.contains(.killed) == true)
+        try FileManager.default.removeItem(atPath: user.root + "/habit-store.kill")
+        stores.reloadFlags()
+        #expect(try store.advance()?.reasons.contains(.killed) == true)
+        #expect(try stores.rearmRoot())
+        #expect(try store.rearm(by: "a test"))
+        try user.bring(store, to: .dualwrite)
+        try expectToGoOn(earlier, user, store, at: .dualwrite)
+    }
+
+    @Test(arguments: EarlierUser.moving, [Stage.live, .dualwrite])
+    func aMoveThatDiedHalfWayIsSettled(earlier: EarlierUser, target: Stage) throws {
+        let user = try earlier.unpacked()
+        try user.want("live")
+        let stores = try user.stores()
+        #expect(try stores.examine("alice").map(\.kind) == [.noneAuthoritative])
+        let store = try stores.store(for: "alice")
+        #expect(try [.shadow, .live].contains(store.stage()))
+        #expect(try stores.examine("alice").isEmpty)
+        try earlier.expectEverything(in: store)
+        if target == .live { try user.bring(store, to: .live) }
+        try user.want(target.rawValue)
+        store.flags.provider.reload()
+        try expectToGoOn(earlier, user, store, at: target)
+    }
+
+    /// Expects a user at a stage with everything, takes a write, and expects it in each store that the stage writes to.
+    private func expectToGoOn(
+        _ earlier: EarlierUser,
+        _ user: StagedUser,
+        _ store: UserStore,
+        at stage: Stage,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(try store.stage() == stage, sourceLocation: sourceLocation)
+        try earlier.expectEverything(in: store, sourceLocation: sourceLocation)
+        try store.save(Draft(content: "later"))
+        try earlier.expectEverything(in: store, and: ["later"], sourceLocation: sourceLocation)
+        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        store.close()
+        for side in [stage.authority] + (stage.mirror.map { [$0] } ?? []) {
+            let one = try user.address(side).open(.readOnly)
+            defer { one.close() }
+            try earlier.expectEverything(in: one, and: ["later"], sourceLocation: sourceLocation)
+        }
+    }
+}
