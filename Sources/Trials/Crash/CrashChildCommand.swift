@@ -38,7 +38,7 @@ struct CrashChildCommand: ParsableCommand {
     private static let lifetimeSeconds = 60.0
 
     mutating func run() throws {
-        let user = try StagedUser(root: root, flags: StageFlags(path: flags, old: old))
+        let user = try SweptUser(root: root, flags: StageFlags(path: flags, old: old), options: .sweep)
         Report.Line.stage.tell(try user.store.stage().rawValue)
         let (move, seed, isFiling) = (move, seed, filing)
         Thread.detachNewThread { Self.keepMoving(user, move, SeededGenerator(seed: seed), isFiling: isFiling) }
@@ -90,7 +90,7 @@ struct CrashChildCommand: ParsableCommand {
     // MARK: The controller
 
     private static func keepMoving(
-        _ user: StagedUser,
+        _ user: SweptUser,
         _ first: Move,
         _ seeded: SeededGenerator,
         isFiling: Bool
@@ -112,7 +112,7 @@ struct CrashChildCommand: ParsableCommand {
         }
     }
 
-    private static func file(_ user: StagedUser, isAnew: Bool) {
+    private static func file(_ user: SweptUser, isAnew: Bool) {
         do {
             if isAnew {
                 Report.Line.done.tell(Report.resetBegun)
@@ -126,18 +126,23 @@ struct CrashChildCommand: ParsableCommand {
         }
     }
 
-    private static func make(_ move: Move, _ user: StagedUser) throws -> Bool {
+    private static func make(_ move: Move, _ user: SweptUser) throws -> Bool {
         switch move {
         case .forward:
             if try user.store.decision().reasons.contains(.killed) { try user.rearm() }
-            guard try user.goForward() else {
+            guard try user.goForward() == nil else {
                 let missing = try user.store.decision().reasons.map { "\($0)".prefix(40) }.joined(separator: "; ")
                 Report.Line.notMoved.tell("forward: \(missing)")
                 return false
             }
-        case .backByFlags: try user.goBack(byFlags: true)
-        case .backByHand: try user.goBack(byFlags: false)
-        case .kill: try user.kill()
+        // Flags alone take nobody back from there.
+        case .backByFlags where try user.store.stage() == .complete: try user.goBack()
+        case .backByFlags: try user.goBackByFlags()
+        case .backByHand: try user.goBack()
+        case .kill:
+            try user.flags.want(try user.store.stage(), kill: true)
+            user.stores.reloadFlags()
+            _ = try user.store.stage()
         }
         return true
     }

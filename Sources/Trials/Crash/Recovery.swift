@@ -23,7 +23,7 @@ struct Recovery {
     func check() -> Outcome {
         var outcome = Outcome(violations: report.violations)
         do {
-            let user = try StagedUser(root: root, flags: flags)
+            let user = try SweptUser(root: root, flags: flags, options: .sweep)
             defer { user.store.close() }
             try check(user, &outcome)
         } catch {
@@ -32,7 +32,7 @@ struct Recovery {
         return outcome
     }
 
-    private func check(_ user: StagedUser, _ outcome: inout Outcome) throws {
+    private func check(_ user: SweptUser, _ outcome: inout Outcome) throws {
         let stage = try user.store.stage()
         outcome.stage = stage
         if let last = report.stage, stage.position > last.position + 1 {
@@ -81,14 +81,14 @@ struct Recovery {
     }
 
     /// Brings the user to a stage in which there are two equal stores.
-    private func converge(_ user: StagedUser, _ outcome: inout Outcome) throws {
+    private func converge(_ user: SweptUser, _ outcome: inout Outcome) throws {
         switch try user.store.stage() {
         case .off:
             try user.rearm()
-            if try user.goForward() { return }
+            if try user.goForward() == nil { return }
             // A reset that came to no good end has to be made once more.
             if report.hasUnfinishedReset { try user.store.resetEvidence(because: "once more", by: "the sweep") }
-            if try !report.hasUnfinishedReset || !user.goForward() {
+            if try !report.hasUnfinishedReset || user.goForward() != nil {
                 let missing = try user.store.decision().reasons.map(\.description).joined(separator: "; ")
                 outcome.violations.append("the user cannot go forward any more: \(missing)")
             }
@@ -96,7 +96,7 @@ struct Recovery {
             // A kill switch that cannot land leaves the user here; taken away, the way back by hand copies what is missing.
             try flags.want(.complete)
             user.stores.reloadFlags()
-            try user.goBack(byFlags: false)
+            try user.goBack()
         default: break
         }
     }
@@ -117,7 +117,7 @@ struct Recovery {
 
     /// No stage was skipped, every move is written down, and no difference was ever found.
     private func checkEvidence(_ store: UserStore, _ outcome: inout Outcome) throws {
-        let chain = try EvidenceLog(UserDirectory(root: root, user: Workload.user)).read()
+        let chain = try EvidenceLog(UserDirectory(root: root, user: SweptUser.name)).read()
         if let damage = chain.damage {
             outcome.violations.append("line \(damage.line) of the evidence: \(damage.reason)")
         }

@@ -25,7 +25,7 @@ struct Templates {
         try flags.want(.off)
         var number = 0
         for stage in Stage.allCases {
-            let user = try StagedUser(root: root.path, flags: flags)
+            let user = try SweptUser(root: root.path, flags: flags, options: .sweep)
             while try user.store.stage() < stage { _ = try user.goForward() }
             for _ in 0..<(stage == .off ? Self.writesAtFirst : Self.writesAtEach) {
                 number += 1
@@ -48,7 +48,7 @@ struct Templates {
     func copy(_ stage: Stage, _ old: EngineName, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
         let name = "\(old.rawValue)-\(stage.rawValue)"
         try FileManager.default.copyItem(at: folder.appendingPathComponent(name), to: root)
-        if hasLongEvidence { try LongEvidence.write(EvidenceLog(UserDirectory(root: root.path, user: Workload.user))) }
+        if hasLongEvidence { try LongEvidence.write(EvidenceLog(UserDirectory(root: root.path, user: SweptUser.name))) }
         return writes[name] ?? []
     }
 }

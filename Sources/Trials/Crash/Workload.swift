@@ -4,8 +4,6 @@ import HabitStore
 /// The writes of a child. What each does follows from its number and from what the writes before it have left, so what a
 /// store has to hold follows from which of them have happened.
 enum Workload {
-    static let user = "alice"
-
     private enum Kind: Int {
         case counter, tag, habit, morning, evening, log
     }

@@ -8,7 +8,7 @@ struct TangleFiles {
     /// The user's folder.
     let path: String
 
-    init(root: URL) throws { path = try UserDirectory(root: root.path, user: TangleWorkload.user).path }
+    init(root: URL) throws { path = try UserDirectory(root: root.path, user: SweptUser.name).path }
 
     /// What the names of an engine's files begin with.
     static func name(_ engine: EngineName) -> String { "store.\(engine.rawValue)" }

@@ -7,7 +7,7 @@ final class TangleProgress: Sendable {
     private let ended = Atomic<Bool>(false)
     private let paused = Atomic<Bool>(false)
     private let busy = Atomic<Int>(0)
-    private let user = Mutex<TangleUser?>(nil)
+    private let user = Mutex<SweptUser?>(nil)
     /// The last write of this process that was acknowledged.
     let acknowledged = Atomic<Int>(0)
 
@@ -43,10 +43,10 @@ final class TangleProgress: Sendable {
     }
 
     /// The store that is open; nil while there is none.
-    var present: TangleUser? { user.withLock { $0 } }
+    var present: SweptUser? { user.withLock { $0 } }
 
     /// Exchanges the store that is open.
-    func exchange(_ other: TangleUser?) -> TangleUser? {
+    func exchange(_ other: SweptUser?) -> SweptUser? {
         user.withLock { user in
             defer { user = other }
             return user

@@ -8,7 +8,7 @@ extension TangleRecovery {
     func checkEvidence(_ outcome: inout Outcome) throws {
         let isEvidenceTampered = [.olderEvidence, .missingEvidence, .olderFolder].contains(scenario.tampering)
         guard !isEvidenceTampered else { return }
-        let chain = try EvidenceLog(UserDirectory(root: root.path, user: TangleWorkload.user)).read()
+        let chain = try EvidenceLog(UserDirectory(root: root.path, user: SweptUser.name)).read()
         if let damage = chain.damage {
             outcome.violations.append("line \(damage.line) of the evidence: \(damage.reason)")
         }
@@ -46,7 +46,7 @@ extension TangleRecovery {
     /// What lets a user in was proven in the stay, not too long ago and not in the future, by the clock of who lets in.
     private func checkFreshness(of verified: [Date], for stage: Stage, at time: Date, _ outcome: inout Outcome) {
         guard stage >= .live, !verified.isEmpty else { return }
-        let lifetime = TangleUser.options.gate.verificationLifetimeSeconds + Gate.clockToleranceSeconds
+        let lifetime = RolloutOptions.tangle.gate.verificationLifetimeSeconds + Gate.clockToleranceSeconds
         let ages = verified.map { time.timeIntervalSince($0) }
         if !ages.contains(where: { $0 >= -Gate.clockToleranceSeconds && $0 <= lifetime }) {
             outcome.violations.append("let in to \(stage) by verifications that are \(ages.map { Int($0) }) s old")
@@ -54,7 +54,7 @@ extension TangleRecovery {
     }
 
     /// Stores that differ let nobody in, whatever the files were like that should say so, and who has found it is heard.
-    func checkDifference(_ user: TangleUser, _ stage: Stage, _ outcome: inout Outcome) throws {
+    func checkDifference(_ user: SweptUser, _ stage: Stage, _ outcome: inout Outcome) throws {
         let found = reports.flatMap(\.mismatches).count
         outcome.ends.append(found > 0 ? "a difference was found" : "nobody looked for the difference")
         if stage >= .live { outcome.violations.append("the user came to \(stage), and the stores differ") }
@@ -68,7 +68,7 @@ extension TangleRecovery {
     }
 
     private func isDifferenceInEvidence() throws -> Bool {
-        let chain = try EvidenceLog(UserDirectory(root: root.path, user: TangleWorkload.user)).read()
+        let chain = try EvidenceLog(UserDirectory(root: root.path, user: SweptUser.name)).read()
         return chain.records.contains { record in
             switch record.event {
             case .difference: true

@@ -4,8 +4,8 @@ import HabitStoreRollout
 
 extension TangleRecovery {
     /// Brings the user to a stage in which there are two equal stores.
-    func converge(_ user: TangleUser, _ outcome: inout Outcome) throws {
-        try user.rearm(sentinel: RolloutFlags.sentinelPath(root: root.path))
+    func converge(_ user: SweptUser, _ outcome: inout Outcome) throws {
+        try user.rearm()
         var missing: String?
         for _ in 0..<Self.tries {
             do {
@@ -33,7 +33,7 @@ extension TangleRecovery {
     }
 
     /// Both stores are at one token and hold the same, once the mirror has caught up.
-    func compare(_ user: TangleUser, _ outcome: inout Outcome) throws {
+    func compare(_ user: SweptUser, _ outcome: inout Outcome) throws {
         let deadline = Date(timeIntervalSinceNow: Self.comparingSeconds)
         while true {
             let text: String

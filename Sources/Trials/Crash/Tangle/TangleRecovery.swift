@@ -58,9 +58,9 @@ struct TangleRecovery {
     }
 
     /// Opens the user; where that is refused and may be, a person accepts a store.
-    private func open(_ outcome: inout Outcome) throws -> TangleUser? {
+    private func open(_ outcome: inout Outcome) throws -> SweptUser? {
         do {
-            return try TangleUser(root: root.path, flags: flags)
+            return try SweptUser(root: root.path, flags: flags, options: .tangle)
         } catch let error as HabitStoreError {
             guard isTampered, Self.refusals.contains(error.code) else {
                 outcome.violations.append("the opening is refused: \(error)")
@@ -69,12 +69,12 @@ struct TangleRecovery {
             outcome.ends.append("refused, \(error.code), after \(scenario.tampering?.rawValue ?? "")")
         }
         outcome.mayLack = true
-        let stores = try TangleUser.stores(root: root.path, flags: flags)
+        let stores = try UserStores(root: root.path, flags: flags.path, options: .tangle)
         var failures: [String] = []
         for engine in EngineName.standard {
             do {
-                _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "nothing else is left")
-                let user = try TangleUser(root: root.path, flags: flags)
+                _ = try stores.adopt(engine, for: SweptUser.name, by: "the sweep", because: "nothing else is left")
+                let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
                 // A killed user may have been put on the engine that the kill fled from.
                 _ = try user.store.land()
                 return user
@@ -91,7 +91,7 @@ struct TangleRecovery {
         return nil
     }
 
-    private func check(_ user: TangleUser, _ roles: TangleRoles, _ outcome: inout Outcome) throws {
+    private func check(_ user: SweptUser, _ roles: TangleRoles, _ outcome: inout Outcome) throws {
         let stage = try user.store.stage()
         outcome.ends.append("at \(stage.rawValue)")
         if isTampered, !user.store.notes.isEmpty {
@@ -109,7 +109,7 @@ struct TangleRecovery {
         outcome.step = "reading the evidence"
         try checkEvidence(&outcome)
         outcome.step = "mending"
-        let left = try user.stores.mend(TangleWorkload.user)
+        let left = try user.stores.mend(SweptUser.name)
         for finding in left {
             outcome.ends.append("left by mend: \(finding.kind.rawValue)")
             if finding.canBeMended { outcome.violations.append("mend leaves what can be mended: \(finding.message)") }
@@ -132,16 +132,16 @@ struct TangleRecovery {
     }
 
     /// Opens the user. Where both stores have to take each write and one was removed, a person accepts the other one.
-    private func acceptingWhatIsLeft(_ stores: UserStores) throws -> TangleUser {
-        let user = try TangleUser(root: root.path, flags: flags)
+    private func acceptingWhatIsLeft(_ stores: UserStores) throws -> SweptUser {
+        let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
         let engine = try user.store.engine()
         let missing = try TangleFiles(root: root).path + "/" + TangleFiles.name(engine.otherStandard)
         guard isTampered, try user.store.stage().awaitsMirror, !FileManager.default.fileExists(atPath: missing) else {
             return user
         }
         user.store.close()
-        _ = try stores.adopt(engine, for: TangleWorkload.user, by: "the sweep", because: "the other one is gone")
-        return try TangleUser(root: root.path, flags: flags)
+        _ = try stores.adopt(engine, for: SweptUser.name, by: "the sweep", because: "the other one is gone")
+        return try SweptUser(root: root.path, flags: flags, options: .tangle)
     }
 
     private func checkRecords(_ store: UserStore, _ outcome: inout Outcome) throws {
@@ -170,14 +170,14 @@ struct TangleRecovery {
     }
 
     /// A killed user is on the engine that the kill led to, whatever other flag files say.
-    private func checkKilled(_ user: TangleUser, _ stage: Stage, _ outcome: inout Outcome) throws {
+    private func checkKilled(_ user: SweptUser, _ stage: Stage, _ outcome: inout Outcome) throws {
         let landings = reports.flatMap(\.landings).sorted { $0.key < $1.key }
         // A re-arm that ended after the last kill was begun, or did not, may have led elsewhere.
         let rearms = reports.flatMap(\.rearms)
         let last = landings.last.flatMap { last in
             !isTampered && rearms.allSatisfy { ($0.ended ?? .max) < last.key } ? last : nil
         }
-        guard try user.stores.status(of: TangleWorkload.user).isKilled else {
+        guard try user.stores.status(of: SweptUser.name).isKilled else {
             if last != nil { outcome.violations.append("a kill has landed, nobody has re-armed, and it is forgotten") }
             return
         }

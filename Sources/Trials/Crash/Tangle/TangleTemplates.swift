@@ -27,7 +27,7 @@ struct TangleTemplates {
         var number = 0
         for stage in Stage.allCases {
             try flags.want(.init(stage: stage))
-            let user = try TangleUser(root: root.path, flags: flags)
+            let user = try SweptUser(root: root.path, flags: flags, options: .tangle)
             while try user.store.stage() < stage { _ = try user.goForward() }
             for _ in 0..<Self.writesAtEach {
                 number += 1
@@ -46,12 +46,12 @@ struct TangleTemplates {
         let (few, place) = (place(.stage(template.at), old), place(template, old))
         try FileManager.default.copyItem(at: few, to: place)
         try flags.want(.init(stage: template.at))
-        let user = try TangleUser(root: place.path, flags: flags)
+        let user = try SweptUser(root: place.path, flags: flags, options: .tangle)
         try user.store.write(author: "much") { try TangleWorkload.fill(template.bulk, in: $0) }
         if template == .pruned { try user.store.pruneHistory(through: try user.store.currentToken()) }
         user.store.close()
         writes[place.lastPathComponent] = writes[few.lastPathComponent]
-        let stores = try UserDirectory(root: place.path, user: TangleWorkload.user)
+        let stores = try UserDirectory(root: place.path, user: SweptUser.name)
         if template == .differing {
             let mirror = StoreAddress(old.otherStandard, path: stores.path + "/" + TangleFiles.name(old.otherStandard))
             try TangleWorkload.spoil(try mirror.open(.readWrite))
@@ -71,7 +71,7 @@ struct TangleTemplates {
         let place = place(template, old)
         try FileManager.default.copyItem(at: place, to: root)
         if hasLongEvidence {
-            try LongEvidence.write(EvidenceLog(UserDirectory(root: root.path, user: TangleWorkload.user)))
+            try LongEvidence.write(EvidenceLog(UserDirectory(root: root.path, user: SweptUser.name)))
         }
         return writes[place.lastPathComponent] ?? []
     }

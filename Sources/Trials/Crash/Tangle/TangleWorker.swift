@@ -14,8 +14,6 @@ struct TangleWorker: Sendable {
     /// How long it rests between two things.
     private static let restSeconds = 0.0...0.03
 
-    private var sentinel: String { RolloutFlags.sentinelPath(root: root) }
-
     func work(_ seeded: SeededGenerator) {
         var generator = seeded
         let duties = duties.filter { $0 != .reading }
@@ -62,7 +60,7 @@ struct TangleWorker: Sendable {
     }
 
     private func open() throws {
-        _ = progress.exchange(try TangleUser(root: root, flags: flags))
+        _ = progress.exchange(try SweptUser(root: root, flags: flags, options: .tangle))
         Report.Line.done.tell("opened")
     }
 
@@ -79,7 +77,7 @@ struct TangleWorker: Sendable {
         Thread.sleep(forTimeInterval: Double(roll / 12 % 100) / 1_000)
     }
 
-    private func move(_ user: TangleUser, _ roll: UInt64) throws {
+    private func move(_ user: SweptUser, _ roll: UInt64) throws {
         switch roll % 8 {
         case 0:
             try user.goBack()
@@ -92,7 +90,7 @@ struct TangleWorker: Sendable {
         Report.Line.stage.tell(try user.store.stage().rawValue)
     }
 
-    private func promote(_ user: TangleUser) throws {
+    private func promote(_ user: SweptUser) throws {
         if let missing = try user.goForward(tries: 1) {
             return Report.Line.notMoved.tell("forward: \(missing.prefix(60))")
         }
@@ -100,21 +98,27 @@ struct TangleWorker: Sendable {
         Report.Line.stage.tell(try user.store.stage().rawValue)
     }
 
-    private func kill(_ user: TangleUser, isForAll: Bool) throws {
+    private func kill(_ user: SweptUser, isForAll: Bool) throws {
         let begun = TangleClock.now
-        guard try user.kill(sentinel: isForAll ? sentinel : nil) else { return }
+        if isForAll {
+            try Data().write(to: URL(fileURLWithPath: user.sentinel))
+        } else {
+            try flags.want(.init(isKilled: true))
+        }
+        user.stores.reloadFlags()
+        guard try user.store.land() else { return }
         Report.Line.done.tell(isForAll ? "killed everybody" : "killed")
         Report.Line.landed.tell("\(begun) \(try user.store.engine().rawValue)")
     }
 
-    private func rearm(_ user: TangleUser) throws {
+    private func rearm(_ user: SweptUser) throws {
         Report.Line.rearming.tell("\(TangleClock.now) begun")
-        try user.rearm(sentinel: sentinel)
+        try user.rearm()
         Report.Line.rearming.tell("\(TangleClock.now) ended")
         Report.Line.done.tell("re-armed")
     }
 
-    private func file(_ user: TangleUser, _ roll: UInt64) throws {
+    private func file(_ user: SweptUser, _ roll: UInt64) throws {
         if roll % 6 == 0 {
             Report.Line.done.tell(Report.resetBegun)
             _ = try user.store.resetEvidence(because: "a test", by: "the sweep", isForced: true)
@@ -127,11 +131,11 @@ struct TangleWorker: Sendable {
     /// Mends as a command does that somebody types: with stores of its own, after this process's are closed.
     private func mend(_ roll: UInt64) throws {
         if roll % 2 == 0 {
-            _ = try TangleUser.stores(root: root, flags: flags).examine(TangleWorkload.user)
+            _ = try UserStores(root: root, flags: flags.path, options: .tangle).examine(SweptUser.name)
             return Report.Line.done.tell("examined")
         }
         progress.exchange(nil)?.store.close()
-        _ = try TangleUser.stores(root: root, flags: flags).mend(TangleWorkload.user)
+        _ = try UserStores(root: root, flags: flags.path, options: .tangle).mend(SweptUser.name)
         Report.Line.done.tell("mended")
     }
 }

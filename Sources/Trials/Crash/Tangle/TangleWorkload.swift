@@ -8,7 +8,6 @@ import HabitStoreRollout
 /// Write `n` counts itself, leaves a draft that stays, makes an entry that write `n + 4` of its lane deletes, and gives one of
 /// its lane's lasting entries its number. So a write that was overwritten, halved or undone by a copy shows.
 enum TangleWorkload {
-    static let user = "alice"
     /// The most lanes; lane 0 is that of what there was before, and of the recovery.
     static let lanes = 32
     /// How far apart the lanes' numbers are.

@@ -1,0 +1,96 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import Logging
+import StandardEngines
+
+/// The user whose stages a sweep moves, as one process has the stores open.
+struct SweptUser {
+    static let name = "alice"
+
+    /// The file that kills everybody.
+    let sentinel: String
+    let flags: StageFlags
+    let stores: UserStores
+    let store: UserStore
+
+    init(root: String, flags: StageFlags, options: RolloutOptions) throws {
+        sentinel = RolloutFlags.sentinelPath(root: root)
+        self.flags = flags
+        stores = try UserStores(root: root, flags: flags.path, options: options)
+        store = try stores.store(for: Self.name)
+    }
+
+    /// One step forward, by the gate.
+    ///
+    /// - Parameter tries: how often the gate is asked before the move is given up.
+    /// - Returns: why not; nil when the user is there.
+    func goForward(tries: Int = 20) throws -> String? {
+        guard let next = try store.stage().next else { return nil }
+        try flags.want(next)
+        stores.reloadFlags()
+        var missing = "nothing was decided"
+        for _ in 0..<tries {
+            // What the gate asks for beside verifications: reads that are compared.
+            for _ in 0..<4 { _ = try store.read { try $0.fetchCount(FetchDescriptor<Draft>()) } }
+            guard let decision = try store.advance(to: next), !decision.isOpen else { return nil }
+            missing = decision.reasons.map { "\($0)" }.joined(separator: "; ")
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        return missing
+    }
+
+    /// One step back, by hand.
+    func goBack() throws {
+        guard try store.stage() > .off else { return }
+        try store.demote()
+    }
+
+    /// One step back, as the flags want it.
+    func goBackByFlags() throws {
+        let stage = try store.stage()
+        guard let before = Stage.allCases.last(where: { $0 < stage }) else { return }
+        try flags.want(before)
+        stores.reloadFlags()
+        _ = try store.stage()
+    }
+
+    /// Lets the user go forward again.
+    func rearm() throws {
+        try? FileManager.default.removeItem(atPath: sentinel)
+        try flags.want(.init())
+        stores.reloadFlags()
+        try stores.rearmRoot()
+        try store.rearm(by: "the sweep")
+    }
+}
+
+extension RolloutOptions {
+    /// A policy that asks for little, and waits that are short: what is tested is the order of the steps.
+    static var sweep: RolloutOptions {
+        var options = RolloutOptions()
+        options.followsFlags = false
+        options.advancesByItself = false
+        options.gate.cleanShadowReads = 3
+        options.shadowReads.recordEvery = 3
+        options.mirror.waitSeconds = 0.05
+        options.mirror.copyChunk = 8
+        options.mirror.copyPauseSeconds = 0.001
+        options.mirror.retrySeconds = 0.005
+        options.mirror.longestRetrySeconds = 0.05
+        options.logger = Logger(label: "sweep") { _ in SwiftLogNoOpLogHandler() }
+        return options
+    }
+
+    /// Waits so short that a process which is stopped is waited for in vain, and copies in small pieces, so that they take long.
+    static var tangle: RolloutOptions {
+        var options = sweep
+        options.shadowReads.recordEvery = 2
+        options.lockWaitSeconds = 2
+        options.stepLimitSeconds = 0.5
+        options.mirror.copyChunk = 25
+        options.mirror.copyPauseSeconds = 0.002
+        options.mirror.longestRetrySeconds = 0.1
+        return options
+    }
+}
