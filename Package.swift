@@ -147,7 +147,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreFuzzTests",
-            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting"],
+            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting", "Trials"],
             swiftSettings: plannerSettings
         ),
         .testTarget(

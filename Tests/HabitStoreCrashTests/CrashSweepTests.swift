@@ -1,11 +1,8 @@
-import Foundation
 import Testing
+import Trials
 
 /// A user's stores under a process that is killed.
 struct CrashSweepTests {
-    /// Finds the bundle of the tests.
-    private final class Marker {}
-
     private static let kills = 150
     private static let groupKills = 16
     private static let migrationKills = 40
@@ -35,26 +32,9 @@ struct CrashSweepTests {
     }
 
     private func sweep(_ arguments: [String]) throws {
-        let folders = [
-            Bundle.main.executableURL?.deletingLastPathComponent(),
-            Bundle(for: Marker.self).bundleURL.deletingLastPathComponent(),
-            CommandLine.arguments.first.map { URL(fileURLWithPath: $0).deletingLastPathComponent() },
-        ]
-        let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore-trials") }
-        let binary = try #require(
-            candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) },
-            "the sweep is not built; it is expected at one of \(candidates.map(\.path))"
-        )
-        let process = Process()
-        process.executableURL = binary
-        process.arguments = ["crash"] + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        print(text)
-        #expect(process.terminationStatus == 0, "\(text)")
-        #expect(text.contains("\n0 violations"))
+        let found = try TrialsExecutable.run(["crash"] + arguments)
+        print(found.output)
+        #expect(found.status == 0, "\(found.output)")
+        #expect(found.output.contains("\n0 violations"))
     }
 }

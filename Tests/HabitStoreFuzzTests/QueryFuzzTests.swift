@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import Testing
+import Trials
 
 @testable import HabitStoreTesting
 

@@ -1,28 +1,8 @@
 import Foundation
 import HabitStore
-import HabitStoreLMDB
-import HabitStoreSQLite
 import HabitStoreTesting
 
 extension StoreUnderTest {
-    /// The store in SQLite.
-    static let sqlite = StoreUnderTest(name: "SQLite", isDurable: true) { directory, schema, identity, clock in
-        try SQLiteHabitStore(
-            path: directory.appendingPathComponent("store.sqlite").path,
-            schema: schema,
-            options: .init(identity: identity, now: clock)
-        )
-    }
-
-    /// The store in LMDB.
-    static let lmdb = StoreUnderTest(name: "LMDB", isDurable: true) { directory, schema, identity, clock in
-        try LMDBHabitStore(
-            path: directory.appendingPathComponent("store.lmdb").path,
-            schema: schema,
-            options: .init(identity: identity, now: clock)
-        )
-    }
-
     /// A store that takes nil for unknown, as SQL does: a habit without a category has no other category either.
     static let sqlMinded = StoreUnderTest(name: "liar", isDurable: false) { _, schema, identity, clock in
         ForgetfulStore(try InMemoryHabitStore(schema: schema, identity: identity, now: clock)) { fetch, row in

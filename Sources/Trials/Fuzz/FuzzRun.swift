@@ -101,7 +101,7 @@ struct FuzzRun {
 
 extension StoreUnderTest {
     /// The store in SQLite.
-    static let sqlite = StoreUnderTest(name: "SQLite", isDurable: true) { directory, schema, identity, clock in
+    package static let sqlite = StoreUnderTest(name: "SQLite", isDurable: true) { directory, schema, identity, clock in
         try SQLiteHabitStore(
             path: directory.appendingPathComponent("store.sqlite").path,
             schema: schema,
@@ -110,7 +110,7 @@ extension StoreUnderTest {
     }
 
     /// The store in LMDB.
-    static let lmdb = StoreUnderTest(name: "LMDB", isDurable: true) { directory, schema, identity, clock in
+    package static let lmdb = StoreUnderTest(name: "LMDB", isDurable: true) { directory, schema, identity, clock in
         try LMDBHabitStore(
             path: directory.appendingPathComponent("store.lmdb").path,
             schema: schema,

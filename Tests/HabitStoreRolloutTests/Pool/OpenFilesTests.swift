@@ -19,7 +19,7 @@ struct OpenFilesTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
-            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrafficProcess.trials().path,
+            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrialsExecutable.url.path,
             "traffic", "many", user.root, user.flags, log, String(Self.users),
         ]
         try process.run()
@@ -52,7 +52,7 @@ struct OpenFilesTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
-            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrafficProcess.trials().path,
+            "-c", "ulimit -n \(Self.files) && exec \"$0\" \"$@\"", try TrialsExecutable.url.path,
             "traffic", "crowded", user.root, user.flags, log,
         ]
         try process.run()
@@ -75,7 +75,7 @@ struct OpenFilesTests {
     private func caches(budgetBytes: Int) throws -> CacheReport {
         let folder = try TemporaryFolder()
         let process = Process()
-        process.executableURL = try TrafficProcess.trials()
+        process.executableURL = try TrialsExecutable.url
         process.arguments = ["traffic", "caches", folder.path("root"), "", folder.path("log"), String(budgetBytes)]
         try process.run()
         process.waitUntilExit()

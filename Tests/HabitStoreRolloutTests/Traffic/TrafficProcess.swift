@@ -10,7 +10,7 @@ final class TrafficProcess {
 
     init(_ kind: String, root: String, flags: String, log: String) throws {
         self.log = log
-        process.executableURL = try Self.trials()
+        process.executableURL = try TrialsExecutable.url
         process.arguments = ["traffic", kind, root, flags, log]
         process.standardInput = input
         try process.run()
@@ -32,19 +32,5 @@ final class TrafficProcess {
             }
             return parsed
         }
-    }
-
-    /// The executable of the trials, which lies beside the tests.
-    static func trials() throws -> URL {
-        let folders = [
-            Bundle.main.executableURL?.deletingLastPathComponent(),
-            Bundle(for: TrafficProcess.self).bundleURL.deletingLastPathComponent(),
-            URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
-        ]
-        let candidates = folders.compactMap { $0?.appendingPathComponent("habitstore-trials") }
-        guard let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
-            throw HabitStoreError(.notFound, "the trials are not built: \(candidates)")
-        }
-        return found
     }
 }
