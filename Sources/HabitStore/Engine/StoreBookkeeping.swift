@@ -205,3 +205,20 @@ enum StoreBookkeeping {
         return id
     }
 }
+
+extension StoreOutline {
+    /// What a store says of itself, for engines: ``EngineProvider/outline(at:)`` opens a file for reading only, with a schema
+    /// that has no entities, and hands over a snapshot.
+    ///
+    /// - Parameter path: the file, as errors name it.
+    /// - Throws: ``HabitStoreError/Code/notAStore`` when there is none yet; ``HabitStoreError/Code/corrupt`` for what no store says.
+    public init(_ snapshot: some EngineSnapshot, path: String?) throws {
+        guard try snapshot.metadata(MetadataKey.storeID) != nil else {
+            throw HabitStoreError(.notAStore, "the file holds no store yet", at: .init(path: path))
+        }
+        schema = try snapshot.metadata(MetadataKey.schema).map { try StoredSchema(parsing: $0, path: path) }
+        version = try StoreBookkeeping.version(snapshot, path: path)
+        information = try StoreBookkeeping.information(snapshot)
+        migrations = try StoreBookkeeping.standing(snapshot).migrations
+    }
+}

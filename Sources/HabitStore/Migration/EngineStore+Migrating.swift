@@ -172,6 +172,17 @@ extension EngineStore {
     }
 }
 
+extension EngineBackedStore {
+    /// Takes the store through one stage of a migration.
+    public func migrate(
+        _ stage: MigrationStage,
+        timestamp: Date,
+        progress: (_ done: Int, _ total: Int) throws -> Void
+    ) throws -> MigrationStep {
+        try core.migrate(stage, timestamp: timestamp, progress: progress)
+    }
+}
+
 extension SchemaMapping {
     /// The names of the new version's entities whose records are written anew.
     fileprivate func rewritten(in schema: Schema) -> Set<String> {

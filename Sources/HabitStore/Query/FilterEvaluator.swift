@@ -1,11 +1,5 @@
 import Foundation
 
-/// A record as the evaluator sees it: values by position.
-public protocol RecordAccess {
-    /// The value of the attribute at a position.
-    func value(at position: Int) throws -> Value
-}
-
 /// What filters need of a transaction to follow relationships.
 public protocol RelatedRecords {
     /// Lends the record of an identifier to `body`; it is valid during the call.

@@ -305,41 +305,4 @@ extension BoundExpression {
         default: false
         }
     }
-
-    /// The kind of value that it gives; nil for a bare nil.
-    var kind: AttributeKind? {
-        switch self {
-        case .literal(let value): return value.kind
-        case .attribute(_, _, let kind, _): return kind
-        case .exists, .not, .and, .or, .compare, .isIn, .text, .some, .every: return .bool
-        case .count, .length, .caseInsensitiveOrder: return .int
-        case .least(let list), .greatest(let list):
-            switch list.kind {
-            case .strings: return .string
-            case .links: return .uuid
-            default: return nil
-            }
-        case .coalesce(let first, let second): return first.kind ?? second.kind
-        case .conditional(_, let first, let second): return first.kind ?? second.kind
-        case .arithmetic(_, let left, let right): return left.kind ?? right.kind
-        }
-    }
-}
-
-extension Value {
-    /// The kind; nil for null.
-    var kind: AttributeKind? {
-        switch self {
-        case .null: return nil
-        case .bool: return .bool
-        case .int: return .int
-        case .double: return .double
-        case .string: return .string
-        case .date: return .date
-        case .uuid: return .uuid
-        case .data: return .data
-        case .strings: return .strings
-        case .links: return .links
-        }
-    }
 }

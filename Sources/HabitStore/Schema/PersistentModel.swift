@@ -35,24 +35,24 @@ public protocol PersistentModel: Sendable, Equatable, Codable, Identifiable wher
 
     /// The models of a fetch, in order. There is no need to write it: it is a requirement so that the loop is compiled
     /// for the model, where the model is declared, whoever asks.
-    static func models(of fetch: PreparedFetch, in transaction: any ReadTransaction) throws -> [Self]
+    static func models(of fetch: PreparedFetch, in transaction: any RowSource) throws -> [Self]
 
     /// Hands the models of a fetch to `body`, in order, until it returns false. There is no need to write it either.
     @discardableResult
     static func enumerate(
         _ fetch: PreparedFetch,
-        in transaction: any ReadTransaction,
+        in transaction: any RowSource,
         _ body: (Self) throws -> Bool
     ) throws -> FetchStatistics
 
     /// The model of an identifier, or nil. There is no need to write it either.
-    static func model(entity: Int, id: UUID, in transaction: any ReadTransaction) throws -> Self?
+    static func model(entity: Int, id: UUID, in transaction: any RowSource) throws -> Self?
 }
 
 extension PersistentModel {
     /// The models of a fetch, in order.
     @inlinable
-    public static func models(of fetch: PreparedFetch, in transaction: any ReadTransaction) throws -> [Self] {
+    public static func models(of fetch: PreparedFetch, in transaction: any RowSource) throws -> [Self] {
         var models: [Self] = []
         if let expected = transaction.expectedCount(fetch) { models.reserveCapacity(expected) }
         try transaction.enumerateRows(fetch) { row in
@@ -68,7 +68,7 @@ extension PersistentModel {
     @discardableResult
     public static func enumerate(
         _ fetch: PreparedFetch,
-        in transaction: any ReadTransaction,
+        in transaction: any RowSource,
         _ body: (Self) throws -> Bool
     ) throws -> FetchStatistics {
         try transaction.enumerateRows(fetch) { try body(try read(from: &$0)) }
@@ -76,7 +76,7 @@ extension PersistentModel {
 
     /// The model of an identifier, or nil.
     @inlinable
-    public static func model(entity: Int, id: UUID, in transaction: any ReadTransaction) throws -> Self? {
+    public static func model(entity: Int, id: UUID, in transaction: any RowSource) throws -> Self? {
         var model: Self?
         _ = try transaction.withRow(entity: entity, id: id) { model = try read(from: &$0) }
         return model

@@ -19,3 +19,21 @@ public enum AttributeKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// The identifiers of many linked records (`Set<UUID>`).
     case links
 }
+
+extension Value {
+    /// The kind; nil for null.
+    var kind: AttributeKind? {
+        switch self {
+        case .null: return nil
+        case .bool: return .bool
+        case .int: return .int
+        case .double: return .double
+        case .string: return .string
+        case .date: return .date
+        case .uuid: return .uuid
+        case .data: return .data
+        case .strings: return .strings
+        case .links: return .links
+        }
+    }
+}

@@ -93,7 +93,7 @@ extension FilterCompiler.Scope {
     /// The scope of a condition on a collection's members.
     fileprivate func adding(_ collection: BoundCollection, _ slot: Int) -> FilterCompiler.Scope {
         var scope = self
-        scope[collection.variable] = FilterCompiler.Variable(slot: slot, entity: collection.destination)
+        scope[collection.variable] = FilterCompiler.BoundVariable(slot: slot, entity: collection.destination)
         return scope
     }
 }

@@ -3,13 +3,13 @@ import Foundation
 /// Compiles a bound expression, each part by the kind of value that it gives.
 struct FilterCompiler {
     /// What a variable stands for.
-    struct Variable {
+    struct BoundVariable {
         let slot: Int
         let entity: Int
     }
 
     /// The variables by their numbers.
-    typealias Scope = [Int: Variable]
+    typealias Scope = [Int: BoundVariable]
 
     private struct StepKey: Hashable {
         let slot: Int

@@ -1,36 +1,6 @@
 import Foundation
 
-/// A fetch made ready for one transaction: lowered and bound, with what could not be lowered kept as a condition on the
-/// decoded model.
-public struct PreparedFetch {
-    /// A condition that engines do not know; it reads the row from its beginning.
-    public typealias Condition = (inout AttributeReader) throws -> Bool
-
-    /// What the engine sees.
-    public package(set) var query: BoundQuery
-    /// The filter by names, for `explain`. It is made when it is asked for, where the query needed none.
-    public var filter: FilterExpression { names() }
-    private let names: () -> FilterExpression
-    /// The predicate, when Foundation must evaluate it.
-    public let condition: Condition?
-    /// Makes the same fetch ready for another transaction, where whoever prepared this one has said how.
-    package var remake: (@Sendable (any ReadTransaction) throws -> PreparedFetch)?
-
-    /// Prepares a query without a Swift type.
-    public init(_ query: RecordQuery, schema: Schema) throws {
-        self.query = try query.bound(to: schema)
-        names = { query.filter }
-        condition = nil
-    }
-
-    /// Puts a query that was bound already to another transaction over the same schema. Nothing of its condition was left
-    /// to Foundation.
-    package init(_ query: BoundQuery, filter: FilterExpression) {
-        self.query = query
-        names = { filter }
-        condition = nil
-    }
-
+extension PreparedFetch {
     /// - Parameters:
     ///   - evaluatesPredicates: whether every predicate is evaluated, as the in-memory reference does.
     ///   - evaluate: makes a condition of what has to be evaluated on the model.
@@ -44,9 +14,7 @@ public struct PreparedFetch {
         if !evaluatesPredicates, let predicate = descriptor.onlyPredicate,
             let found = schema.shapes.shape(of: predicate, schema: schema, entity: entity)
         {
-            names = { PredicateLowering.lower(predicate, schema: schema).expression }
-            condition = nil
-            query = BoundQuery(
+            let query = BoundQuery(
                 entity: entity,
                 found.shape,
                 found.values,
@@ -54,6 +22,7 @@ public struct PreparedFetch {
                 offset: descriptor.fetchOffset,
                 limit: descriptor.fetchLimit
             )
+            self.init(query, condition: nil) { PredicateLowering.lower(predicate, schema: schema).expression }
             return
         }
         let wanted = descriptor.wanted
@@ -66,9 +35,7 @@ public struct PreparedFetch {
             let total = BoundQuery(entity: entity, order: order).order
             filter = .all([filter, try cursor.condition(total, entity: schema.entities[entity])])
         }
-        self.condition = condition.map(evaluate)
-        names = { [filter] in filter }
-        query = BoundQuery(
+        let query = BoundQuery(
             entity: entity,
             filter: try filter.bound(to: schema, entity: entity),
             order: order,
@@ -77,6 +44,7 @@ public struct PreparedFetch {
             hasOpaqueCondition: condition != nil,
             opaqueConditionMayFail: condition?.mayFail ?? false
         )
+        self.init(query, condition: condition.map(evaluate)) { [filter] in filter }
     }
 }
 

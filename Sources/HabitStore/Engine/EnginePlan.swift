@@ -1,0 +1,22 @@
+/// How an engine goes about a query, and how much of it is left to do above.
+public protocol EnginePlan {
+    /// What is left of the filter: candidates are a superset, of which those that fulfil it are the answer; nil when every
+    /// candidate fulfils the filter.
+    var residual: BoundExpression? { get }
+    /// Whether candidates come in the query's total order.
+    var orderIsExact: Bool { get }
+    /// Whether something is sorted in memory to get that order, here or above.
+    var sortsInMemory: Bool { get }
+    /// Whether offset and limit are already applied.
+    var windowIsApplied: Bool { get }
+    /// The access path for people: `index Entry(habitID, date) range`, `scan Habit`.
+    var accessPath: String { get }
+}
+
+extension EnginePlan {
+    /// Whether every candidate fulfils the filter.
+    public var filterIsExact: Bool { residual == nil }
+
+    /// What does not come in order is sorted above.
+    public var sortsInMemory: Bool { !orderIsExact }
+}

@@ -1,0 +1,16 @@
+/// The place of a record in an order, from which the next page goes on, whatever was inserted or deleted before it.
+public struct PageCursor: Sendable, Hashable, Codable {
+    /// The values of the order's keys, the identifier last.
+    public let keys: [Value]
+
+    /// Makes a cursor from the values of the order's keys.
+    public init(keys: [Value]) { self.keys = keys }
+}
+
+/// One page of a fetch, and where the next begins.
+public struct Page<Model: PersistentModel>: Sendable {
+    /// The records.
+    public let models: [Model]
+    /// The cursor for the next page; nil when this was the last.
+    public let next: PageCursor?
+}

@@ -1,0 +1,29 @@
+import Foundation
+
+/// What a store knows about itself.
+public struct StoreInformation: Sendable, Hashable, Codable {
+    /// This store's identity.
+    public var storeID: UUID
+    /// The identity that all stores of one user's data share: those that were copied from one another.
+    public var lineage: UUID
+    /// The token.
+    public var token: HistoryToken
+    /// The last token whose history was pruned.
+    public var historyFloor: HistoryToken
+    /// What the store may be used for.
+    public var role: StoreRole
+    /// How often the role was handed from one store of the user to another.
+    public var epoch: Int
+}
+
+/// What a store of a user may be used for.
+public enum StoreRole: String, Sendable, Hashable, Codable {
+    /// It holds the user's data, and takes writes.
+    case authoritative
+    /// It follows another store; writes are refused.
+    case standby
+    /// It was authoritative and is about to hand over; writes are refused.
+    case sealed
+    /// A copy into it is not finished; neither reads nor writes are served from it.
+    case backfilling
+}
