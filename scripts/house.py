@@ -144,6 +144,9 @@ def declare(source: Source) -> None:
             if token.text not in ("let", "case"):
                 pending, pending_depth = "body", depth
             source.members.setdefault(token.text if token.text in UNNAMED else text(1), access)
+            while token.text == "case" and text(2) == ",":
+                at += 2
+                source.members.setdefault(text(1), access)
             access = "internal"
         at += 1
 

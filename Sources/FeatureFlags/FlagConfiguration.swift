@@ -1,3 +1,5 @@
+import Foundation
+
 /// How flag files are read and evaluated.
 public struct FlagConfiguration: Sendable {
     /// The algorithm of `fractional`. A change of it moves users between variants.
@@ -13,11 +15,14 @@ public struct FlagConfiguration: Sendable {
     /// Gives `$flagd.timestamp`, in seconds since 1970.
     public var clock: @Sendable () -> Int64
 
+    /// The system's time in seconds since 1970.
+    public static let systemClock: @Sendable () -> Int64 = { Int64(time(nil)) }
+
     /// Makes a configuration; what is left out is as flagd has it.
     public init(
         fractional: FractionalGeneration = .v2,
         killFlags: Set<String> = [],
-        clock: @escaping @Sendable () -> Int64 = FlagSnapshot.systemClock
+        clock: @escaping @Sendable () -> Int64 = Self.systemClock
     ) {
         self.fractional = fractional
         self.killFlags = killFlags

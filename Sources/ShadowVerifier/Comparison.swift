@@ -131,7 +131,8 @@ struct Comparison {
     ///
     /// - Parameter observed: what it was seen in, where that is not the two records; asked only for a recording.
     mutating func note(_ difference: StoreDifference, observed: () -> MismatchEvidence? = { nil }) {
-        guard let identifier = report.note(difference, options), options.recorder != nil else { return }
+        guard let identifier = report.note(difference, limit: options.maximumDifferences), options.recorder != nil
+        else { return }
         evidence[identifier] = observed()?.recordable(within: &recordableIdentifiers, showsValues: options.showsValues)
     }
 

@@ -3,6 +3,9 @@ import HabitStore
 
 /// How far the comparison of contents has come.
 struct ContentsProgress: Codable {
+    /// More than is ever compared.
+    static let greatestCount = 1 << 47
+
     /// Where the digests of what was read of the entity stand, for each store that keeps digests.
     struct Tallies: Codable {
         var a: DigestTally.State?
@@ -20,7 +23,7 @@ struct ContentsProgress: Codable {
 
     /// Whether it can be how far a comparison of a schema with so many entities has come.
     func isPlausible(entities: Int) -> Bool {
-        (0...entities).contains(entity) && (0...Checkpoint.greatestCount).contains(compared)
+        (0...entities).contains(entity) && (0...Self.greatestCount).contains(compared)
             && tallies.a?.isPlausible ?? true && tallies.b?.isPlausible ?? true
     }
 

@@ -1,8 +1,9 @@
 extension VerificationReport {
     /// Counts a difference, and lists it with its identifier and the rule that ignores it.
     ///
+    /// - Parameter limit: how many are listed.
     /// - Returns: the identifier; nil when it is counted only.
-    mutating func note(_ difference: StoreDifference, _ options: VerificationOptions) -> String? {
+    mutating func note(_ difference: StoreDifference, limit: Int) -> String? {
         var difference = difference
         differenceCount += 1
         if let position = ignoreRules.firstIndex(where: { !$0.isExpired && $0.rule.covers(difference) }) {
@@ -10,7 +11,7 @@ extension VerificationReport {
             ignoredCount += 1
             difference.ignoredBy = ignoreRules[position].rule.name
         }
-        guard makeRoom(for: difference, limit: options.maximumDifferences) else { return nil }
+        guard makeRoom(for: difference, limit: limit) else { return nil }
         difference.distinguish(from: differences)
         differences.append(difference)
         return difference.differenceID

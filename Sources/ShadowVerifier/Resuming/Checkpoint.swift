@@ -7,8 +7,6 @@ import HabitStore
 /// whoever made it, everything is compared again.
 struct Checkpoint: Codable {
     static let currentFormat = 1
-    /// More than is ever compared.
-    static let greatestCount = 1 << 47
 
     var formatVersion = Self.currentFormat
     /// What was asked: a digest of the options and of both stores' identities.
@@ -26,10 +24,12 @@ struct Checkpoint: Codable {
 
     /// Whether its numbers can be those of a comparison of a schema with so many entities. A file may hold any.
     func isPlausible(entities: Int) -> Bool {
-        contents?.isPlausible(entities: entities) ?? true && (0...Self.greatestCount).contains(digests.compared)
-            && (0...Self.greatestCount).contains(report.differenceCount)
+        contents?.isPlausible(entities: entities) ?? true
+            && (0...ContentsProgress.greatestCount).contains(digests.compared)
+            && (0...ContentsProgress.greatestCount).contains(report.differenceCount)
             && report.levels.allSatisfy {
-                (0...Self.greatestCount).contains($0.compared) && (0...Self.greatestCount).contains($0.differences)
+                (0...ContentsProgress.greatestCount).contains($0.compared)
+                    && (0...ContentsProgress.greatestCount).contains($0.differences)
             }
     }
 }

@@ -79,7 +79,7 @@ public final class FlagSnapshot: Sendable {
     }
 
     /// The system's time in seconds since 1970.
-    public static let systemClock: @Sendable () -> Int64 = { Int64(time(nil)) }
+    public static let systemClock = FlagConfiguration.systemClock
 
     /// The keys of all flags, quarantined ones too, in the order of their bytes.
     public var keys: [String] { flags.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
