@@ -58,7 +58,7 @@ public final class LMDBHabitStore: FileBackedStore {
     ///   that is sound, or is of a version that would make files of another format: see ``RescuedLMDBStore``.
     public init(path: String, schema: Schema = HabitSchema.current, options: Options = Options()) throws {
         try schema.validate()
-        let engine = try LMDBEngine(path: path, schema: schema, options: options)
+        let engine = try LMDBEngine(path: path, schema: schema, options: options.engine)
         do {
             core = try EngineStore(
                 engine,
@@ -102,11 +102,22 @@ public final class LMDBHabitStore: FileBackedStore {
 
     /// What the store in a file says of itself, whatever its schema.
     public static func outline(ofStoreAt path: String) throws -> StoreOutline {
-        var options = Options()
-        options.isReadOnly = true
-        options.createsFile = false
-        let engine = try LMDBEngine(path: path, schema: Schema([]), options: options)
+        let engine = try LMDBEngine(path: path, schema: Schema([]), options: LMDBEngine.Options())
         defer { engine.close() }
         return try engine.read { try StoreOutline($0, path: path) }
+    }
+}
+
+extension LMDBHabitStore.Options {
+    /// What of them the engine goes by.
+    fileprivate var engine: LMDBEngine.Options {
+        var options = LMDBEngine.Options()
+        options.environment.isReadOnly = isReadOnly
+        options.environment.createsIfMissing = createsFile
+        options.environment.mapSizeBytes = mapSizeBytes
+        #if PLANNER_MUTANTS
+        options.mutant = mutant
+        #endif
+        return options
     }
 }

@@ -52,7 +52,7 @@ public final class SQLiteHabitStore: FileBackedStore {
     ///   ``HabitStoreError/Code/corrupt``; the file is untouched then.
     public init(path: String, schema: Schema = HabitSchema.current, options: Options = Options()) throws {
         core = try EngineStore(
-            SQLiteEngine(path: path, schema: schema, options: options),
+            SQLiteEngine(path: path, schema: schema, options: options.engine),
             schema: schema,
             isReadOnly: options.isReadOnly,
             identity: options.identity,
@@ -89,11 +89,21 @@ public final class SQLiteHabitStore: FileBackedStore {
 
     /// What the store in a file says of itself, whatever its schema.
     public static func outline(ofStoreAt path: String) throws -> StoreOutline {
-        var options = Options()
-        options.isReadOnly = true
-        options.createsFile = false
-        let engine = try SQLiteEngine(path: path, schema: Schema([]), options: options)
+        let engine = try SQLiteEngine(path: path, schema: Schema([]), options: SQLiteEngine.Options())
         defer { engine.close() }
         return try engine.read { try StoreOutline($0, path: path) }
+    }
+}
+
+extension SQLiteHabitStore.Options {
+    /// What of them the engine goes by.
+    fileprivate var engine: SQLiteEngine.Options {
+        var options = SQLiteEngine.Options()
+        options.mode = isReadOnly ? .readOnly : (createsFile ? .create : .readWrite)
+        options.file.busyLimitSeconds = busyLimitSeconds
+        #if PLANNER_MUTANTS
+        (options.mutant, options.joinShare) = (mutant, joinShare)
+        #endif
+        return options
     }
 }

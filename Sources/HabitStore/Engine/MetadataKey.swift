@@ -1,5 +1,5 @@
 /// The keys of a store's own bookkeeping, as both engines keep them.
-enum MetadataKey {
+package enum MetadataKey {
     /// The store's identity, a UUID.
     static let storeID = "storeID"
     /// The identity that the stores of one user's data share, a UUID.
@@ -18,8 +18,10 @@ enum MetadataKey {
     static let historyFloor = "historyFloor"
     /// The last token, when the history does not hold it because it was pruned or never copied.
     static let lastToken = "lastToken"
-    /// `nfc` in stores whose text was always written by a version that normalizes; absent in older ones.
-    static let textForm = "textForm"
+    /// ``nfc`` in stores whose text was always written by a version that normalizes; absent in older ones.
+    package static let textForm = "textForm"
+    /// What stands under ``textForm``.
+    package static let nfc = "nfc"
     /// The state of an unfinished copy into the store, as JSON.
     static let backfill = "backfill"
     /// What the rollout keeps beside the role, as JSON: the stage of the store's user.

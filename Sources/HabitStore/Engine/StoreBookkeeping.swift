@@ -5,7 +5,7 @@ enum StoreBookkeeping {
     static func initialize(_ writer: some EngineWriter, schema: Schema, identity: UUID) throws {
         try writer.setMetadata(MetadataKey.storeID, identity.uuidString)
         try writer.setMetadata(MetadataKey.lineage, identity.uuidString)
-        try writer.setMetadata(MetadataKey.textForm, "nfc")
+        try writer.setMetadata(MetadataKey.textForm, MetadataKey.nfc)
         try describe(writer, schema)
     }
 

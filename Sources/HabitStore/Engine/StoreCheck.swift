@@ -55,7 +55,7 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
                 guard hash != schema.shapeHash(ofEntity: position) else { continue }
                 report("the shape that it states for \(entity.name) is not that of its schema", entity: entity.name)
             }
-            if let form = try snapshot.metadata(MetadataKey.textForm), form != "nfc" {
+            if let form = try snapshot.metadata(MetadataKey.textForm), form != MetadataKey.nfc {
                 report("the form of its texts is none that there is")
             }
             return true

@@ -13,17 +13,22 @@ public final class LMDBEngine: StorageEngine {
     private let mutant: LMDBPlannerMutant?
     #endif
 
+    /// How a file is opened.
+    struct Options {
+        var environment = LMDBOptions(isReadOnly: true)
+        #if PLANNER_MUTANTS
+        var mutant: LMDBPlannerMutant?
+        #endif
+    }
+
     /// Opens a file; see ``LMDBHabitStore``.
-    init(path: String, schema: Schema, options: LMDBHabitStore.Options) throws {
+    init(path: String, schema: Schema, options: Options) throws {
         self.path = path
         #if PLANNER_MUTANTS
         mutant = options.mutant
         #endif
         let parts = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }
-        var environmentOptions = LMDBOptions()
-        environmentOptions.isReadOnly = options.isReadOnly
-        environmentOptions.createsIfMissing = options.createsFile
-        environmentOptions.mapSizeBytes = options.mapSizeBytes
+        var environmentOptions = options.environment
         // Twice over, for the indexes of older schemas that the file still has.
         environmentOptions.maxDatabases = max(64, parts.order.count * 2)
         let environment = try LMDBEnvironment.open(path: path, options: environmentOptions)
@@ -34,7 +39,7 @@ public final class LMDBEngine: StorageEngine {
                 environment: environment,
                 schema: schema,
                 parts: parts,
-                isReadOnly: options.isReadOnly
+                isReadOnly: environmentOptions.isReadOnly
             )
             catalog = try opening.open()
         } catch {

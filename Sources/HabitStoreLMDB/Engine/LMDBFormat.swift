@@ -34,9 +34,6 @@ enum LMDBFormat {
     static let formatKey = "format"
     /// The metadata key of the list of complete indexes.
     static let indexesKey = "indexes"
-    /// The metadata key that says in which form text is kept, and its value for NFC.
-    static let textFormKey = "textForm"
-    static let textFormNFC = "nfc"
     /// The length of an identifier, which is every record's key.
     static let identifierLength = 16
 

@@ -70,7 +70,7 @@ public class LMDBSnapshot: EngineSnapshot {
     // MARK: Bookkeeping
 
     /// Whether the store says that all of its text is in NFC. Those of the first versions do not.
-    func textIsCanonical() throws -> Bool { try metadata(LMDBFormat.textFormKey) == LMDBFormat.textFormNFC }
+    func textIsCanonical() throws -> Bool { try metadata(MetadataKey.textForm) == MetadataKey.nfc }
 
     /// A value of the store's own bookkeeping, or nil.
     public func metadata(_ key: String) throws -> String? {

@@ -53,8 +53,8 @@ struct SQLiteCheck {
 
     private mutating func readTextForm() throws {
         textIsCanonical = try connection.withStatement(SQLiteFormat.selectMetadata) { statement in
-            try statement.bind(SQLiteFormat.textFormKey, at: 1)
-            return try statement.step() && statement.text(at: 0) == SQLiteFormat.textFormNFC
+            try statement.bind(MetadataKey.textForm, at: 1)
+            return try statement.step() && statement.text(at: 0) == MetadataKey.nfc
         }
     }
 

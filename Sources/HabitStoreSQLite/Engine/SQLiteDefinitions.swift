@@ -59,7 +59,8 @@ final class SQLiteDefinitions: Sendable {
     /// - Throws: ``HabitStoreError/Code/corrupt``, which names the table, the index or what else it is.
     func require(_ connection: SQLiteConnection, _ schema: Schema, _ tables: [SQLiteTable]) throws {
         let cookie = connection.schemaCookie
-        if let judged = connection.judged, judged.cookie == cookie, judged.definitions === self { return }
+        let notes = connection.notes
+        if let judged = notes.judged, judged.cookie == cookie, judged.definitions === self { return }
         let listing = try SQLiteSchemaListing(connection)
         if !right.withLock({ $0.contains(listing.bytes) }), try judge(listing, connection, schema, tables) {
             right.withLock { kept in
@@ -73,7 +74,7 @@ final class SQLiteDefinitions: Sendable {
                 at: .init(path: connection.path)
             )
         }
-        connection.judged = (cookie, self)
+        notes.judged = (cookie, self)
     }
 
     /// - Returns: false for a store of another schema.

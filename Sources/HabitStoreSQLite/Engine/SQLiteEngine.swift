@@ -25,8 +25,18 @@ public final class SQLiteEngine: StorageEngine {
     private let joinShare: Int?
     #endif
 
+    /// How a file is opened.
+    struct Options {
+        var mode = SQLiteOpenMode.readOnly
+        var file = SQLiteOptions()
+        #if PLANNER_MUTANTS
+        var mutant: SQLitePlannerMutant?
+        var joinShare: Int?
+        #endif
+    }
+
     /// Opens a store, or makes one.
-    init(path: String, schema: Schema, options: SQLiteHabitStore.Options) throws {
+    init(path: String, schema: Schema, options: Options) throws {
         #if PLANNER_MUTANTS
         (mutant, joinShare) = (options.mutant, options.joinShare)
         #endif
@@ -34,12 +44,10 @@ public final class SQLiteEngine: StorageEngine {
         let tables = try Self.tables(of: schema, path: path)
         let definitions = try schema.derived(SQLiteDefinitions.self) { try SQLiteDefinitions(tables) }
         (self.schema, self.tables, self.definitions) = (schema, tables, definitions)
-        var settings = SQLiteOptions()
-        settings.busyLimitSeconds = options.busyLimitSeconds
-        let mode: SQLiteOpenMode = options.isReadOnly ? .readOnly : (options.createsFile ? .create : .readWrite)
+        let mode = options.mode
         var isStore = false
         var listedIndexes: String?
-        database = try SQLiteDatabase(path: path, mode: mode, options: settings) { connection in
+        database = try SQLiteDatabase(path: path, mode: mode, options: options.file) { connection in
             isStore = try SQLiteFormat.isStore(connection)
             if !isStore, mode != .create {
                 throw HabitStoreError(

@@ -14,9 +14,6 @@ enum SQLiteFormat {
     static let transactionTable = "history_transaction"
     static let changeTable = "history_change"
     static let digestTable = "habitstore_digest"
-    /// The bookkeeping key that says in which form text is kept, and its value for NFC.
-    static let textFormKey = "textForm"
-    static let textFormNFC = "nfc"
     /// The bookkeeping key of the list of the indexes over columns, one a line, and what stands there behind the name of one
     /// that holds all columns.
     static let indexesKey = "indexes"

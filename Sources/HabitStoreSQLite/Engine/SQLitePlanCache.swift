@@ -19,10 +19,10 @@ final class SQLitePlanCache {
         if let kept = known?.first(where: { $0.isFor(query, planner) }) {
             return kept.plan(query, values, planner) ?? make(query)
         }
-        let probes = planner.connection.probes
+        let probes = planner.connection.notes.probes
         var plan = make(query)
         var marked: SQLitePlan?
-        if planner.connection.probes == probes {
+        if planner.connection.notes.probes == probes {
             var other = query
             other.filter = shape.markedFilter
             marked = make(other)
@@ -32,7 +32,7 @@ final class SQLitePlanCache {
             shape,
             values,
             plan,
-            marked: planner.connection.probes == probes ? marked : nil
+            marked: planner.connection.notes.probes == probes ? marked : nil
         )
         keep(kept, ObjectIdentifier(shape))
         plan.kept = kept

@@ -82,7 +82,7 @@ struct SQLiteProbe {
     }
 
     private func count(_ source: String, limit: Int, _ bindings: [Value]) throws -> Int {
-        connection.probes &+= 1
+        connection.notes.probes &+= 1
         let place = bindings.count + 1
         return try connection.withStatement("SELECT COUNT(*) FROM (SELECT 1 \(source) LIMIT ?\(place))") { statement in
             for (index, value) in bindings.enumerated() { try statement.bind(value, at: Int32(index + 1)) }

@@ -52,7 +52,7 @@ public class SQLiteSnapshot: EngineSnapshot {
     func textIsCanonical() throws -> Bool {
         if isKnownCanonical { return true }
         if let textForm { return textForm }
-        let found = try metadata(SQLiteFormat.textFormKey) == SQLiteFormat.textFormNFC
+        let found = try metadata(MetadataKey.textForm) == MetadataKey.nfc
         textForm = found
         return found
     }

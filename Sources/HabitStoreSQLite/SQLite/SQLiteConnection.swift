@@ -21,14 +21,10 @@ final class SQLiteConnection {
     var inspectedHeader: SQLiteHeader?
     /// The file's schema cookie at the moment that the last transaction reads: another one says that tables or indexes changed.
     var schemaCookie: Int64 = -1
-    /// What the file's definitions were found to be right by, and the cookie that it had then.
-    var judged: (cookie: Int64, definitions: SQLiteDefinitions)?
     /// Counts what statements look at, once that has been asked for.
     var visits: SQLiteVisits?
-    /// The plans of queries that were asked before.
-    let plans = SQLitePlanCache()
-    /// How often rows were counted to make a plan.
-    var probes: UInt64 = 0
+    /// What the layer above keeps with the connection until it is closed.
+    var companion: AnyObject?
 
     /// Opens the file, in the mode `.create` makes it first.
     convenience init(path: String, mode: SQLiteOpenMode, options: SQLiteOptions = SQLiteOptions()) throws {
@@ -75,7 +71,7 @@ final class SQLiteConnection {
 
     /// Closes the connection. Statements that are still held throw `.closed` from then on.
     func close() {
-        plans.removeAll()
+        companion = nil
         cache.removeAll()
         handle.close()
     }
@@ -114,20 +110,6 @@ final class SQLiteConnection {
     /// Lends the cached statement of this text; afterwards it is reset and unbound, whatever `body` did.
     func withStatement<T>(_ sql: String, _ body: (SQLiteStatement) throws -> T) throws -> T {
         let statement = try borrowStatement(sql)
-        defer { giveBack(statement) }
-        return try body(statement)
-    }
-
-    /// Lends the statement for a plan's rows, which is not looked for by its text where the plan was kept.
-    func withStatement<T>(of plan: SQLitePlan, _ body: (SQLiteStatement) throws -> T) throws -> T {
-        guard let kept = plan.kept else { return try withStatement(plan.sql, body) }
-        try checkOpen()
-        if let statement = kept.statement, cache.borrow(statement) {
-            defer { giveBack(statement) }
-            return try body(statement)
-        }
-        let statement = try borrowStatement(plan.sql)
-        if statement.isKept { kept.statement = statement }
         defer { giveBack(statement) }
         return try body(statement)
     }
