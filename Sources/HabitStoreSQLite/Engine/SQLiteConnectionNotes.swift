@@ -5,7 +5,7 @@ final class SQLiteConnectionNotes {
     /// What the file's definitions were found to be right by, and the cookie that it had then.
     var judged: (cookie: Int64, definitions: SQLiteDefinitions)?
     /// The plans of queries that were asked before.
-    let plans = SQLitePlanCache()
+    var plans = KeptPlans<SQLiteKeptPlan>()
     /// How often rows were counted to make a plan.
     var probes: UInt64 = 0
 }
