@@ -101,7 +101,7 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
             let count = snapshot.recordCountAtHand(entity: query.entity)
         else { return nil }
         // What a damaged file says must not exhaust the memory.
-        return min(max(0, count - query.offset), query.limit ?? Int.max, FetchedModels.mostExpected)
+        return min(query.window.count(of: count), FetchedModels.mostExpected)
     }
 
     func explain(_ fetch: PreparedFetch) throws -> QueryExplanation {

@@ -36,7 +36,7 @@ public protocol EngineSnapshot: AnyObject {
     /// How many records an entity has, where that takes nothing to tell; it is not relied on.
     func recordCountAtHand(entity: Int) -> Int?
 
-    /// The number of records of a plan whose filter is exact, without decoding any.
+    /// The number of records of a plan whose filter is exact, without decoding any; its window is not applied.
     func count(_ plan: Plan) throws -> Int
 
     /// The identifiers of the records whose attribute equals `value` (for links: contains it), ascending. The attribute

@@ -19,7 +19,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         condition: PreparedFetch.Condition? = nil,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        if query.isEmpty { return FetchStatistics() }
+        if query.window.isEmpty { return FetchStatistics() }
         let plan = try snapshot.plan(query)
         if plan.orderIsExact, !query.mayFail { return try stream(query, plan, condition, body) }
         guard query.projection != nil else { return try sort(query, plan, condition, body) }
@@ -35,7 +35,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         _ condition: PreparedFetch.Condition?,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
-        let cuts = !plan.windowIsApplied && (query.offset > 0 || query.limit != nil)
+        let cuts = !plan.windowIsApplied && !query.window.isWhole
         guard plan.residual != nil || condition != nil || cuts else {
             // Nothing is left to do here, and nothing stands between the engine and the caller.
             var count = 0
@@ -60,12 +60,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
             return FetchStatistics(examined: examined + passed, followed: records.followed, returned: returned)
         }
         return try withoutActuallyEscaping(body) { body in
-            let stream = RowStream(
-                filter: filter,
-                toSkip: cuts ? query.offset : 0,
-                left: cuts ? query.limit ?? Int.max : Int.max,
-                body: body
-            )
+            let stream = RowStream(filter: filter, window: cuts ? query.window : FetchWindow(), body: body)
             stream.statistics.examined += try snapshot.walk(plan, stream.step)
             stream.statistics.followed = records.followed
             return stream.statistics
@@ -81,9 +76,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
     ) throws -> FetchStatistics {
         let records = SnapshotRecords(snapshot)
         let filter = filter(query, plan, condition, records)
-        let wanted = query.limit.map { max(0, $0).addingReportingOverflow(query.offset) }
-            .flatMap { $0.overflow ? nil : $0.partialValue }
-        var top = TopRecords(order: query.order, wanted: wanted)
+        var top = TopRecords(order: query.order, wanted: query.window.end)
         var statistics = FetchStatistics()
         let passed = try snapshot.walk(plan) { row in
             statistics.examined += 1
@@ -107,12 +100,11 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
 
     /// The number of records of a query, its window applied.
     func count(_ query: BoundQuery, condition: PreparedFetch.Condition?) throws -> (Int, FetchStatistics) {
-        if query.isEmpty { return (0, FetchStatistics()) }
+        if query.window.isEmpty { return (0, FetchStatistics()) }
         var unordered = query
         unordered.order = [.init(position: 0, ascending: true)]
         unordered.isUnordered = true
-        unordered.offset = 0
-        unordered.limit = nil
+        unordered.window = FetchWindow()
         let plan = try snapshot.plan(unordered)
         var total = 0
         var statistics = FetchStatistics()
@@ -143,7 +135,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
             statistics.examined = examined
             statistics.followed = records.followed
         }
-        return (min(max(0, total - query.offset), max(0, query.limit ?? Int.max)), statistics)
+        return (query.window.count(of: total), statistics)
     }
 
     private func filter(
@@ -173,24 +165,17 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
     }
 }
 
-extension BoundQuery {
-    /// Whether nothing is asked for, so that nothing is looked at.
-    fileprivate var isEmpty: Bool { limit.map { $0 <= 0 } ?? false }
-}
-
 /// Rows on their way from an engine to the caller, filtered and cut. It is not generic, so that nothing about types is
 /// looked up for each row.
 private final class RowStream {
     private let filter: CandidateFilter
-    private var toSkip: Int
-    private var left: Int
+    private var window: FetchWindow.Walk
     private let body: (inout AttributeReader) throws -> Bool
     var statistics = FetchStatistics()
 
-    init(filter: CandidateFilter, toSkip: Int, left: Int, body: @escaping (inout AttributeReader) throws -> Bool) {
+    init(filter: CandidateFilter, window: FetchWindow, body: @escaping (inout AttributeReader) throws -> Bool) {
         self.filter = filter
-        self.toSkip = toSkip
-        self.left = left
+        self.window = FetchWindow.Walk(window)
         self.body = body
     }
 
@@ -198,13 +183,9 @@ private final class RowStream {
     func step(_ row: inout AttributeReader) throws -> Bool {
         statistics.examined += 1
         guard try filter.passes(&row) else { return true }
-        guard toSkip == 0 else {
-            toSkip -= 1
-            return true
-        }
-        left -= 1
+        if window.passesOver() { return true }
         statistics.returned += 1
-        return try body(&row) && left > 0
+        return try body(&row) && window.goesOn()
     }
 }
 

@@ -53,7 +53,7 @@ final class LMDBKeptPlan: Sendable {
         guard let range = try range(values, buffer) else { return nil }
         var plan = plan
         plan.ranges = [range]
-        if plan.windowIsApplied { (plan.offset, plan.limit) = (query.offset, query.limit) }
+        if plan.windowIsApplied { plan.window = query.window }
         return plan
     }
 

@@ -34,9 +34,8 @@ public struct LMDBPlan: EnginePlan, Sendable {
     let isReverse: Bool
     var repair: OrderRepair?
     let order: [BoundQuery.SortKey]
-    /// How many candidates are passed over, and how many are handed out then.
-    var offset = 0
-    var limit: Int?
+    /// Which of the candidates are handed out.
+    var window = FetchWindow()
     /// Whether the identifiers of all keys are gathered and sorted before the first record is read.
     var sortsIdentifiers = false
     /// Whether rows are read for their identifiers only.
@@ -48,7 +47,7 @@ public struct LMDBPlan: EnginePlan, Sendable {
 
     /// Whether all records are handed out by identifier.
     var isWholeScan: Bool {
-        access == .records && !isReverse && offset == 0 && limit == nil && ranges.count == 1 && ranges[0].isAll
+        access == .records && !isReverse && window.isWhole && ranges.count == 1 && ranges[0].isAll
     }
 
     /// What is left of the filter.

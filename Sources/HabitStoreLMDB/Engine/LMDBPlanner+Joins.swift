@@ -77,7 +77,7 @@ extension LMDBPlanner {
             return count * (leavesSideBySide ? Self.lookupCost : 1) <= rows
         }
         let total = try snapshot.countKeys(other.access, other.ranges, query.entity, upTo: Int.max)
-        let wanted = min(max(limit, 0), total) + min(query.offset, total)
+        let wanted = min(limit, total) + min(query.offset, total)
         return count * count <= wanted * total
     }
 }

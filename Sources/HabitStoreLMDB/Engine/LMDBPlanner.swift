@@ -162,9 +162,8 @@ struct LMDBPlanner {
             path: path(candidate, isExact: residual == nil)
         )
         if residual == nil, plan.orderIsExact, !query.hasOpaqueCondition, !query.mayFail {
-            plan.offset = query.offset
-            plan.limit = query.limit
-            plan.windowIsApplied = query.offset > 0 || query.limit != nil
+            plan.window = query.window
+            plan.windowIsApplied = !query.window.isWhole
             plan.lendsIdentifiersOnly = query.projection == [0]
             plan.lendsKeysOnly = holdsProjection(candidate)
         }

@@ -63,8 +63,7 @@ package enum LMDBPlannerMutant: String, CaseIterable, Sendable {
             if case .text(.beginsWith, _, _)? = plan.residual { plan.residual = nil }
         case .tieBreakIsDropped: plan.repair?.reversesEqualKeys = false
         case .windowPrecedesFilter where plan.residual != nil && plan.orderIsExact && !query.mayFail:
-            plan.offset = query.offset
-            plan.limit = query.limit
+            plan.window = query.window
             plan.windowIsApplied = true
         case .offsetIsAppliedTwice: plan.windowIsApplied = false
         default: break

@@ -195,7 +195,7 @@ public class LMDBSnapshot: EngineSnapshot {
         catalog.tables[entity].records.flatMap { try? transaction.count($0) }
     }
 
-    /// The number of records of a plan whose filter is exact, without decoding any.
+    /// The number of records of a plan whose filter is exact, without decoding any; its window is not applied.
     public func count(_ plan: LMDBPlan) throws -> Int {
         guard let database = try database(plan.access, plan.entity) else { return 0 }
         if plan.ranges.count == 1, plan.ranges[0].isAll { return try transaction.count(database) }

@@ -12,10 +12,8 @@ public struct SQLitePlan: EnginePlan {
     var recheckSQL: String
     /// What is bound to the parameters of the conditions, from 1.
     let bindings: [Value]
-    /// The limit and the offset, as they are bound behind.
-    var window: [Int64]
-    let offset: Int
-    let limit: Int?
+    /// What SQL cuts, as limit and offset that are bound behind; nil where it does not.
+    var window: FetchWindow?
     /// The conditions that an index can answer, all of which hold; where there is a union, those of each part.
     let tests: [SQLiteColumnTest]
     let branches: [[SQLiteColumnTest]]
@@ -47,16 +45,11 @@ public struct SQLitePlan: EnginePlan {
         }
     }
 
-    /// The limit and the offset of a query, as SQL has them.
-    static func window(_ query: BoundQuery) -> [Int64] {
-        [query.limit.map { Int64(max(0, $0)) } ?? -1, Int64(query.offset)]
-    }
-
     func bind(to statement: SQLiteStatement) throws {
         try bindConditions(to: statement)
-        for (index, number) in window.enumerated() {
-            try statement.bind(number, at: Int32(bindings.count + index + 1))
-        }
+        guard let window else { return }
+        try statement.bind(window.limit.map(Int64.init) ?? -1, at: Int32(bindings.count + 1))
+        try statement.bind(Int64(window.offset), at: Int32(bindings.count + 2))
     }
 
     func bindConditions(to statement: SQLiteStatement) throws {
@@ -76,7 +69,7 @@ public struct SQLitePlan: EnginePlan {
             let bound = tests.filter { path.columns.contains(table.description.attributes[$0.position].name) }
             rows = try bound.isEmpty ? probe.total(table) : probe.estimate(record, bound, bindings)
             let stops = windowIsApplied && isWhollyTested && bound.count == tests.count && !path.sorts
-            if stops, let limit { rows = min(rows, max(0, limit).addingReportingOverflow(offset).partialValue) }
+            if stops, let end = window?.end { rows = min(rows, end) }
         }
         return rows
     }

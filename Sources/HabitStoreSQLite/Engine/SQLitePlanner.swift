@@ -51,9 +51,9 @@ struct SQLitePlanner {
                 order = "+" + keys
             }
         }
-        let isWindowed = query.limit != nil || query.offset > 0
         let appliesWindow =
-            isWindowed && filter.residual == nil && order != nil && !query.hasOpaqueCondition && !query.mayFail
+            !query.window.isWhole && filter.residual == nil && order != nil && !query.hasOpaqueCondition
+            && !query.mayFail
         let condition = filter.condition.map { " WHERE \($0)" } ?? ""
         let selection = selection(query, filter.residual, table)
         var sql = table.selectAll
@@ -61,11 +61,7 @@ struct SQLitePlanner {
         if filter.condition != nil || order != Self.byIdentifier || selection != nil {
             sql = (selection ?? table.selection) + condition + (order.map { " ORDER BY \($0)" } ?? "")
         }
-        var window: [Int64] = []
-        if appliesWindow {
-            sql += " LIMIT ?\(filter.bindings.count + 1) OFFSET ?\(filter.bindings.count + 2)"
-            window = SQLitePlan.window(query)
-        }
+        if appliesWindow { sql += " LIMIT ?\(filter.bindings.count + 1) OFFSET ?\(filter.bindings.count + 2)" }
         return SQLitePlan(
             table: table,
             sql: sql,
@@ -73,9 +69,7 @@ struct SQLitePlanner {
             recheckSQL: (selection ?? table.selection)
                 + " WHERE \(filter.condition.map { "\($0) AND " } ?? "")t0.\"id\" = ?\(filter.bindings.count + 1)",
             bindings: filter.bindings,
-            window: window,
-            offset: query.offset,
-            limit: query.limit,
+            window: appliesWindow ? query.window : nil,
             tests: filter.tests,
             branches: filter.branches,
             isWhollyTested: filter.isWhollyTested,

@@ -33,8 +33,8 @@ package enum SQLitePlannerMutant: String, CaseIterable, Sendable {
         case .failuresPassedOver: plan.residual = plan.residual.map { _ in query.filter }
         case .offsetTwice: plan.windowIsApplied = false
         case .limitBeforeFilter:
-            guard plan.residual != nil, !query.mayFail, plan.orderIsExact, let limit = query.limit else { break }
-            plan.window = [Int64(max(0, limit)), Int64(query.offset)]
+            guard plan.residual != nil, !query.mayFail, plan.orderIsExact, query.limit != nil else { break }
+            plan.window = query.window
             plan.sql += " LIMIT ?\(plan.bindings.count + 1) OFFSET ?\(plan.bindings.count + 2)"
             plan.windowIsApplied = true
         case .wrongCollation, .lostTieBreak, .lostDirection: plan.sql = reordered(plan.sql, plan.table)

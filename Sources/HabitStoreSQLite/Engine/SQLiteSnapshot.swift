@@ -104,14 +104,12 @@ public class SQLiteSnapshot: EngineSnapshot {
     /// About how many rows the access path leads to.
     public func estimatedRows(_ plan: SQLitePlan) throws -> Int? { try plan.estimatedRows() }
 
-    /// The number of records of a plan whose filter is exact.
+    /// The number of records of a plan whose filter is exact, its window aside.
     public func count(_ plan: SQLitePlan) throws -> Int {
-        let total = try connection.withStatement(plan.countSQL) { statement in
+        try connection.withStatement(plan.countSQL) { statement in
             try plan.bindConditions(to: statement)
             return try statement.step() ? Int(statement.int64(at: 0)) : 0
         }
-        guard plan.windowIsApplied else { return total }
-        return min(max(0, total - plan.offset), plan.limit ?? Int.max)
     }
 
     /// The identifiers of the records whose attribute equals `value` (for links: contains it), ascending.

@@ -20,10 +20,18 @@ public struct BoundQuery: Sendable {
     public var filter: BoundExpression { didSet { shape = nil } }
     /// The keys of the total order; the last one is the identifier.
     public var order: [SortKey]
+    /// The part of the order that is wanted.
+    package var window: FetchWindow
     /// How many records are passed over.
-    public var offset: Int
+    public var offset: Int {
+        get { window.offset }
+        set { window = FetchWindow(offset: newValue, limit: limit) }
+    }
     /// How many records are wanted at most; nil for all.
-    public var limit: Int?
+    public var limit: Int? {
+        get { window.limit }
+        set { window = FetchWindow(offset: offset, limit: newValue) }
+    }
     /// Whether a condition that engines do not see is left to do above, so that nothing may be cut or counted before.
     public var hasOpaqueCondition: Bool
     /// Whether evaluating the filter or the opaque condition may fail, where Swift would trap or throw. Every candidate is
@@ -55,8 +63,7 @@ public struct BoundQuery: Sendable {
         self.filter = filter
         self.order =
             order.contains { $0.position == 0 } ? order : order + [SortKey(position: 0, ascending: true)]
-        self.offset = max(0, offset)
-        self.limit = limit
+        window = FetchWindow(offset: offset, limit: limit)
         self.hasOpaqueCondition = hasOpaqueCondition
         mayFail = filter.canFail || opaqueConditionMayFail
         self.projection = projection

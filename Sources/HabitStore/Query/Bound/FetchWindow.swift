@@ -1,0 +1,55 @@
+/// The part of an ordered result that is wanted. Here it is said what it leaves, whoever cuts.
+package struct FetchWindow: Sendable, Hashable {
+    /// How many are passed over; not negative.
+    package let offset: Int
+    /// How many are wanted at most, not negative; nil for all.
+    package let limit: Int?
+
+    /// All of it, unless said otherwise; what is negative is 0.
+    package init(offset: Int = 0, limit: Int? = nil) {
+        self.offset = max(0, offset)
+        self.limit = limit.map { max(0, $0) }
+    }
+
+    /// Whether it leaves everything.
+    package var isWhole: Bool { offset == 0 && limit == nil }
+
+    /// Whether it leaves nothing, whatever there is.
+    package var isEmpty: Bool { limit == 0 }
+
+    /// How many of the first have to be known; nil for all.
+    package var end: Int? {
+        guard let (end, overflows) = limit?.addingReportingOverflow(offset), !overflows else { return nil }
+        return end
+    }
+
+    /// How many it leaves of so many.
+    package func count(of total: Int) -> Int { min(max(0, total - offset), limit ?? Int.max) }
+
+    /// A walk through a result, one by one, as far as the window goes.
+    package struct Walk {
+        @usableFromInline var toPassOver: Int
+        @usableFromInline var left: Int
+        /// How many lay before the offset.
+        @usableFromInline package internal(set) var passedOver = 0
+
+        /// A walk from the result's beginning; the window is not empty.
+        package init(_ window: FetchWindow) { (toPassOver, left) = (window.offset, window.limit ?? Int.max) }
+
+        /// Whether the next one lies before the offset.
+        @inlinable
+        package mutating func passesOver() -> Bool {
+            guard toPassOver > 0 else { return false }
+            toPassOver -= 1
+            passedOver += 1
+            return true
+        }
+
+        /// Whether another one is wanted after one that was handed out.
+        @inlinable
+        package mutating func goesOn() -> Bool {
+            left -= 1
+            return left > 0
+        }
+    }
+}
