@@ -67,7 +67,7 @@ public struct FlagLinter: Sendable {
         }
         let collector = LintCollector(source: document.source)
         SchemaLint(document: document, collector: collector).run()
-        let shapes = lintRules(document, collector)
+        let splits = lintRules(document, collector)
         for key in configuration.killFlags.sorted() {
             guard let flag = document.flag(key) else { continue }
             KillFlagLint(flag: flag, collector: collector, configuration: configuration).run()
@@ -77,7 +77,7 @@ public struct FlagLinter: Sendable {
         for order in stages {
             guard let flag = document.flag(order.flagKey), let new = flags[order.flagKey] else { continue }
             let lint = StageLint(order: order, document: document, flag: flag, collector: collector)
-            lint.checkPercentages(shapes[order.flagKey] ?? [])
+            lint.checkPercentages(splits[order.flagKey] ?? [])
             if let old, let oldFlags {
                 let probe = StageProbe(documents: [old, document], flagKey: order.flagKey, now: configuration.clock())
                 lint.checkChange(from: oldFlags[order.flagKey], to: new, probe)
@@ -87,7 +87,7 @@ public struct FlagLinter: Sendable {
             RebucketingLint(
                 old: old,
                 new: document,
-                newShapes: shapes,
+                newSplits: splits,
                 configuration: configuration,
                 collector: collector
             )
@@ -97,12 +97,12 @@ public struct FlagLinter: Sendable {
     }
 
     /// Looks at all rules. Returns the percentages that each flag hands out.
-    private func lintRules(_ document: FlagDocument, _ collector: LintCollector) -> [String: [FractionalShape]] {
+    private func lintRules(_ document: FlagDocument, _ collector: LintCollector) -> [String: [FractionalSplit]] {
         let reader = RuleReader(document: document, configuration: configuration)
         let references = ReferenceList()
         let variables = VariableList(collector: collector)
         defer { variables.finish() }
-        var shapes: [String: [FractionalShape]] = [:]
+        var splits: [String: [FractionalSplit]] = [:]
         for flag in document.flags {
             var lint = TargetingLint(
                 flag: flag,
@@ -112,9 +112,9 @@ public struct FlagLinter: Sendable {
                 variables: variables
             )
             lint.run()
-            shapes[flag.key] = lint.shapes
+            splits[flag.key] = lint.splits
         }
-        guard case .object(let members)? = document.root.member("$evaluators")?.value.value else { return shapes }
+        guard case .object(let members)? = document.root.member("$evaluators")?.value.value else { return splits }
         for member in members {
             OperatorLint(
                 reader: reader,
@@ -132,7 +132,7 @@ public struct FlagLinter: Sendable {
                 )
             }
         }
-        return shapes
+        return splits
     }
 
     /// The flags as they are loaded. What quarantines one and was not found before becomes a finding, so that a clean

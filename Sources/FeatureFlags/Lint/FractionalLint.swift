@@ -6,7 +6,7 @@ struct FractionalLint {
     private static let maximumWeight: Int64 = 0x7FFF_FFFF
 
     /// Looks at the entries; returns them, or nil where they are of no use.
-    func check(_ operation: RuleReader.Operation) -> FractionalShape? {
+    func check(_ operation: RuleReader.Operation) -> FractionalSplit? {
         var nodes = operation.arguments[...]
         if let first = nodes.first {
             if case .array = reader.resolved(first).value {
@@ -23,21 +23,21 @@ struct FractionalLint {
             )
             return nil
         }
-        var entries: [FractionalShape.Entry] = []
+        var entries: [FractionalSplit.Entry] = []
         for node in nodes {
             guard let entry = entry(reader.resolved(node)) else { return nil }
             entries.append(entry)
         }
-        let shape = FractionalShape(range: operation.nameRange, entries: entries)
-        checkSum(shape)
+        let split = FractionalSplit(range: operation.nameRange, entries: entries)
+        checkSum(split)
         if entries.count > 1, let variant = entries[0].variant, entries.allSatisfy({ $0.variant == variant }) {
             collector?.add(
                 .equalBranches,
                 "all entries give \(quoted(variant)); the weights decide nothing",
-                at: shape.range
+                at: split.range
             )
         }
-        return shape
+        return split
     }
 
     private func checkBucketing(_ node: JSONNode) {
@@ -66,7 +66,7 @@ struct FractionalLint {
         }
     }
 
-    private func entry(_ node: JSONNode) -> FractionalShape.Entry? {
+    private func entry(_ node: JSONNode) -> FractionalSplit.Entry? {
         guard case .array(let parts) = node.value, let variant = parts.first else {
             collector?.add(.weights, "an entry of \"fractional\" must be a list [\"variant\", weight]", at: node.range)
             return nil
@@ -116,34 +116,34 @@ struct FractionalLint {
         return UInt64(max(0, number))
     }
 
-    private func checkSum(_ shape: FractionalShape) {
-        guard let total = shape.totalWeight else { return }
+    private func checkSum(_ split: FractionalSplit) {
+        guard let total = split.totalWeight else { return }
         if total == 0 {
-            collector?.add(.weights, "all weights are 0; nobody gets a variant", at: shape.range)
+            collector?.add(.weights, "all weights are 0; nobody gets a variant", at: split.range)
             return
         }
         if total > UInt64(Self.maximumWeight) {
             collector?.add(
                 .weights,
                 "the weights sum to more than \(Self.maximumWeight); nobody gets a variant",
-                at: shape.range
+                at: split.range
             )
             return
         }
-        if shape.entries.count == 1, (2..<100).contains(total) {
+        if split.entries.count == 1, (2..<100).contains(total) {
             collector?.add(
                 .percentages,
                 "one entry gets everybody, whatever its weight; add an entry for the other \(100 - total) %",
-                at: shape.range
+                at: split.range
             )
         }
         let isNearly = (90...110).contains(total) || (990...1010).contains(total)
-        if shape.entries.count > 1, isNearly, total != 100, total != 1000 {
+        if split.entries.count > 1, isNearly, total != 100, total != 1000 {
             collector?.add(
                 .percentages,
                 "the weights look like percentages and sum to \(total), not \(total < 500 ? 100 : 1000); each counts as "
                     + "a share of the sum",
-                at: shape.range
+                at: split.range
             )
         }
     }

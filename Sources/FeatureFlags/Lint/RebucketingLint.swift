@@ -3,7 +3,7 @@
 struct RebucketingLint {
     let old: FlagDocument
     let new: FlagDocument
-    let newShapes: [String: [FractionalShape]]
+    let newSplits: [String: [FractionalSplit]]
     let configuration: FlagConfiguration
     let collector: LintCollector
 
@@ -11,7 +11,7 @@ struct RebucketingLint {
         let reader = RuleReader(document: old, configuration: configuration)
         let nothing = LintCollector(source: old.source)
         for flag in old.flags {
-            guard let after = newShapes[flag.key], !after.isEmpty else { continue }
+            guard let after = newSplits[flag.key], !after.isEmpty else { continue }
             var lint = TargetingLint(
                 flag: flag,
                 reader: reader,
@@ -20,12 +20,12 @@ struct RebucketingLint {
                 variables: VariableList(collector: nothing)
             )
             lint.run()
-            guard lint.shapes.count == after.count else { continue }
-            for (before, after) in zip(lint.shapes, after) { compare(before, after) }
+            guard lint.splits.count == after.count else { continue }
+            for (before, after) in zip(lint.splits, after) { compare(before, after) }
         }
     }
 
-    private func compare(_ before: FractionalShape, _ after: FractionalShape) {
+    private func compare(_ before: FractionalSplit, _ after: FractionalSplit) {
         guard let old = before.totalWeight, let new = after.totalWeight else { return }
         if old != new {
             collector.add(

@@ -10,11 +10,11 @@ struct StageLint {
     let flag: FlagDocument.Flag
     let collector: LintCollector
 
-    func checkPercentages(_ shapes: [FractionalShape]) {
+    func checkPercentages(_ splits: [FractionalSplit]) {
         var defaultStage: Int?
         if case .string(let name)? = flag.node.member("defaultVariant")?.value.value { defaultStage = stage(name) }
-        for shape in shapes {
-            let handedOut = shape.entries.filter { $0.weight != 0 }
+        for split in splits {
+            let handedOut = split.entries.filter { $0.weight != 0 }
             var stages = Set(handedOut.compactMap { $0.variant.flatMap { stage($0) } })
             if let defaultStage { stages.insert(defaultStage) }
             for entry in handedOut {

@@ -8,7 +8,7 @@ struct TargetingLint {
     private let variants: Set<String>
     private var canChoose = false
     /// The percentages that the targeting can hand out.
-    private(set) var shapes: [FractionalShape] = []
+    private(set) var splits: [FractionalSplit] = []
 
     init(
         flag: FlagDocument.Flag,
@@ -70,9 +70,9 @@ struct TargetingLint {
         case "if", "?:":
             checkBranches(operation.arguments)
         case "fractional":
-            guard let shape = FractionalLint(reader: reader, collector: nil).check(operation) else { return }
-            shapes.append(shape)
-            for entry in shape.entries where entry.weight != 0 { checkResult(entry.node) }
+            guard let split = FractionalLint(reader: reader, collector: nil).check(operation) else { return }
+            splits.append(split)
+            for entry in split.entries where entry.weight != 0 { checkResult(entry.node) }
         case "and", "or":
             // Any operand can be the result; one that is no literal is mostly a condition.
             canChoose = true

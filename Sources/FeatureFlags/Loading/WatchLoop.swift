@@ -14,7 +14,7 @@ final class WatchLoop: Sendable {
     private let wakeUp = Pipe()
 
     /// How long a file that never rests is waited for, as a multiple of the time that it should rest.
-    private static let settlePatience = 20
+    private static let restPatience = 20
 
     /// How often paths are looked at again that change all the while; then the next look comes with the poll.
     private static let watchAttempts = 16
@@ -111,7 +111,7 @@ final class WatchLoop: Sendable {
     private func rest(_ path: String, _ progress: inout Progress) {
         let now = ContinuousClock.now
         var resting = progress.resting[path] ?? Resting(first: now, deadline: now)
-        let latest = resting.first + .milliseconds(options.settleMilliseconds * Self.settlePatience)
+        let latest = resting.first + .milliseconds(options.settleMilliseconds * Self.restPatience)
         resting.deadline = min(latest, now + .milliseconds(options.settleMilliseconds))
         progress.resting[path] = resting
     }

@@ -5,7 +5,7 @@ extension EngineBackedStore {
     public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
         try core.locating {
             try core.engine.read { snapshot in
-                try core.requireShape(snapshot)
+                try core.requireUnmigrated(snapshot)
                 let transaction = EngineReplicaSnapshot(snapshot, schema)
                 defer { transaction.end() }
                 return try body(transaction)
@@ -22,7 +22,7 @@ extension EngineBackedStore {
     public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
         try core.locating {
             try core.engine.write { writer in
-                try core.requireShape(writer)
+                try core.requireUnmigrated(writer)
                 let transaction = EngineReplicaTransaction(writer, schema)
                 defer { transaction.end() }
                 let result = try body(transaction)

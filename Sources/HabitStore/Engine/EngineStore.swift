@@ -88,8 +88,8 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
         }
     }
 
-    /// Refuses to read or write records whose shape was changed since the store was opened.
-    func requireShape(_ snapshot: some EngineSnapshot) throws { _ = try role(snapshot) }
+    /// Refuses to read or write records of a store that was migrated since it was opened.
+    func requireUnmigrated(_ snapshot: some EngineSnapshot) throws { _ = try role(snapshot) }
 
     private func role(_ snapshot: some EngineSnapshot) throws -> StoreRole {
         // A damaged file may say any number.

@@ -8,8 +8,8 @@ package enum MetadataKey {
     static let schemaVersion = "schemaVersion"
     /// The schema, as ``StoredSchema`` has it; absent in stores of older versions until they are opened for writing.
     static let schema = "schema"
-    /// Before the entity's name: the hash of its shape.
-    static let shapePrefix = "shape."
+    /// Before the entity's name: the hash of its declaration.
+    static let hashPrefix = "shape."
     /// ``StoreStanding``; absent means authoritative and never migrated.
     static let role = "role"
     /// How often the role was handed over; absent means 0.

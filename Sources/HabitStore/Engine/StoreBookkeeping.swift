@@ -16,13 +16,13 @@ enum StoreBookkeeping {
         try writer.setMetadata(MetadataKey.schemaVersion, schema.version.description)
         try writer.setMetadata(MetadataKey.schema, schema.storedText)
         for (position, entity) in schema.entities.enumerated() {
-            try writer.setMetadata(MetadataKey.shapePrefix + entity.name, schema.shapeHash(ofEntity: position))
+            try writer.setMetadata(MetadataKey.hashPrefix + entity.name, schema.shapeHash(ofEntity: position))
         }
     }
 
     /// Writes down what the store's records are from now on.
     static func redescribe(_ writer: some EngineWriter, from old: Schema, to new: Schema) throws {
-        for entity in old.entities { try writer.setMetadata(MetadataKey.shapePrefix + entity.name, nil) }
+        for entity in old.entities { try writer.setMetadata(MetadataKey.hashPrefix + entity.name, nil) }
         try describe(writer, new)
         var standing = try standing(writer)
         standing.migrations += 1
@@ -73,7 +73,7 @@ enum StoreBookkeeping {
     private static func requireHashes(_ snapshot: some EngineSnapshot, _ schema: Schema, path: String?) throws {
         try requireVersion(try version(snapshot, path: path), schema, path)
         for (position, entity) in schema.entities.enumerated() {
-            let stored = try snapshot.metadata(MetadataKey.shapePrefix + entity.name)
+            let stored = try snapshot.metadata(MetadataKey.hashPrefix + entity.name)
             guard let stored else {
                 throw HabitStoreError(
                     .schemaMismatch,

@@ -51,7 +51,7 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
                 report("its schema is of another version than it says")
             }
             for (position, entity) in schema.entities.enumerated() {
-                let hash = try snapshot.metadata(MetadataKey.shapePrefix + entity.name)
+                let hash = try snapshot.metadata(MetadataKey.hashPrefix + entity.name)
                 guard hash != schema.shapeHash(ofEntity: position) else { continue }
                 report("the shape that it states for \(entity.name) is not that of its schema", entity: entity.name)
             }

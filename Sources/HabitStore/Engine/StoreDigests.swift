@@ -4,7 +4,7 @@ extension EngineBackedStore {
     /// Holds the digests that the store keeps against its records, as they are in the file.
     public func checkDigests() throws -> [StoreFinding] {
         try core.engine.read { snapshot in
-            try core.requireShape(snapshot)
+            try core.requireUnmigrated(snapshot)
             var findings: [StoreFinding] = []
             let kept = try schema.entities.indices.map { try snapshot.digestLeaves(entity: $0) }
             for (leaves, entity) in zip(kept, schema.entities)
@@ -49,7 +49,7 @@ extension EngineBackedStore {
     /// - Throws: ``HabitStoreError/Code/corrupt``, and the digests stay as they are, when the records cannot be read.
     public func rebuildDigests() throws {
         try core.engine.write { writer in
-            try core.requireShape(writer)
+            try core.requireUnmigrated(writer)
             for entity in schema.entities.indices { try writer.removeDigestLeaves(entity: entity) }
             try DigestLedger(writer, schema).begin()
         }

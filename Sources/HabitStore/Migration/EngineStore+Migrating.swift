@@ -73,9 +73,9 @@ extension EngineStore {
         return step
     }
 
-    /// The role does not matter, the shape does: another process may have migrated the store meanwhile.
+    /// The role does not matter, the version does: another process may have migrated the store meanwhile.
     private func requireMigratable(_ writer: Engine.Writer) throws {
-        try requireShape(writer)
+        try requireUnmigrated(writer)
         try StoreBookkeeping.requireSchema(writer, schema, path: engine.path)
         guard try StoreBookkeeping.role(writer) != .backfilling else {
             throw HabitStoreError(

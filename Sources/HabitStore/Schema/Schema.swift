@@ -59,7 +59,7 @@ public final class Schema: Sendable {
     // The key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
     private nonisolated(unsafe) let properties: [AnyKeyPath: Property]
     private let validation: Result<Void, any Error>
-    private let shapeHashes: [String]
+    private let entityHashes: [String]
     /// The predicates that were asked.
     let shapes = ShapeCache()
     /// What key paths lead to that were asked for, by the object that each is.
@@ -106,7 +106,7 @@ public final class Schema: Sendable {
             }
         }
         self.properties = properties
-        shapeHashes = entities.map(Self.shapeHash)
+        entityHashes = entities.map(Self.hash)
         layouts = entities.map(\.layout)
         uniquePositions = entities.map { entity in
             entity.attributes.indices.dropFirst().filter { entity.attributes[$0].isUnique }
@@ -181,7 +181,7 @@ public final class Schema: Sendable {
 
     /// A name for an entity's shape that changes when an attribute, its kind, optionality, uniqueness, a unique combination or a relationship
     /// does: XXH64 over the declaration, as 16 hexadecimal digits.
-    public func shapeHash(ofEntity position: Int) -> String { shapeHashes[position] }
+    public func shapeHash(ofEntity position: Int) -> String { entityHashes[position] }
 
     /// What an engine makes of the schema, made when it is asked for first and kept as long as the schema: opening a store
     /// must not pay for it each time. What `make` throws is not kept.
@@ -195,7 +195,7 @@ public final class Schema: Sendable {
 }
 
 extension Schema {
-    private static func shapeHash(_ entity: EntityDescription) -> String {
+    private static func hash(_ entity: EntityDescription) -> String {
         var text = entity.name
         for attribute in entity.attributes {
             text += "\n\(attribute.name):\(attribute.kind.rawValue):\(attribute.isOptional ? "?" : "!")"

@@ -140,7 +140,7 @@ struct LeafAccount {
     /// Accounts for a part of the source that stands for itself: a row, a line, an object of a list.
     mutating func take(_ list: String, _ leaves: [Leaf], _ claim: Claim? = nil) {
         guard !leaves.isEmpty, !takeRow(leaves) else { return }
-        guard let claim, let (rest, owner) = settle(claim) else {
+        guard let claim, let (rest, owner) = account(for: claim) else {
             missingRows[list, default: 0] += 1
             return
         }
@@ -167,7 +167,7 @@ struct LeafAccount {
     }
 
     /// What is left of a part whose record is in the store, and whose habit it is; nil where the store has no such record.
-    private mutating func settle(_ claim: Claim) -> (rest: [Leaf], owner: String?)? {
+    private mutating func account(for claim: Claim) -> (rest: [Leaf], owner: String?)? {
         switch claim {
         case .habit(let name, let rest):
             // Of habits of one name it is the one that has the most of it.

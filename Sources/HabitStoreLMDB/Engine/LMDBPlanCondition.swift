@@ -6,7 +6,7 @@ struct LMDBPlanCondition {
     let original: BoundExpression
     /// As indexes are asked for it.
     var expression: BoundExpression { didSet { subject = Self.subject(expression) } }
-    /// The attribute that it is about; nil when its shape has to be looked at for each attribute.
+    /// The attribute that it is about; nil when its form has to be looked at for each attribute.
     private(set) var subject: Int?
     /// What led to the identifiers that stand for it, for people; nil for a condition of the filter's own.
     private(set) var source: String?

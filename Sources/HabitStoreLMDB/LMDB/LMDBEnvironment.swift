@@ -39,7 +39,7 @@ final class LMDBEnvironment: @unchecked Sendable {
 
     /// Opens a file, or shares the environment that this process has open on it.
     ///
-    /// Options that shape the environment (reserve, limits) are those of the first opening.
+    /// Options of the environment (reserve, limits) are those of the first opening.
     ///
     /// - Throws: `.notFound`, `.notAStore`, `.corrupt`, `.newerVersion` from the file's inspection;
     ///   `.permissionDenied`, `.full`, `.limitExceeded`, `.busy` from opening it.

@@ -72,7 +72,7 @@ struct LMDBFileState: Equatable, Sendable {
     }
 
     /// Whether the last change is so long ago that another one cannot have the same time, as coarse as times may be.
-    func isSettled(at now: Int64) -> Bool { modified / 1_000_000_000 < now - 3 }
+    func isAtRest(at now: Int64) -> Bool { modified / 1_000_000_000 < now - 3 }
 
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

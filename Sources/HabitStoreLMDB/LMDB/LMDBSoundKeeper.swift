@@ -81,7 +81,7 @@ final class LMDBSoundKeeper: @unchecked Sendable {
         guard let boot = LMDBBoot.current, let found = LMDBFileState(descriptor: position.descriptor) else {
             return nil
         }
-        let state = found.isSettled(at: Self.seconds) ? found : LMDBFileState.stamp(descriptor: position.descriptor)
+        let state = found.isAtRest(at: Self.seconds) ? found : LMDBFileState.stamp(descriptor: position.descriptor)
         return state.map {
             LMDBSoundMark(boot: boot, file: $0, transaction: position.transaction, walkedAt: Self.seconds)
         }

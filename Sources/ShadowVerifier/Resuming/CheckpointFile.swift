@@ -4,7 +4,7 @@ import HabitStore
 /// The file in which a verification keeps how far it has come.
 struct CheckpointFile {
     /// How old the stores' last change must be, in seconds, to be told from the next by its time.
-    private static let settlingSeconds = 0.05
+    private static let restSeconds = 0.05
     /// How often that is waited for.
     private static let looks = 5
     /// What the file begins with: whatever does not is somebody else's, and is not written over.
@@ -33,11 +33,11 @@ struct CheckpointFile {
             let found = try self.stores.map { try FileStamp(storeAt: $0) }
             // Two writes within one tick of the file system's clock have the same time.
             let age = Date().timeIntervalSince1970 - (found.map(\.lastChange).max() ?? 0)
-            if age > Self.settlingSeconds || age < 0 {
+            if age > Self.restSeconds || age < 0 {
                 stamps = found
                 return
             }
-            Thread.sleep(forTimeInterval: Self.settlingSeconds)
+            Thread.sleep(forTimeInterval: Self.restSeconds)
         }
         return nil
     }

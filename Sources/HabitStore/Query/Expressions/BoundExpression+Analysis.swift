@@ -51,7 +51,7 @@ extension BoundExpression {
     }
 
     /// A condition of the form `attribute of the record asked for, comparison, constant`, turned so that the attribute
-    /// is on the left; the shape that indexes answer.
+    /// is on the left; the form that indexes answer.
     public var rootComparison: (position: Int, comparison: FilterExpression.Comparison, value: Value)? {
         guard case .compare(let comparison, let left, let right) = self else { return nil }
         switch (left, right) {

@@ -93,7 +93,7 @@ final class SourceSnapshot {
     private static func copy(_ original: String, to path: String) throws -> SourceStamps {
         for attempt in 0..<tries {
             if attempt > 0 { Thread.sleep(forTimeInterval: 0.02) }
-            guard let before = SourceStamps(original), before.isSettled else { continue }
+            guard let before = SourceStamps(original), before.isAtRest else { continue }
             try FileCopy.copy(original, to: path)
             for (suffix, stamp) in [("-journal", before.journal), ("-wal", before.log)] {
                 try? FileManager.default.removeItem(atPath: path + suffix)

@@ -31,5 +31,5 @@ struct SourceStamps: Equatable {
     }
 
     /// Whether the main file rests for longer than its clock's steps are, so that an unchanged time means unchanged bytes.
-    var isSettled: Bool { !(0..<0.03).contains(main.ageSeconds) }
+    var isAtRest: Bool { !(0..<0.03).contains(main.ageSeconds) }
 }

@@ -30,7 +30,7 @@ extension CoreDataImporter {
             try bring(batch, entity)
         }
         try countGone(seen)
-        try settle()
+        try notePosition()
         try progress(total, total)
     }
 
@@ -114,7 +114,7 @@ extension CoreDataImporter {
     }
 
     /// Writes how far the target is now.
-    private func settle() throws {
+    private func notePosition() throws {
         guard let entity = plan.source else { return }
         let position = SourcePosition(file, identities: plan.identities)
         let layout = plan.schema.entities[entity].layout

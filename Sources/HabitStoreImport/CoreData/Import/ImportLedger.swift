@@ -70,7 +70,7 @@ final class ImportLedger {
     }
 
     /// Says what records are, that they are gone, and where the store is.
-    func settle(_ items: [Item], gone: [String], transaction: Int64?, model: String) throws {
+    func enter(_ items: [Item], gone: [String], transaction: Int64?, model: String) throws {
         var lines = items.filter { self.items[$0.record] != $0 }.map {
             Line(record: $0.record, id: $0.id, digest: $0.digest)
         }
@@ -88,7 +88,7 @@ final class ImportLedger {
     }
 
     /// Says what the source's files were.
-    func settle(age: SourceAge) throws {
+    func enter(age: SourceAge) throws {
         guard age != self.age else { return }
         try append([Line(age: age)])
         self.age = age

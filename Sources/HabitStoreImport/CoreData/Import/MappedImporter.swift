@@ -82,7 +82,7 @@ public final class MappedImporter {
             try keepLeftovers()
             try bringAll(progress)
         }
-        try ledger.settle(age: file.age)
+        try ledger.enter(age: file.age)
         report.position = file.history?.last
         report.shortfalls = report.findShortfalls()
         if !attachment.isEmpty { report.attachment = attachment.path }
@@ -206,9 +206,9 @@ public final class MappedImporter {
             refused = writer.refused
             try account(writer, changed)
         }
-        let settled = batch.items.filter { !refused.contains($0.record) && $0.made.record != nil }
-        try ledger.settle(
-            settled.map { ImportLedger.Item(record: $0.record, id: $0.made.id, digest: $0.digest) },
+        let stored = batch.items.filter { !refused.contains($0.record) && $0.made.record != nil }
+        try ledger.enter(
+            stored.map { ImportLedger.Item(record: $0.record, id: $0.made.id, digest: $0.digest) },
             gone: batch.deletions.map(\.record),
             transaction: transaction,
             model: file.modelHash

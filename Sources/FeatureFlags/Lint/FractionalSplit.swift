@@ -1,5 +1,5 @@
 /// What a `fractional` hands out, as far as it stands in the file.
-struct FractionalShape {
+struct FractionalSplit {
     struct Entry {
         /// The variant's name; nil where it is computed.
         let variant: String?
