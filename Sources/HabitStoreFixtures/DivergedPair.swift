@@ -130,7 +130,10 @@ struct DivergedPair {
         var options = LMDBHabitStore.Options()
         options.identity = UUID(uuid: (7, 7, 7, 7, 7, 7, 0x47, 7, 0x87, 7, 7, 7, 7, 7, 7, 7))
         let target = try LMDBHabitStore(path: paths.1, options: options)
-        _ = try Backfill(from: source, to: target).run()
+        var copy = Backfill(from: source, to: target)
+        // It stays in the file's unused bytes.
+        copy.id = identity
+        _ = try copy.run()
         try target.replicate { replica in
             for change in changes {
                 let entity = try HabitSchema.current.position(ofEntity: change.entity)

@@ -65,7 +65,8 @@ public struct Backfill {
     private let role: StoreRole
     private let epoch: Int?
     private let pauseSeconds: Double
-    private let id = UUID()
+    /// What the copy calls itself in the destination while it goes on.
+    package var id = UUID()
 
     /// Prepares a copy.
     ///
