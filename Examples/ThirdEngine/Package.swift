@@ -34,6 +34,7 @@ let package = Package(
             dependencies: [
                 "JournalEngine", "JournalWriter",
                 .product(name: "HabitStore", package: "HabitStore"),
+                .product(name: "HabitStoreLMDB", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreTesting", package: "HabitStore"),
                 .product(name: "RolloutTesting", package: "HabitStore"),

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreLMDB
 import HabitStoreSQLite
 import HabitStoreTesting
 import JournalEngine
@@ -22,6 +23,7 @@ extension StoreUnderTest {
 extension RolloutUnderTest {
     static let toJournal = RolloutUnderTest(from: SQLiteProvider(), to: JournalProvider())
     static let fromJournal = RolloutUnderTest(from: JournalProvider(), to: SQLiteProvider())
+    static let journalToLMDB = RolloutUnderTest(from: JournalProvider(), to: LMDBProvider())
 }
 
 /// All that an engine has to prove: a line for each of the three kits.
@@ -34,7 +36,7 @@ struct ConformanceTests {
         print(try DifferentialTest(seed: seed).run(against: .journal))
     }
 
-    @Test(arguments: [RolloutUnderTest.toJournal, .fromJournal], RolloutContract.clauses)
+    @Test(arguments: [RolloutUnderTest.toJournal, .fromJournal, .journalToLMDB], RolloutContract.clauses)
     func isMovedToAndFrom(_ rollout: RolloutUnderTest, _ clause: RolloutContract.Clause) throws {
         try clause.verify(rollout)
     }
