@@ -87,9 +87,9 @@ public final class UserStores: Sendable {
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
         let store = try handles.withLock { handles in
-            if let store = handles[user], !store.isClosed { return store }
+            if let store = handles[user], !store.files.isClosed { return store }
             let directory = try UserDirectory(folder: folder, user: user)
-            let store = UserStore(
+            let context = UserContext(
                 directory: directory,
                 schema: schema(of: directory),
                 engines: engines,
@@ -97,13 +97,13 @@ public final class UserStores: Sendable {
                 flags: flags,
                 attributes: attributes,
                 queries: queries,
-                metrics: metrics,
-                pool: pool
+                metrics: metrics
             )
+            let store = UserStore(UserFiles(context, pool))
             handles[user] = store
             return store
         }
-        try store.begin(progress)
+        try store.files.begin(progress)
         return store
     }
 

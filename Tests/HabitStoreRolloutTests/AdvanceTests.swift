@@ -42,8 +42,8 @@ struct AdvanceTests {
         try user.want("live")
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
-        let epoch = try #require(store.route.load()).actual.epoch
-        store.record(
+        let epoch = try #require(store.files.leases.load()).actual.epoch
+        try store.opened().record(
             [
                 .verified(
                     token: .zero,
@@ -68,7 +68,7 @@ struct AdvanceTests {
         try user.want("shadow")
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
-        let epoch = try #require(store.route.load()).actual.epoch
+        let epoch = try #require(store.files.leases.load()).actual.epoch
         // As a process that is killed between its commit and its mirror leaves it.
         let other = try user.address(.old).open(.readWrite)
         try other.write(author: nil, under: WriteTerms(epoch: epoch, willCommit: { _, _ in })) {

@@ -17,7 +17,7 @@ struct AppErrorTests {
         defer { store.close() }
         try SampleRecords.fill(store)
         try user.bring(store, to: .live)
-        let path = try #require(store.route.load()?.authority.path)
+        let path = try #require(store.files.leases.load()?.authority.path)
         for error in [HabitStoreError(code, "the app's"), HabitStoreError(code, "the app's", at: .init(path: path))] {
             let read = #expect(throws: HabitStoreError.self) { try store.read { _ in throw error } }
             #expect(read?.code == code)

@@ -40,7 +40,7 @@ struct DisagreeingFlagsTests {
         try store.save(Draft(content: "one"))
         try user.bring(store, to: .live) { _ = try $0.all(Draft.self) }
         try user.want("live", kill: true)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(try store.engine() == .sqlite)
         store.close()
         try user.want("off")
@@ -60,19 +60,19 @@ struct DisagreeingFlagsTests {
         try first.save(Draft(content: "one"))
         let second = try stores(user, flags: try flags(user, old: .lmdb)).store(for: "alice")
         defer { second.close() }
-        let epoch = first.route.load()?.actual.epoch
+        let epoch = first.files.leases.load()?.actual.epoch
         for number in 0..<6 {
             try first.save(Draft(content: "first \(number)"))
             try second.save(Draft(content: "second \(number)"))
         }
-        let moved = try #require(first.route.load()?.actual.epoch)
+        let moved = try #require(first.files.leases.load()?.actual.epoch)
         #expect(moved <= (epoch ?? 0) + 1)
         #expect(first.notes.contains { $0.contains("flag files disagree") })
         #expect(try first.fetchCount(FetchDescriptor<Draft>()) == 13)
         // The file that says something new is followed.
         try user.want("dualwrite")
-        first.flags.provider.reload()
+        first.files.context.flags.provider.reload()
         _ = try first.stage()
-        #expect(first.route.load()?.actual.state.engines.old == .sqlite)
+        #expect(first.files.leases.load()?.actual.state.engines.old == .sqlite)
     }
 }

@@ -87,7 +87,7 @@ struct DoctorTests {
         #expect(names.contains { $0.hasPrefix("store.lmdb-parted-") })
         let again = try stores.store(for: "alice")
         defer { again.close() }
-        _ = again.route.load()?.mirror?.settle(waitSeconds: 10)
+        _ = again.files.leases.load()?.mirror?.settle(waitSeconds: 10)
         #expect(try again.verify().verdict == .match)
     }
 
@@ -98,7 +98,7 @@ struct DoctorTests {
         #expect(try stores.status(of: "alice").next?.reasons.contains(.mirrorParted) == true)
         let store = try stores.store(for: "alice")
         defer { store.close() }
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(try store.advance()?.reasons == [.mirrorParted])
     }
 
@@ -130,7 +130,7 @@ struct DoctorTests {
         #expect(try store.stage() == stage)
         try store.save(Draft(content: "goes on"))
         guard stage != .complete else { return }
-        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
         #expect(try store.verify().verdict == .match)
     }
 
@@ -227,10 +227,9 @@ struct DoctorTests {
 extension UserStore {
     /// The move alone, as a kill does it that waits for no copy.
     fileprivate func demoteWithoutACopy() throws {
-        try routing.withLock { routing in
-            try withSwitch(&routing) { _, change in
-                _ = try change.move(try #require(try change.settle(Engines.standard.pair(old: .sqlite))), to: .off)
-            }
+        try opened().withSwitch { look in
+            let actual = try look.change.settle(Engines.standard.pair(old: .sqlite))
+            _ = try look.change.move(try #require(actual), to: .off)
         }
     }
 }

@@ -42,7 +42,7 @@ struct EvidenceResetTests {
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
         try user.want("complete")
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         for _ in 0..<5 { _ = try store.all(Habit.self) }
         if loss != .aFolder {
             let closed = try store.advance()
@@ -54,12 +54,12 @@ struct EvidenceResetTests {
         #expect(try store.stage() == .off)
         try user.bring(store, to: .complete)
         #expect(try store.stage() == .complete)
-        let records = try store.evidence.read().records
+        let records = try store.files.context.evidence.log.read().records
         guard case .reset("a disk died", "root", _, _, _, reset.file) = try #require(records.first).event else {
             Issue.record("the chain begins with \(records[0].event)")
             return
         }
-        #expect(try store.evidence.verify(anchor: store.evidence.head()).isWhole)
+        #expect(try store.files.context.evidence.log.verify(anchor: store.files.context.evidence.log.head()).isWhole)
         #expect(try store.all(Habit.self).map(\.name) == ["Run"])
     }
 
@@ -100,11 +100,11 @@ struct EvidenceResetTests {
         try user.bring(store, to: .shadow)
         let other = try two.store(for: "alice")
         defer { other.close() }
-        let known = try #require(other.route.load()).actual.state.evidence
+        let known = try #require(other.files.leases.load()).actual.state.evidence
         try spoil(user, .truncated)
         try store.resetEvidence(because: "a disk died", by: "root")
-        try other.evidence.append([.killed(trigger: "flag")], at: Date(), anchor: known)
-        #expect(try store.evidence.read().isIntact)
+        try other.files.context.evidence.log.append([.killed(trigger: "flag")], at: Date(), anchor: known)
+        #expect(try store.files.context.evidence.log.read().isIntact)
         #expect(try other.stage() == .off)
     }
 
@@ -114,9 +114,11 @@ struct EvidenceResetTests {
         let user = try StagedUser()
         let store = try user.stores().store(for: "alice")
         defer { store.close() }
-        try Data(EvidenceSample.bytes(GateCase(.shadow).events)).write(to: URL(fileURLWithPath: store.evidence.path))
+        try Data(EvidenceSample.bytes(GateCase(.shadow).events)).write(
+            to: URL(fileURLWithPath: store.files.context.evidence.log.path)
+        )
         try user.want("dualwrite")
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(try store.promote().reasons == [.anotherUsersEvidence])
         try store.resetEvidence(because: "it was bob's", by: "root")
         #expect(try store.promote().reasons == [])

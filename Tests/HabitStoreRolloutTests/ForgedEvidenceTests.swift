@@ -201,8 +201,8 @@ struct ForgedEvidenceTests {
             let store = try user.stores().store(for: "alice")
             for _ in 0..<5 { _ = try store.all(Habit.self) }
             store.drainShadowReads(seconds: 10)
-            store.record([GateCase.verified(epoch: try epoch(user))])
-            store.unanchored.withLock { $0 = UnanchoredEvidence() }
+            try store.opened().record([GateCase.verified(epoch: try epoch(user))])
+            store.files.context.evidence.unanchored.withLock { $0 = UnanchoredEvidence() }
             store.close()
         }
         #expect(try decision(user).reasons.contains(.verificationMissing))
@@ -238,7 +238,7 @@ struct ForgedEvidenceTests {
         defer { store.close() }
         try prove(store)
         let filler = EvidenceEvent.refused(to: .live, reasons: EvidenceSample.reasons)
-        for _ in 0..<20 { store.record(Array(repeating: filler, count: 10)) }
+        for _ in 0..<20 { try store.opened().record(Array(repeating: filler, count: 10)) }
         #expect(try store.archiveEvidence() != nil)
         #expect(try store.decision(for: .live).isOpen)
         store.close()

@@ -48,7 +48,10 @@ struct IgnoredDifferenceTests {
     }
 
     private func verified(_ store: UserStore) throws -> EvidenceEvent? {
-        try store.evidence.read().records.last { if case .verified = $0.event { true } else { false } }?.event
+        try store.files.context.evidence.log.read().records.last {
+            if case .verified = $0.event { true } else { false }
+        }?
+        .event
     }
 
     @Test func aRuleIsCountedInTheEvidenceAndKeepsTheOldStore() throws {

@@ -77,7 +77,7 @@ struct LoggedMoveTests {
         #expect(
             events.contains { if case .stageChanged(.dualwrite, .off, _, _, .killed, _) = $0 { true } else { false } }
         )
-        #expect(store.route.present?.actual.epoch == (try EvidenceLog(user.directory).summary().evidence.epoch))
+        #expect(store.files.leases.present?.actual.epoch == (try EvidenceLog(user.directory).summary().evidence.epoch))
     }
 
     /// A process may be killed between the writing of a number and of its complement.

@@ -19,7 +19,7 @@ struct OwedEvidenceTests {
         try store.verify()
         #expect(try store.rehearse() == nil)
         try user.want("live")
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(try store.decision().isOpen)
         return user
     }
@@ -51,7 +51,7 @@ struct OwedEvidenceTests {
         #expect(store.owesEvidence)
         #expect(try held.size() > 0)
         release(held)
-        #expect(store.record([]))
+        #expect(try store.opened().record([]))
         let kinds = try log.read().records.map(\.event)
         #expect(kinds.contains { if case .putBack = $0 { true } else { false } })
         #expect(kinds.contains { if case .killed = $0 { true } else { false } })
@@ -66,11 +66,13 @@ struct OwedEvidenceTests {
             let store = try user.stores().store(for: "alice")
             defer { store.close() }
             let free = try obstruct(user)
-            store.recordDifference(.difference(stage: .shadow, token: .zero, message: "they differ", epoch: nil))
+            try store.opened().recordDifference(
+                .difference(stage: .shadow, token: .zero, message: "they differ", epoch: nil)
+            )
             #expect(store.owesEvidence)
             try free()
             // The process ends before anything is written.
-            store.unwritten.withLock { $0 = [] }
+            store.files.context.evidence.unwritten.withLock { $0 = [] }
         }
         let stores = try user.stores()
         #expect(try stores.status(of: "alice").next?.reasons.contains(.evidenceUnwritable) == true)
@@ -108,13 +110,13 @@ struct OwedEvidenceTests {
         #expect(try store.promote().isOpen)
         let free = try obstruct(user)
         try user.want("live", kill: true)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(try store.land())
         #expect(try store.stage() == .off)
         #expect(store.notes.contains { $0.contains("lines of the kill are owed") })
         try free()
-        store.record([])
-        let kinds = try store.evidence.read().records.suffix(2).map(\.event)
+        try store.opened().record([])
+        let kinds = try store.files.context.evidence.log.read().records.suffix(2).map(\.event)
         guard case .killed = kinds.first, case .stageChanged(.live, .off, _, _, .killed, _) = kinds.last else {
             Issue.record("the last lines are \(kinds)")
             return
@@ -129,7 +131,7 @@ struct OwedEvidenceTests {
         #expect(try store.promote().isOpen)
         let lock = try EvidenceFile(try EvidenceLog(user.directory).path, .append)
         try user.want("live", kill: true)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         let begin = ContinuousClock.now
         #expect(try store.land())
         #expect(ContinuousClock.now - begin < .seconds(EvidenceLog.lockWaitSeconds / 2))

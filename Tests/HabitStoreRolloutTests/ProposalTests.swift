@@ -19,7 +19,7 @@ struct ProposalTests {
         #expect(try store.advance(to: .shadow)?.reasons == [.notProposed(wanted: .dualwrite)])
         #expect(try store.stage() == .dualwrite)
         try user.want("shadow")
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(try store.promote().isOpen)
         #expect(try store.stage() == .shadow)
     }

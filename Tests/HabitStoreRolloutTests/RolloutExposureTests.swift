@@ -43,7 +43,7 @@ struct RolloutExposureTests {
         _ = try stores.status(of: "alice")
         #expect(exposures.take().isEmpty)
         try user.want("dualwrite")
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         _ = try store.all(Habit.self)
         #expect(exposures.take().filter { $0.flagKey == RolloutFlags.stage }.map(\.variant) == ["dualwrite"])
     }

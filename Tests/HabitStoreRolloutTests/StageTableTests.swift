@@ -38,7 +38,7 @@ struct StageTableTests {
         defer { store.close() }
         try user.bring(store, to: .complete)
         while try store.stage() > .off { try store.demote() }
-        let stages = try store.evidence.read().records.compactMap { record -> [Stage]? in
+        let stages = try store.files.context.evidence.log.read().records.compactMap { record -> [Stage]? in
             guard case .stageChanged(let from, let to, _, _, _, _) = record.event else { return nil }
             return [from, to]
         }

@@ -32,7 +32,7 @@ struct WayBackTests {
         let token = try store.read { try $0.currentToken() }
         try store.write(author: nil) { try $0.pruneHistory(through: token) }
         try user.want("complete", kill: true)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(throws: HabitStoreError.self) { try store.save(Habit(name: "Refused")) }
         #expect(try store.all(Habit.self).count == 3)
         #expect(try store.stage() == .complete)
@@ -73,14 +73,14 @@ struct WayBackTests {
         try user.bring(store, to: .complete)
         try store.save(Habit(name: "Late"))
         let change = StageSwitch(
-            pair: store.pair,
+            pair: try store.opened().pair,
             control: try ControlFile(path: user.directory.path + "/control"),
             stepLimitSeconds: 5
         )
         let actual = try #require(try change.settle(Engines.standard.pair(old: old)))
         // What a move directly to `complete` leaves of the old store when it cannot write to it any more.
         let state = RolloutState(stage: .off, engines: Engines.standard.pair(old: old), movingTo: .complete)
-        try store.pair.store(old).replicate { replica in
+        try store.opened().pair.store(old).replicate { replica in
             try replica.setRole(role, epoch: role == .sealed ? 1 : 0)
             try replica.setRolloutState(try state.encoded())
         }

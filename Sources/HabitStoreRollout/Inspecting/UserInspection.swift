@@ -143,12 +143,11 @@ struct UserInspection {
 
     /// Flag files that disagree about the engines do not move a user to and fro, and nobody would know.
     private func noteDisagreement(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
-        guard let leading = leading(found), let state = leading.state, state.engines != wanted.engines else { return }
-        let isAtAnEnd = state.stage == .off || state.stage == .complete
+        guard let leading = leading(found), let state = leading.state else { return }
+        let turn = EngineTurn(Actual(state: state, epoch: leading.epoch, token: leading.token), wanted)
         let isKept = state.isKilled || status.isKilled || state.hasTurned(by: flags.identity)
-        guard state.engines.isOther(than: wanted.engines) || isAtAnEnd && isKept else { return }
-        let actual = Actual(state: state, epoch: leading.epoch, token: leading.token)
-        status.notes.append(UserStore.disagreement(actual, wanted))
+        guard turn.isProposed, isKept || state.engines.isOther(than: wanted.engines) else { return }
+        status.notes.append(turn.refusal)
     }
 
     /// What the evidence is, and what the gate makes of it.

@@ -67,7 +67,7 @@ struct UserExamination {
     /// none any more.
     func setAside() throws {
         defer { pair.close() }
-        let lock = try SwitchLock(directory, options, isPassedBy: false)
+        let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
         let found = look()
         let (parted, damaged) = (parted(found), damaged(found))

@@ -21,7 +21,7 @@ extension UserStores {
         because reason: String
     ) throws -> [String] {
         let directory = try known(user)
-        let lock = try SwitchLock(directory, options, isPassedBy: false)
+        let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
         let control = try ControlFile(path: directory.path + "/control")
         let pair = StorePair(directory: directory, schema: schema(of: directory), engines: engines)

@@ -27,27 +27,29 @@ extension UserStores {
         // Opening finishes or undoes what was begun, and writes down what is owed.
         let store = try store(for: user)
         defer { store.close() }
-        try store.settleBoth()
-        let actual = try store.recheck().actual
+        let lease = try store.files.lease()
+        let open = lease.user
+        try open.settleBoth()
+        let actual = try open.recheck().actual
         if actual.stage.awaitsMirror, actual.obstacle != nil {
-            _ = try store.bringUp(actual.other, to: actual)
-            _ = try store.recheck()
+            _ = try open.bringUp(actual.other, to: actual)
+            _ = try open.recheck()
         }
         // A mirror that is made anew is no store yet when it is begun.
-        _ = store.route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
-        store.record([])
+        _ = open.leases.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+        open.record([])
         return try examine(user)
     }
 }
 
-extension UserStore {
+extension OpenUser {
     /// Puts the store that does not serve right too, which no opening asks while the other one is all there is to know.
     fileprivate func settleBoth() throws {
-        try routing.withLock { routing in
-            try withSwitch(&routing) { routing, change in
-                var change = change
-                change.looksAtBoth = true
-                _ = try settle(change, routing.wanted?.engines ?? engines.pair())
+        try state.withLock { state in
+            try withSwitch { look in
+                var look = look
+                look.change.looksAtBoth = true
+                _ = try settle(look, state.wanted?.engines ?? context.engines.pair())
             }
         }
     }

@@ -18,7 +18,7 @@ final class UserPool: Sendable {
 
     private struct Place {
         let id: ObjectIdentifier
-        weak var store: UserStore?
+        weak var files: UserFiles?
     }
 
     private struct State {
@@ -50,22 +50,22 @@ final class UserPool: Sendable {
     /// Takes a place for a user whose stores are about to be opened.
     ///
     /// - Throws: ``HabitStoreError/Code/busy`` when all places are taken by users at work for longer than the stated wait.
-    func enter(_ store: UserStore) throws {
+    func enter(_ files: UserFiles) throws {
         let start = ContinuousClock.now
         var pause = 0.000_5
         while true {
-            if take(store) { return }
+            if take(files) { return }
             let waited = (ContinuousClock.now - start) / .seconds(1)
             if makeRoom(isPatient: waited < Self.patienceSeconds) { continue }
-            guard waited < waitSeconds else { throw full(store) }
+            guard waited < waitSeconds else { throw full(files) }
             Thread.sleep(forTimeInterval: pause)
             pause = min(pause * 2, Self.longestPauseSeconds)
         }
     }
 
     /// Gives a user's place back, if the user has one.
-    func leave(_ store: UserStore) {
-        let id = ObjectIdentifier(store)
+    func leave(_ files: UserFiles) {
+        let id = ObjectIdentifier(files)
         let count: Int? = state.withLock { state in
             guard let index = state.indexes.removeValue(forKey: id) else { return nil }
             let last = state.places.removeLast()
@@ -78,13 +78,13 @@ final class UserPool: Sendable {
         if let count { metrics.openUsers(count) }
     }
 
-    private func take(_ store: UserStore) -> Bool {
-        let id = ObjectIdentifier(store)
+    private func take(_ files: UserFiles) -> Bool {
+        let id = ObjectIdentifier(files)
         let count: Int? = state.withLock { state in
             guard state.indexes[id] == nil else { return state.places.count }
             guard state.places.count < limit else { return nil }
             state.indexes[id] = state.places.count
-            state.places.append(Place(id: id, store: store))
+            state.places.append(Place(id: id, files: files))
             return state.places.count
         }
         guard let count else { return false }
@@ -108,18 +108,18 @@ final class UserPool: Sendable {
         return false
     }
 
-    private func next(_ state: inout State) -> UserStore? {
+    private func next(_ state: inout State) -> UserFiles? {
         guard !state.places.isEmpty else { return nil }
         state.hand = (state.hand + 1) % state.places.count
-        return state.places[state.hand].store
+        return state.places[state.hand].files
     }
 
-    private func full(_ store: UserStore) -> HabitStoreError {
+    private func full(_ files: UserFiles) -> HabitStoreError {
         HabitStoreError(
             .busy,
             "all \(limit) users that may be open at once were in use for \(waitSeconds) s; raise maximumOpenUsers, and the "
                 + "limit of open files with it",
-            at: .init(path: store.directory.path)
+            at: .init(path: files.context.directory.path)
         )
     }
 }

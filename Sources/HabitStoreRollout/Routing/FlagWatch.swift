@@ -56,11 +56,6 @@ final class FlagWatch: Sendable {
         WantedStage(provider.snapshot, context, engines) { provider.tellHooks($0, context, $1) }
     }
 
-    /// Whether something pulls the kill switch now, or pulled it for everybody and nobody has re-armed.
-    func isKillPulled(for context: EvaluationContext) -> Bool {
-        provider.killSignal(context: context) != nil || latch.isSet
-    }
-
     /// What tells these flag files, as they are now, from others and from what they were: 16 hexadecimal digits.
     var identity: String {
         var text = ""

@@ -15,6 +15,9 @@ struct WantedStage: Sendable, Equatable {
     /// Why the file changes nothing.
     var notes: [String] = []
 
+    /// The engine that would serve at the stage; nil where the file says nothing.
+    var engine: EngineName? { stage.map { $0.authority == .old ? engines.old : engines.new } }
+
     /// Reads the flags.
     ///
     /// - Parameters:

@@ -7,22 +7,31 @@ import HabitStore
 final class SwitchLock: Sendable {
     /// Nil where the holder was passed by.
     private let lock: FileLock?
-    /// Whether the holder was passed by.
-    let isPassed: Bool
+    /// What the holder was passed by for.
+    let passedFor: PulledKill?
 
     /// Waits for the lock.
     ///
     /// - Throws: ``HabitStoreError/Code/busy`` when it is held for longer than ``RolloutOptions/lockWaitSeconds``;
     ///   ``HabitStoreError/Code/notFound`` when the user's folder is gone.
-    init(_ directory: UserDirectory, _ options: RolloutOptions, isPassedBy: Bool) throws {
-        let wait = isPassedBy ? min(options.lockWaitSeconds, options.stepLimitSeconds) : options.lockWaitSeconds
+    ///
+    /// - Parameter pulled: what pulls the kill switch; asked only where somebody else has the lock.
+    init(_ directory: UserDirectory, _ options: RolloutOptions, pulled: @autoclosure () -> PulledKill? = nil) throws {
+        let path = directory.path + "/switch.lock"
+        if let free = try? FileLock(path: path, timeoutSeconds: 0) {
+            lock = consume free
+            passedFor = nil
+            return
+        }
+        let pulled = pulled()
+        let wait = pulled == nil ? options.lockWaitSeconds : min(options.lockWaitSeconds, options.stepLimitSeconds)
         do {
-            lock = try FileLock(path: directory.path + "/switch.lock", timeoutSeconds: wait)
-            isPassed = false
-        } catch let error as HabitStoreError where error.code == .busy && isPassedBy {
+            lock = try FileLock(path: path, timeoutSeconds: wait)
+            passedFor = nil
+        } catch let error as HabitStoreError where error.code == .busy && pulled != nil {
             options.logger.warning("a kill passes by a process that keeps a user's switches locked: \(error)")
             lock = nil
-            isPassed = true
+            passedFor = pulled
         }
     }
 }

@@ -25,7 +25,7 @@ struct EarlierUserTests {
         try store.save(Draft(content: "of this version"))
         try earlier.expectEverything(in: store, and: ["of this version"])
         try user.want(earlier.stage.rawValue, kill: true)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         #expect(try store.land())
         #expect(try store.stage() == .off)
         #expect(try store.engine() == earlier.old)
@@ -52,7 +52,7 @@ struct EarlierUserTests {
         let store = try user.stores().store(for: "alice")
         #expect(try store.stage() == earlier.stage)
         try user.want(before.rawValue)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         // Flags alone take nobody back whose old store no longer follows.
         if earlier.stage == .complete { try store.demote() }
         try expectToGoOn(earlier, user, store, at: before)
@@ -89,7 +89,7 @@ struct EarlierUserTests {
         try earlier.expectEverything(in: store)
         if target == .live { try user.bring(store, to: .live) }
         try user.want(target.rawValue)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         try expectToGoOn(earlier, user, store, at: target)
     }
 
@@ -105,7 +105,7 @@ struct EarlierUserTests {
         try earlier.expectEverything(in: store, sourceLocation: sourceLocation)
         try store.save(Draft(content: "later"))
         try earlier.expectEverything(in: store, and: ["later"], sourceLocation: sourceLocation)
-        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
         store.close()
         for side in [stage.authority] + (stage.mirror.map { [$0] } ?? []) {
             let one = try user.address(side).open(.readOnly)

@@ -25,7 +25,7 @@ struct DrainRaceTests {
         try await Self.require(inFlight)
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: [.replicate], times: 1))
-        let route = BegunWork { try looking.recheck() }
+        let route = BegunWork { try looking.opened().recheck() }
         try await Self.require(plan)
         inFlight.heal()
         _ = try await first.value()
@@ -54,7 +54,7 @@ struct DrainRaceTests {
         let ledger = Ledger()
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: [.replicaRead], times: 1))
-        let route = BegunWork { try looking.recheck() }
+        let route = BegunWork { try looking.opened().recheck() }
         try await Self.require(plan)
         ledger.write(writing)
         inFlight.inject(Fault(.hang, on: [.write], at: .beforeCommit, times: 1))

@@ -27,7 +27,7 @@ struct MirrorFaultTests {
         let store = try user.open()
         let ledger = Ledger()
         ledger.write(store)
-        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
         let token = try await store.currentToken()
         let plan = try user.plan(.new)
         plan.inject(Fault(.fail(code), on: [.replicate], at: .beforeCommit))
@@ -58,7 +58,7 @@ struct MirrorFaultTests {
         let store = try user.open()
         let ledger = Ledger()
         ledger.write(store)
-        _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
         try user.plan(.new).inject(Fault(.hang, on: .writes, at: moment))
         let first = ContinuousClock().measure { #expect(ledger.write(store) == .acknowledged) }
         #expect(first >= .milliseconds(200))

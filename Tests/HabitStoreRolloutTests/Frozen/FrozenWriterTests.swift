@@ -72,7 +72,7 @@ struct FrozenWriterTests {
         #expect(try killer.engine() == each.old)
         #expect(try killer.all(Draft.self).map(\.content) == ["before"])
         if each.stage.authority == .new { try killer.save(Draft(content: "after the kill")) }
-        writer.flags.provider.reload()
+        writer.files.context.flags.provider.reload()
         var acknowledged = ["before"] + (each.stage.authority == .new ? ["after the kill"] : [])
         do {
             try sleeper.wake()
@@ -92,7 +92,7 @@ struct FrozenWriterTests {
         }
         // What was remembered beside the store is in it by now, and a re-arm lets the user go on.
         try user.want(each.stage.rawValue)
-        killer.flags.provider.reload()
+        killer.files.context.flags.provider.reload()
         #expect(try killer.stage() == .off)
         #expect(try killer.rearm(by: "a test"))
         #expect(try killer.stage() == .off)

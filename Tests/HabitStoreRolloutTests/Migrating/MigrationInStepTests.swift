@@ -46,7 +46,7 @@ struct MigrationInStepTests {
         #expect(try store.all(Entry.self).count == 3, sourceLocation: sourceLocation)
         #expect(Set(try store.all(Tag.self).map(\.name)) == ["health", "outdoors"], sourceLocation: sourceLocation)
         try store.save(Draft(content: "still takes writes"))
-        _ = store.route.present?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
         store.close()
         let addresses = try [StoreSide.old, .new].map { try user.address($0) }
             .filter { FileManager.default.fileExists(atPath: $0.path) }
@@ -93,7 +93,7 @@ struct MigrationInStepTests {
         let store = try open(user)
         defer { store.close() }
         try user.want("live")
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         let decision = try store.promote()
         #expect(decision.isOpen == false)
         #expect(decision.reasons.contains { "\($0)".contains("verified") }, "\(decision.reasons)")

@@ -31,7 +31,7 @@ struct ShadowReadCount {
                 return number
             }
             try Self.waitForComparison(store, before)
-            let totals = store.shadowTotals.all
+            let totals = store.files.context.shadowTotals.all
             if totals[.mismatch, default: 0] + totals[.error, default: 0] > 0 { return number }
         }
         return nil
@@ -51,7 +51,7 @@ struct ShadowReadCount {
     }
 
     /// How many questions were compared, or found to be none that can be.
-    private static func compared(_ store: UserStore) -> Int { store.shadowTotals.all.values.reduce(0, +) }
+    private static func compared(_ store: UserStore) -> Int { store.files.context.shadowTotals.all.values.reduce(0, +) }
 
     /// Waits until the question of a read is compared; each read of the mix asks one.
     ///

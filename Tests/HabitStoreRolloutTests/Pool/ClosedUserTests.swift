@@ -8,11 +8,11 @@ import Testing
 /// What holds for a user whose files were closed for another one while the app kept the handle.
 struct ClosedUserTests {
     private func closeForAnother(_ store: UserStore) throws {
-        _ = store.route.present?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
         store.drainShadowReads(seconds: 10)
         // The first takes the mark of recent use away.
-        _ = store.closeForAnother(isPatient: true)
-        try #require(store.route.isShut || store.closeForAnother(isPatient: true))
+        _ = store.files.closeForAnother(isPatient: true)
+        try #require(store.files.leases.isShut || store.files.closeForAnother(isPatient: true))
     }
 
     @Test(arguments: [Stage.dualwrite, .shadow, .live, .rampdown, .complete])
@@ -23,7 +23,7 @@ struct ClosedUserTests {
         try store.save(Habit(id: SampleRecords.id(900), name: "before"))
         try closeForAnother(store)
         try user.pullTheKillSwitch(store)
-        #expect(store.route.isShut)
+        #expect(store.files.leases.isShut)
         if stage == .complete { #expect(try store.land()) }
         #expect(try store.model(Habit.self, id: SampleRecords.id(900))?.name == "before")
         #expect(try store.stage() == .off)
@@ -40,8 +40,8 @@ struct ClosedUserTests {
         try user.bring(other, to: .live)
         try other.save(Habit(name: "Swim"))
         other.close()
-        store.flags.provider.reload()
-        #expect(store.route.isShut)
+        store.files.context.flags.provider.reload()
+        #expect(store.files.leases.isShut)
         #expect(try store.all(Habit.self).count == 2)
         #expect(try store.engine() == .lmdb)
         try store.save(Habit(name: "Walk"))
@@ -69,19 +69,19 @@ struct ClosedUserTests {
         let user = try FaultyUser(at: .dualwrite)
         let store = try user.open()
         defer { store.close() }
-        _ = store.route.present?.mirror?.settle(waitSeconds: 10)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
         let plan = try user.plan(.new)
         plan.inject(Fault(.hang, on: .writes, at: .beginning))
         try store.save(Habit(id: SampleRecords.id(900), name: "unmirrored"))
         #expect(plan.waitForStrikes(1, seconds: 10))
-        for _ in 0..<3 { #expect(!store.closeForAnother(isPatient: true)) }
-        #expect(!store.route.isShut)
-        #expect(store.closeForAnother(isPatient: false))
+        for _ in 0..<3 { #expect(!store.files.closeForAnother(isPatient: true)) }
+        #expect(!store.files.leases.isShut)
+        #expect(store.files.closeForAnother(isPatient: false))
         if case .none = store.mirrorStatus { Issue.record("how far the mirror was is forgotten") }
         user.heal()
         // The history has what the mirror lacks.
         #expect(try store.model(Habit.self, id: SampleRecords.id(900)) != nil)
-        #expect(store.route.present?.mirror?.settle(waitSeconds: 10) == true)
+        #expect(store.files.leases.present?.mirror?.settle(waitSeconds: 10) == true)
         store.close()
         let mirrored = try user.contents(.new) { try $0.model(Habit.self, id: SampleRecords.id(900))?.name }
         #expect(mirrored == "unmirrored")
@@ -90,11 +90,11 @@ struct ClosedUserTests {
     @Test func comparisonsOfAUserWhoWasClosedAreInTheEvidence() throws {
         let user = try ShadowedUser()
         for _ in 0..<5 { _ = try user.store.all(Habit.self) }
-        #expect(!user.store.closeForAnother(isPatient: true))
+        #expect(!user.store.files.closeForAnother(isPatient: true))
         user.store.drainShadowReads(seconds: 10)
-        let before = try user.store.evidence.read().records.count
-        #expect(user.store.closeForAnother(isPatient: true))
-        let records = try user.store.evidence.read().records[before...]
+        let before = try user.store.files.context.evidence.log.read().records.count
+        #expect(user.store.files.closeForAnother(isPatient: true))
+        let records = try user.store.files.context.evidence.log.read().records[before...]
         let clean = records.map { record in
             if case .shadowReads(_, let clean, _, _, _, _, _, _, _) = record.event { clean } else { 0 }
         }
@@ -109,21 +109,20 @@ struct ClosedUserTests {
         }
         let store = try stores.store(for: "alice")
         defer { store.close() }
-        #expect(store.advancer.withLock { $0 != nil })
+        #expect(try store.opened().advancer.withLock { $0 != nil })
         try user.want("dualwrite")
         stores.reloadFlags()
         // Takes the mark away.
-        #expect(!store.closeForAnother(isPatient: true))
+        #expect(!store.files.closeForAnother(isPatient: true))
         _ = try store.stage()
-        #expect(!store.closeForAnother(isPatient: true))
-        store.advanceByItself()
-        #expect(store.route.present?.actual.stage == .dualwrite)
-        _ = store.route.present?.mirror?.settle(waitSeconds: 10)
+        #expect(!store.files.closeForAnother(isPatient: true))
+        store.files.advanceByItself()
+        #expect(store.files.leases.present?.actual.stage == .dualwrite)
+        _ = store.files.leases.present?.mirror?.settle(waitSeconds: 10)
         // What it did was no use of the user's.
-        #expect(store.closeForAnother(isPatient: true))
-        #expect(store.advancer.withLock { $0 == nil })
-        store.advanceByItself()
-        #expect(store.route.isShut)
+        #expect(store.files.closeForAnother(isPatient: true))
+        store.files.advanceByItself()
+        #expect(store.files.leases.isShut)
         #expect(stores.openUserCount == 0)
     }
 
@@ -132,14 +131,15 @@ struct ClosedUserTests {
         let store = try user.open()
         defer { store.close() }
         _ = try store.all(Habit.self)
-        weak let route = store.route.present
-        weak let control = store.routing.withLock { $0.control }
-        weak let mirror = store.routing.withLock { $0.mirror }
-        weak let pair = store.pair
-        #expect(route != nil && control != nil && mirror != nil && pair != nil)
+        weak let route = store.files.leases.present
+        weak let open = store.files.leases.openUser
+        weak let control = open?.control
+        weak let mirror = open?.state.withLock { $0.mirror }
+        weak let pair = open?.pair
+        #expect(route != nil && open != nil && control != nil && mirror != nil && pair != nil)
         try closeForAnother(store)
         // The mirror's and the comparer's threads may be on their way out.
-        for _ in 0..<1_000 where mirror != nil || pair != nil || route != nil { usleep(10_000) }
-        #expect(route == nil && control == nil && mirror == nil && pair == nil)
+        for _ in 0..<1_000 where mirror != nil || pair != nil || open != nil { usleep(10_000) }
+        #expect(route == nil && open == nil && control == nil && mirror == nil && pair == nil)
     }
 }

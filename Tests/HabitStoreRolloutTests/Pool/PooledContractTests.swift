@@ -59,7 +59,7 @@ private final class ReopenedStore: EngineBackedStore {
     }
 
     /// Others may be at work meanwhile, and the user stays open then.
-    private func closeFiles() { for _ in 0..<2 { _ = store.closeForAnother(isPatient: true) } }
+    private func closeFiles() { for _ in 0..<2 { _ = store.files.closeForAnother(isPatient: true) } }
 
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         closeFiles()

@@ -33,11 +33,11 @@ struct MovedFilesTests {
         let fixture = try UserStoresFixture(engine)
         try fixture.with { opened in
             try opened.save(Draft(content: "one"))
-            opened.pair.close(engine)
-            _ = try opened.pair.store(engine)
+            try opened.opened().pair.close(engine)
+            _ = try opened.opened().pair.store(engine)
             try opened.save(Draft(content: "two"))
-            opened.pair.close(engine)
-            _ = try opened.pair.store(engine)
+            try opened.opened().pair.close(engine)
+            _ = try opened.opened().pair.store(engine)
             // A read that had begun is not begun again; the next one is answered.
             _ = try? opened.all(Draft.self)
             #expect(try opened.all(Draft.self).count == 2)

@@ -81,7 +81,7 @@ struct RestoredFilesTests {
         #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b"])
         try store.save(Draft(content: "e"))
         #expect(
-            try store.evidence.read().records.contains { record in
+            try store.files.context.evidence.log.read().records.contains { record in
                 if case .adopted(.lmdb, _, "a test", "the new one is lost") = record.event { return true }
                 return false
             }
@@ -113,7 +113,7 @@ struct RestoredFilesTests {
         defer { store.close() }
         #expect(store.notes.contains { $0.contains("put back from a copy") })
         #expect(
-            try store.evidence.read().records.contains { record in
+            try store.files.context.evidence.log.read().records.contains { record in
                 if case .putBack = record.event { return true }
                 return false
             }

@@ -11,7 +11,7 @@ import Testing
 struct SelfComparisonTests {
     private func compared(_ store: UserStore) throws -> [StoreSide: Bool] {
         var found: [StoreSide: Bool] = [:]
-        for record in try store.evidence.read().records {
+        for record in try store.files.context.evidence.log.read().records {
             if case .selfCompared(let side, _, let isClean) = record.event { found[side] = isClean }
         }
         return found

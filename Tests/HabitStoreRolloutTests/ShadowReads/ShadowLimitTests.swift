@@ -66,6 +66,6 @@ struct ShadowLimitTests {
         let again = try user.stores { $0.shadowReads.oneIn = 0 }.store(for: "alice")
         defer { again.close() }
         #expect(try again.all(Habit.self).count == 1)
-        #expect(again.route.load()?.shadow == nil)
+        #expect(again.files.leases.load()?.shadow == nil)
     }
 }

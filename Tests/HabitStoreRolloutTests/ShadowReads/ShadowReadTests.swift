@@ -123,14 +123,14 @@ struct ShadowReadTests {
         let user = try ShadowedUser(at: .live)
         user.lie(.miscounted)
         _ = try user.store.fetchCount(FetchDescriptor<Habit>())
-        user.store.route.load()?.shadow?.drain(seconds: 10)
+        user.store.files.leases.load()?.shadow?.drain(seconds: 10)
         #expect(try user.store.stage() == .shadow)
     }
 
     /// The other store has gone past what the caller saw: that cannot be compared any more, and is not called clean.
     @Test func aReadWhoseMomentHasPassedIsPutToBothAgainAndCountsApart() throws {
         let user = try ShadowedUser()
-        let route = try #require(user.store.route.load())
+        let route = try #require(user.store.files.leases.load())
         let shadow = try #require(route.shadow)
         try route.authority.read { transaction in
             let recording = RecordingTransaction(transaction, shadow, nil)

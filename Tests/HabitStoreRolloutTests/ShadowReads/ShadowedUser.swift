@@ -56,8 +56,8 @@ final class ShadowedUser: Sendable {
         }.store(for: "alice")
         // The store is opened by the first comparison, and lies from then on.
         _ = try store.all(Tag.self)
-        store.route.load()?.shadow?.drain(seconds: 10)
-        store.route.load()?.shadow?.flush()
+        store.files.leases.load()?.shadow?.drain(seconds: 10)
+        store.files.leases.load()?.shadow?.flush()
     }
 
     deinit {
@@ -72,12 +72,12 @@ final class ShadowedUser: Sendable {
 
     /// Waits until everything is compared, and gives what came of it since the last time.
     func counts(seconds: Double = 10) throws -> [ShadowVerdict: Int] {
-        let before = try store.evidence.read().records.count
-        let shadow = try #require(store.route.load()?.shadow)
+        let before = try store.files.context.evidence.log.read().records.count
+        let shadow = try #require(store.files.leases.load()?.shadow)
         shadow.drain(seconds: seconds)
         shadow.flush()
         var counts: [ShadowVerdict: Int] = [:]
-        for record in try store.evidence.read().records[before...] {
+        for record in try store.files.context.evidence.log.read().records[before...] {
             guard
                 case .shadowReads(_, let clean, let differ, let skewed, let failed, let shed, let rerun, let late, _) =
                     record.event
@@ -93,7 +93,7 @@ final class ShadowedUser: Sendable {
 
     /// What differences were written down.
     func differences() throws -> [String] {
-        try store.evidence.read().records.compactMap { record in
+        try store.files.context.evidence.log.read().records.compactMap { record in
             guard case .difference(_, _, let message, _) = record.event else { return nil }
             return message
         }

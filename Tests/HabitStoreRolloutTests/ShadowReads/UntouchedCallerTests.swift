@@ -83,7 +83,7 @@ struct UntouchedCallerTests {
     /// A fetch of identifiers was made one of whole records for the comparison, which the caller paid for.
     @Test func aCallerReadsNoMoreThanWithoutAComparison() throws {
         let user = try ShadowedUser()
-        let shadow = try #require(user.store.route.load()?.shadow)
+        let shadow = try #require(user.store.files.leases.load()?.shadow)
         let own = try user.staged.address(.old).open(.readOnly)
         defer { own.close() }
         try own.read { transaction in

@@ -39,14 +39,9 @@ struct TrafficControl {
         if stage < (try store.stage()) {
             try store.demote(to: stage)
         } else {
-            _ = store.route.load()?.mirror?.settle(waitSeconds: 10)
-            try store.routing.withLock { routing in
-                try store.withSwitch(&routing) { routing, change in
-                    let actual = try store.reroute(&routing, change, store.flags.revision).actual
-                    let moved = try change.move(actual, to: stage)
-                    _ = try store.install(moved, change, nil, store.flags.revision, &routing)
-                }
-            }
+            _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
+            let lease = try store.files.lease()
+            try lease.user.move(.recovered) { look, actual, _ in try look.change.move(actual, to: stage) }
         }
         moves += 1
     }
@@ -55,22 +50,22 @@ struct TrafficControl {
         let sentinel = RolloutFlags.sentinelPath(root: user.root)
         kills[try store.stage(), default: 0] += 1
         try Data().write(to: URL(fileURLWithPath: sentinel))
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         guard try store.stage() == .off else {
             throw HabitStoreError(.internalInconsistency, "the kill switch left the user at \(try store.stage())")
         }
         Thread.sleep(forTimeInterval: Double.random(in: 0...0.02, using: &generator))
         try FileManager.default.removeItem(atPath: sentinel)
-        store.flags.provider.reload()
+        store.files.context.flags.provider.reload()
         // Another process that has not seen yet that the sentinel file is gone may set the latch once more.
         for _ in 0..<1_000 {
-            try store.flags.latch.clear()
+            try store.files.context.flags.latch.clear()
             do {
                 try store.rearm(by: "traffic")
             } catch let error as HabitStoreError where error.code == .unsupported {
                 continue
             }
-            if store.route.load()?.actual.state.isKilled == false { return }
+            if store.files.leases.load()?.actual.state.isKilled == false { return }
             Thread.sleep(forTimeInterval: 0.005)
         }
         throw HabitStoreError(.busy, "the user could not be re-armed")

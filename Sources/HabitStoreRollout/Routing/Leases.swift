@@ -1,7 +1,7 @@
 import HabitStore
 import Synchronization
 
-/// The route in force, and who is using it.
+/// Who is using a user's open files, and the route in force.
 ///
 /// An operation begins with one atomic addition and ends with one subtraction, and reads the route in between; it takes no
 /// lock and allocates nothing. A route that was replaced is let go when no operation is under way any more: whoever began
@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// The same count says whether the user's stores may be closed. That happens by one compare-and-swap from a count of zero, so
 /// never under an operation, and one that begins later sees it before it looks at the route.
-final class RouteReference: Sendable {
+final class Leases: Sendable {
     /// The user's stores are closed.
     private static let shut: UInt64 = 1 << 63
     /// There was an operation since the mark was taken away last.
@@ -20,46 +20,53 @@ final class RouteReference: Sendable {
     private static let count: UInt64 = replaced - 1
 
     private struct Kept {
+        var user: OpenUser?
         var current: Route?
         var replaced: [Route] = []
     }
 
-    private let word = Atomic<UInt64>(RouteReference.shut)
+    private let word = Atomic<UInt64>(Leases.shut)
+    private let user = Atomic<Unmanaged<OpenUser>?>(nil)
     private let current = Atomic<Unmanaged<Route>?>(nil)
     private let kept = Mutex(Kept())
 
     // MARK: Operations
 
-    /// An operation begins; ``end()`` has to follow, whatever this says.
+    /// An operation begins.
     ///
-    /// - Returns: whether the user's stores are open, and stay so until then.
+    /// - Parameter open: opens the user, whose stores are closed.
+    /// - Returns: what keeps the user's stores open for as long as it lives.
     @inline(__always)
-    func begin() -> Bool {
+    func begin(_ open: () throws -> OpenUser) rethrows -> Lease {
         let before = word.add(1, ordering: .sequentiallyConsistent).oldValue
         if before & Self.used == 0 { word.bitwiseOr(Self.used, ordering: .relaxed) }
-        return before & Self.shut == 0
+        if before & Self.shut == 0, let user = user.load(ordering: .acquiring) {
+            return Lease(self, user.takeUnretainedValue())
+        }
+        do {
+            return Lease(self, try open())
+        } catch {
+            end()
+            throw error
+        }
     }
 
-    /// The same for work in the background, for whose sake nothing is opened or kept open.
-    ///
-    /// - Returns: whether the stores are open, and ``endWork(_:)`` has to follow; and whether they had been used.
-    func beginWork() -> (isOpen: Bool, wasUsed: Bool) {
+    /// The same for work in the background, for whose sake nothing is opened or kept open; nil while the stores are closed.
+    func beginWork() -> Lease? {
         let before = word.add(1, ordering: .sequentiallyConsistent).oldValue
-        let isOpen = before & Self.shut == 0
-        if !isOpen { end() }
-        return (isOpen, before & Self.used != 0)
-    }
-
-    /// Work in the background ends.
-    func endWork(wasUsed: Bool) {
-        // What it did by the way of operations was no use of the user's.
-        if !wasUsed { word.bitwiseAnd(~Self.used, ordering: .relaxed) }
-        end()
+        guard before & Self.shut == 0, let user = user.load(ordering: .acquiring) else {
+            end()
+            return nil
+        }
+        return Lease(self, user.takeUnretainedValue(), leavesNoMark: before & Self.used == 0)
     }
 
     /// An operation ends.
+    ///
+    /// - Parameter leavesNoMark: whether what was done does not count as use.
     @inline(__always)
-    func end() {
+    fileprivate func end(leavesNoMark: Bool = false) {
+        if leavesNoMark { word.bitwiseAnd(~Self.used, ordering: .relaxed) }
         let after = word.subtract(1, ordering: .sequentiallyConsistent).newValue
         if after & (Self.replaced | Self.count) == Self.replaced { letGo() }
     }
@@ -72,6 +79,17 @@ final class RouteReference: Sendable {
 
     /// The route in force, for whoever is in no operation.
     var present: Route? { kept.withLock { $0.current } }
+
+    /// What is open, or being opened or closed, for whoever is in no operation.
+    var openUser: OpenUser? { kept.withLock { $0.user } }
+
+    /// A user is being opened; operations find the stores closed until ``open()``.
+    func install(_ user: OpenUser) {
+        kept.withLock { kept in
+            kept.user = user
+            self.user.store(Unmanaged.passUnretained(user), ordering: .releasing)
+        }
+    }
 
     /// Puts another route in force.
     func store(_ route: Route?) {
@@ -122,17 +140,31 @@ final class RouteReference: Sendable {
         ).exchanged
     }
 
-    /// Lets go of all routes; only while the stores are closed.
+    /// Lets go of all that was open; only while no operation can begin or is under way.
     func clear() {
-        let unused = kept.withLock { kept -> [Route] in
+        let unused = kept.withLock { kept in
             current.store(nil, ordering: .sequentiallyConsistent)
+            user.store(nil, ordering: .releasing)
             word.bitwiseAnd(~Self.replaced, ordering: .relaxed)
-            defer { kept = Kept() }
-            return kept.replaced + (kept.current.map { [$0] } ?? [])
+            return exchange(&kept, with: Kept())
         }
         _ = consume unused
     }
 
     /// Has operations find the stores open.
     func open() { word.bitwiseAnd(~Self.shut, ordering: .sequentiallyConsistent) }
+}
+
+/// Keeps a user's stores open: its end is the end of the operation.
+struct Lease: ~Copyable {
+    private let leases: Leases
+    /// What is open.
+    let user: OpenUser
+    private let leavesNoMark: Bool
+
+    fileprivate init(_ leases: Leases, _ user: OpenUser, leavesNoMark: Bool = false) {
+        (self.leases, self.user, self.leavesNoMark) = (leases, user, leavesNoMark)
+    }
+
+    deinit { leases.end(leavesNoMark: leavesNoMark) }
 }

@@ -1,7 +1,35 @@
 import Foundation
 import HabitStore
+import Synchronization
 
-extension UserStore {
+/// Writes a user's evidence down, and keeps what could not be written yet, whether or not the user's files are open.
+final class EvidenceRecorder: Sendable {
+    /// The open files of the user whose evidence it is.
+    struct Scene {
+        let pair: StorePair
+        let control: ControlFile?
+        /// Where the user is, once that is known.
+        let actual: Actual?
+    }
+
+    let log: EvidenceLog
+    let directory: UserDirectory
+    let options: RolloutOptions
+    private let metrics: RolloutMetrics
+    /// Evidence that could not be written yet.
+    let unwritten = Mutex<[EvidenceEvent]>([])
+    /// Evidence of this process that the stores were not told of yet.
+    let unanchored = Mutex(UnanchoredEvidence())
+    /// Held by who writes evidence down.
+    private let writing = Mutex<Void>(())
+    /// The epoch of the last move that the evidence is known to have.
+    private let loggedEpoch = Mutex<Int?>(nil)
+
+    init(_ directory: UserDirectory, _ options: RolloutOptions, _ metrics: RolloutMetrics) {
+        (self.directory, self.options, self.metrics) = (directory, options, metrics)
+        log = EvidenceLog(directory, keys: options.evidenceKeys)
+    }
+
     /// Writes events down, with those that could not be written before.
     ///
     /// A move does not fail because of it: it has happened. What cannot be written is kept, and the gate, which reads what
@@ -10,63 +38,56 @@ extension UserStore {
     /// - Parameter isUrgent: whether nobody is waited for: what cannot be written at once is written later.
     /// - Returns: whether everything is written.
     @discardableResult
-    func record(_ events: [EvidenceEvent], isUrgent: Bool = false) -> Bool {
+    func record(_ events: [EvidenceEvent], in scene: Scene, isUrgent: Bool = false) -> Bool {
         unwritten.withLock { $0 += events }
-        guard isUrgent else { return recording.withLock { _ in writeDown(waitSeconds: options.lockWaitSeconds) } }
-        return recording.withLockIfAvailable { _ in writeDown(waitSeconds: 0) } ?? false
+        guard isUrgent else { return writing.withLock { _ in writeDown(scene, waitSeconds: options.lockWaitSeconds) } }
+        return writing.withLockIfAvailable { _ in writeDown(scene, waitSeconds: 0) } ?? false
     }
 
     /// Writes a difference down, which is remembered where there is room for it before it is tried: if the process dies, the
     /// disk is full or the file read-only, the gate stays closed all the same.
-    func recordDifference(_ event: EvidenceEvent) {
-        withControl { $0.oweDifference() }
-        record([event])
+    func recordDifference(_ event: EvidenceEvent, in scene: Scene) {
+        scene.control?.oweDifference()
+        record([event], in: scene)
     }
 
     /// Whether something is to be written that could not be written yet.
-    public var owesEvidence: Bool {
-        unwritten.withLock { !$0.isEmpty } || (withControl { $0.owedDifferences } ?? 0) > 0
+    func owes(_ control: ControlFile?) -> Bool {
+        unwritten.withLock { !$0.isEmpty } || (control?.owedDifferences ?? 0) > 0
     }
 
-    /// Only while ``recording`` is locked.
-    private func writeDown(waitSeconds: Double) -> Bool {
+    /// Only while ``writing`` is locked.
+    private func writeDown(_ scene: Scene, waitSeconds: Double) -> Bool {
         var events = unwritten.withLock { $0 }
         let count = events.count
-        let owed = withControl { $0.owedDifferences } ?? 0
-        if owed > 0, let actual = route.present?.actual, !events.contains(where: \.tellsOfADifference) {
+        let owed = scene.control?.owedDifferences ?? 0
+        if owed > 0, let actual = scene.actual, !events.contains(where: \.tellsOfADifference) {
             // It was another process's, or one's that died, and what it was is not known any more.
             let message = "a difference was found that could not be written down then"
             events.append(.difference(stage: actual.stage, token: actual.token, message: message, epoch: actual.epoch))
         }
         guard !events.isEmpty else { return true }
         do {
-            try write(events, waitSeconds: waitSeconds)
+            try write(events, scene, waitSeconds)
         } catch {
             options.logger.error("evidence cannot be written: \(error)")
             return false
         }
         unwritten.withLock { $0.removeFirst(min(count, $0.count)) }
-        withControl { control in
-            control.payDifferences(owed)
-            control.noteSeen(evidence)
-        }
+        scene.control?.payDifferences(owed)
+        scene.control?.noteSeen(log)
         CrashPoint.reach("evidence.appended")
         return true
     }
 
-    @discardableResult
-    private func withControl<R>(_ body: (ControlFile) -> R?) -> R? {
-        control.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { body($0) }
-    }
-
     /// Writes events down. One that no line can hold is told to the log instead, and keeps no other back.
-    private func write(_ events: [EvidenceEvent], waitSeconds: Double) throws {
+    private func write(_ events: [EvidenceEvent], _ scene: Scene, _ waitSeconds: Double) throws {
         do {
-            try add(events, waitSeconds)
+            try add(events, scene, waitSeconds)
         } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
             for event in events {
                 do {
-                    try add([event], waitSeconds)
+                    try add([event], scene, waitSeconds)
                 } catch let error as HabitStoreError where error.code == .invalidValue || error.code == .limitExceeded {
                     options.logger.error("an event cannot be written as evidence: \(error)")
                 }
@@ -74,11 +95,10 @@ extension UserStore {
         }
     }
 
-    private func add(_ events: [EvidenceEvent], _ waitSeconds: Double) throws {
-        let actual = route.present?.actual
-        let anchor = actual?.state.evidence
-        let added = try evidence.add(events, at: Date(), anchor: anchor, waitSeconds: waitSeconds) {
-            actual.map(trust) ?? EvidenceTrust(anchor: anchor, seal: evidence.seal)
+    private func add(_ events: [EvidenceEvent], _ scene: Scene, _ waitSeconds: Double) throws {
+        let anchor = scene.actual?.state.evidence
+        let added = try log.add(events, at: Date(), anchor: anchor, waitSeconds: waitSeconds) {
+            scene.actual.map { trust($0, scene.pair) } ?? EvidenceTrust(anchor: anchor, seal: log.seal)
         }
         unanchored.withLock { $0.add(added.stretch) }
     }
@@ -87,25 +107,26 @@ extension UserStore {
     /// tries every few seconds would fill the disk.
     ///
     /// - Parameter anchor: what the stores remember of the evidence.
-    func recordRefusal(_ decision: GateDecision, to stage: Stage, anchor: EvidenceHead?) {
+    func recordRefusal(_ decision: GateDecision, to stage: Stage, in scene: Scene, anchor: EvidenceHead?) {
+        metrics.refused()
         var last: StageEvidence.Refusal?
         do {
-            last = try evidence.summary(anchor: anchor).evidence.refusal
+            last = try log.summary(anchor: anchor).evidence.refusal
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
         }
         let isNew = last != StageEvidence.Refusal(to: stage, decision.reasons)
-        record(isNew ? [.refused(to: stage, reasons: decision.reasons)] : [])
+        record(isNew ? [.refused(to: stage, reasons: decision.reasons)] : [], in: scene)
     }
 
     /// Writes a checkpoint where none was written for long: what an earlier version left is read once, and not by each
     /// decision.
-    func checkpointEvidence() {
+    func checkpoint(_ actual: Actual, in scene: Scene) {
         do {
-            let summary = try evidence.summary(trust(try currentRoute().actual))
-            guard let line = try evidence.checkpoint(after: summary, at: Date()) else { return }
+            let summary = try log.summary(trust(actual, scene.pair))
+            guard let line = try log.checkpoint(after: summary, at: Date()) else { return }
             unanchored.withLock { $0.add(line) }
-            anchorEvidence()
+            anchor(in: scene)
         } catch {
             options.logger.error("no checkpoint of the evidence can be written: \(error)")
         }
@@ -116,10 +137,10 @@ extension UserStore {
         _ before: Actual,
         _ after: Actual,
         _ reason: StageChangeReason,
-        _ routing: inout Routing,
+        in scene: Scene,
         isUrgent: Bool = false
     ) {
-        routing.loggedEpoch = after.epoch
+        loggedEpoch.withLock { $0 = after.epoch }
         metrics.stageChanged(from: before.stage, to: after.stage)
         options.logger.notice(
             "a user's stage changed",
@@ -135,36 +156,35 @@ extension UserStore {
             token: after.token,
             reason: reason
         )
-        let isWritten = record([moved], isUrgent: isUrgent)
-        if isWritten { routing.control?.noteLogged(after.epoch, in: evidence) }
+        let isWritten = record([moved], in: scene, isUrgent: isUrgent)
+        if isWritten { scene.control?.noteLogged(after.epoch, in: log) }
     }
 
+    /// The evidence tells of a user's last move, as far as it is to.
+    func noteLogged(_ actual: Actual) { loggedEpoch.withLock { $0 = actual.epoch } }
+
     /// Makes up for a move that was written into the stores and not into the evidence, because its process was killed.
-    func record(_ actual: Actual, _ routing: inout Routing) {
-        guard routing.loggedEpoch != actual.epoch else { return }
+    func makeUp(for actual: Actual, in scene: Scene) {
+        guard loggedEpoch.withLock({ $0 }) != actual.epoch else { return }
         // Most openings end here: looking at the log takes longer than all the rest of them.
-        if routing.control?.hasLogged(actual.epoch, in: evidence) == true {
-            routing.loggedEpoch = actual.epoch
-            return
-        }
+        if scene.control?.hasLogged(actual.epoch, in: log) == true { return noteLogged(actual) }
         do {
-            let trace = try evidence.trace(anchor: nil)
+            let trace = try log.trace(anchor: nil)
             let (stage, epoch) = (trace?.stage ?? .off, trace?.epoch ?? 0)
-            routing.loggedEpoch = actual.epoch
+            noteLogged(actual)
             var isWritten = true
             // Also where the stage is the same: what was proven before was proven in another stay. But for a user who never moved.
             if epoch < actual.epoch, epoch > 0 || stage != actual.stage {
-                isWritten = record([
-                    .stageChanged(
-                        from: stage,
-                        to: actual.stage,
-                        epoch: actual.epoch,
-                        token: actual.token,
-                        reason: .recovered
-                    )
-                ])
+                let recovered = EvidenceEvent.stageChanged(
+                    from: stage,
+                    to: actual.stage,
+                    epoch: actual.epoch,
+                    token: actual.token,
+                    reason: .recovered
+                )
+                isWritten = record([recovered], in: scene)
             }
-            if isWritten { routing.control?.noteLogged(actual.epoch, in: evidence) }
+            if isWritten { scene.control?.noteLogged(actual.epoch, in: log) }
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
         }

@@ -1,39 +1,36 @@
 import HabitStore
 
-extension UserStore {
+/// Takes a user who is open forward, and provides what the gate asks for.
+struct Advance {
+    let open: OpenUser
+
+    private var promotion: Promotion { Promotion(open: open) }
+
     /// Brings the user as far towards the wanted stage as the gate lets, and provides on the way what can be provided:
     /// verifications, and the rehearsal of the way back.
     ///
-    /// - Parameters:
-    ///   - stage: the stage to go to; nil for what the flags want.
-    ///   - waitSeconds: how long the mirror may take to be filled and to catch up; nil for
-    ///     ``RolloutOptions/stepLimitSeconds``.
-    ///   - progress: is told what is being done.
     /// - Returns: the last decision of the gate; nil where there was nothing to decide.
-    /// - Throws: why a step failed; the user stays where the last one led.
-    @discardableResult
-    public func advance(
-        to stage: Stage? = nil,
-        waitSeconds: Double? = nil,
-        progress: (String, Int, Int) -> Void = { _, _, _ in }
+    func run(
+        to stage: Stage?,
+        waitSeconds: Double?,
+        progress: (String, Int, Int) -> Void
     ) throws -> GateDecision? {
-        try begin()
-        defer { route.end() }
         var last: GateDecision?
-        checkpointEvidence()
+        open.checkpointEvidence(try open.currentRoute().actual)
         // The stage is asked for first: that is what finds out whether the flags have changed.
-        while let next = try self.stage().next, let target = stage ?? wantedStage, next <= target {
-            catchUp(waitSeconds: waitSeconds ?? options.stepLimitSeconds, progress)
-            route.load()?.shadow?.drain(seconds: options.stepLimitSeconds)
-            var decision = try self.decision(for: next)
-            if !decision.isOpen, try provide(decision.reasons, progress) { decision = try self.decision(for: next) }
+        while let next = try open.currentRoute().actual.stage.next, let target = stage ?? wantedStage, next <= target {
+            catchUp(waitSeconds: waitSeconds ?? open.options.stepLimitSeconds, progress)
+            open.leases.load()?.shadow?.drain(seconds: open.options.stepLimitSeconds)
+            var decision = try promotion.decision(for: next)
+            if !decision.isOpen, try provide(decision.reasons, progress) {
+                decision = try promotion.decision(for: next)
+            }
             last = decision
             guard decision.isOpen else {
-                metrics.refused()
-                recordRefusal(decision, to: next, anchor: try currentRoute().actual.state.evidence)
+                promotion.recordRefusal(decision, to: next, try open.currentRoute().actual)
                 break
             }
-            last = try promote(to: next)
+            last = try promotion.promote(to: next)
             if last?.isOpen != true { break }
         }
         return last
@@ -41,7 +38,7 @@ extension UserStore {
 
     /// Waits for the mirror, for as long as it gets on.
     private func catchUp(waitSeconds: Double, _ progress: (String, Int, Int) -> Void) {
-        guard let mirror = route.load()?.mirror else { return }
+        guard let mirror = open.leases.load()?.mirror else { return }
         let deadline = ContinuousClock.now + .seconds(waitSeconds)
         while !mirror.settle(waitSeconds: min(0.1, waitSeconds)), ContinuousClock.now < deadline {
             switch mirror.status {
@@ -56,8 +53,8 @@ extension UserStore {
     private func provide(_ reasons: [GateReason], _ progress: (String, Int, Int) -> Void) throws -> Bool {
         let kinds = reasons.map(Remedy.init)
         guard !kinds.contains(.none) else { return false }
-        if kinds.contains(.verify) { try verify(progress: progress) }
-        if kinds.contains(.rehearse) { try rehearse() }
+        if kinds.contains(.verify) { _ = try Proof(open: open).verify(progress) }
+        if kinds.contains(.rehearse) { _ = try Proof(open: open).rehearse() }
         return true
     }
 
@@ -80,25 +77,23 @@ extension UserStore {
         }
     }
 
-    /// One try in the background. A user who is not open is left alone, and this is no use that would keep one open.
-    func advanceByItself() {
-        let reference = self.route
-        let (isOpen, wasUsed) = reference.beginWork()
-        guard isOpen else { return }
-        defer { reference.endWork(wasUsed: wasUsed) }
+    /// One try in the background.
+    func runByItself() {
         do {
             // Nobody else may ask for a user who is not in use, and so find that the flags have changed.
-            let route = try currentRoute()
+            let route = try open.currentRoute()
             if route.refusal != nil {
-                _ = try land()
+                _ = try open.land()
             } else if let wanted = wantedStage, wanted > route.actual.stage, !route.actual.state.isKilled {
-                try advance()
+                _ = try run(to: nil, waitSeconds: nil) { _, _, _ in }
             }
         } catch {
-            options.logger.warning(
+            open.options.logger.warning(
                 "a user could not be moved: \(error)",
-                metadata: ["folder": "\(directory.path)"]
+                metadata: ["folder": "\(open.directory.path)"]
             )
         }
     }
+
+    private var wantedStage: Stage? { open.state.withLock { $0.wanted?.stage } }
 }

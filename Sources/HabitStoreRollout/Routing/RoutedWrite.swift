@@ -1,15 +1,29 @@
 import Foundation
 import HabitStore
 
-extension UserStore {
+/// One try of a write, along the route that was in force when it began.
+struct RoutedWrite {
+    let user: OpenUser
+    let route: Route
+    let author: String?
+
+    private var directory: UserDirectory { user.directory }
+
+    /// Runs `body` in a write transaction of the store that serves, and carries it over as the stage says.
+    ///
+    /// - Throws: ``OpenUser/Rerouted`` where the user was moved before `body` ran.
+    func run<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
+        try route.first.map { try write(body, first: $0) } ?? write(body)
+    }
+
     /// A write to one store, which the mirror follows if there is one.
-    func writeHere<R>(_ route: Route, _ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+    private func write<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
         var written = Written<R>()
         let start = ContinuousClock.now
-        defer { metrics.latency(route.actual.engine, .write, since: start) }
+        defer { user.context.metrics.latency(route.actual.engine, .write, since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
-            pruneLimit: historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
+            pruneLimit: user.historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
             willCommit: { replica, transaction in
                 CrashPoint.reach(transaction == nil ? "prune.authority" : "write.beforeCommit")
                 written.transaction = transaction
@@ -30,16 +44,16 @@ extension UserStore {
                 written.result = try body(transaction)
             }
         } catch let error as HabitStoreError {
-            try reroute(route, error, hasBegun: written.hasBegun)
+            try reroute(error, hasBegun: written.hasBegun)
             guard error.code == .outcomeUnknown, let transaction = written.transaction else { throw error }
             try requireWritten(transaction, to: route.authority, error)
         }
         CrashPoint.reach("write.committed")
-        try acknowledge(written.transaction, route)
+        try acknowledge(written.transaction)
         if let mirror = route.mirror, let transaction = written.transaction {
-            mirror.follow(to: transaction.token, waitSeconds: options.mirror.waitSeconds)
+            mirror.follow(to: transaction.token, waitSeconds: user.options.mirror.waitSeconds)
         }
-        guard let result = written.result else { throw Self.withoutResult(directory) }
+        guard let result = written.result else { throw withoutResult() }
         return result
     }
 
@@ -47,21 +61,23 @@ extension UserStore {
     ///
     /// Both transactions are open together, and the old store's commit comes first: what anybody reads of the new store,
     /// the old one has. A write that the new store then fails to commit is carried over from the old one.
-    func writeFirstThere<R>(_ route: Route, _ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
-        guard let first = route.first else { throw Rerouted() }
+    private func write<R>(
+        _ body: (any WriteTransaction) throws -> R,
+        first: any UserStoreBackend
+    ) throws -> R {
         if let obstacle = route.actual.obstacle { throw unacknowledgeable(obstacle) }
         var written = Written<R>()
         var isMirrored = false
         let start = ContinuousClock.now
-        defer { metrics.latency(route.actual.engine, .write, since: start) }
+        defer { user.context.metrics.latency(route.actual.engine, .write, since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
-            willBegin: { replica in try self.requireEqual(first, replica, route) },
+            willBegin: { replica in try requireEqual(first, replica) },
             willCommit: { replica, transaction in
                 CrashPoint.reach(transaction == nil ? "prune.authority" : "write.beforeCommit")
                 guard let transaction else { return }
                 written.transaction = transaction
-                try self.commitFirst(first, replica, transaction, route)
+                try commitFirst(first, replica, transaction)
                 isMirrored = true
                 CrashPoint.reach("live.mirrored")
             }
@@ -73,15 +89,15 @@ extension UserStore {
                 written.result = try body(transaction)
             }
         } catch let error as HabitStoreError {
-            try reroute(route, error, hasBegun: written.hasBegun)
+            try reroute(error, hasBegun: written.hasBegun)
             guard let transaction = written.transaction, isMirrored || error.code == .outcomeUnknown else {
                 throw error
             }
-            try requireBoth(transaction, route, error)
+            try requireBoth(transaction, error)
         }
         CrashPoint.reach("live.committed")
-        try acknowledge(written.transaction, route)
-        guard let result = written.result else { throw Self.withoutResult(directory) }
+        try acknowledge(written.transaction)
+        guard let result = written.result else { throw withoutResult() }
         return result
     }
 
@@ -96,16 +112,16 @@ extension UserStore {
 
     /// A write failed that another way may be open to: the user was moved before it began, or the store's file was, which
     /// another thread of the process may have seen before.
-    private func reroute(_ route: Route, _ error: HabitStoreError, hasBegun: Bool) throws {
-        if pair.closeIfWritable(error) { forget(route) }
-        guard error.code == .notAuthoritative || isLeft(by: error) || pair.closeIfMoved(error) else { return }
-        forget(route)
-        if !hasBegun { throw Rerouted() }
+    private func reroute(_ error: HabitStoreError, hasBegun: Bool) throws {
+        if user.pair.closeIfWritable(error) { user.forget(route) }
+        guard error.code == .notAuthoritative || user.isLeft(by: error) || user.pair.closeIfMoved(error) else { return }
+        user.forget(route)
+        if !hasBegun { throw OpenUser.Rerouted() }
     }
 
     /// The last look before a write is acknowledged: whoever has passed its epoch since may have left the store that it was
     /// committed in, frozen in the middle of the write, say, and then it counts only where it was carried over.
-    private func acknowledge(_ transaction: HistoryTransaction?, _ route: Route) throws {
+    private func acknowledge(_ transaction: HistoryTransaction?) throws {
         guard let transaction else { return }
         let control = route.isOvertaken ? try requireServed(transaction) : route.control
         control.noteAcknowledged(transaction.token)
@@ -120,7 +136,7 @@ extension UserStore {
     private func steadyRoute() throws -> Route {
         for look in 0..<Self.mostLooks {
             if look > 0 { Thread.sleep(forTimeInterval: Self.lookPauseSeconds) }
-            let present = try recheck()
+            let present = try user.recheck()
             if !present.isOvertaken { return present }
         }
         throw StageSwitch.overtaken(directory)
@@ -166,7 +182,7 @@ extension UserStore {
     }
 
     /// Before a write begins: both stores are at one token, and the old one is at this stage too.
-    private func requireEqual(_ first: any UserStoreBackend, _ replica: any ReplicaSnapshot, _ route: Route) throws {
+    private func requireEqual(_ first: any UserStoreBackend, _ replica: any ReplicaSnapshot) throws {
         let there: StoreInformation
         do {
             there = try first.replicaRead { try $0.information() }
@@ -174,14 +190,13 @@ extension UserStore {
             throw unacknowledgeable(error)
         }
         let isReady = there.role == .standby && there.epoch == route.actual.epoch
-        guard isReady, there.token == (try replica.information().token) else { throw Rerouted() }
+        guard isReady, there.token == (try replica.information().token) else { throw OpenUser.Rerouted() }
     }
 
     private func commitFirst(
         _ first: any UserStoreBackend,
         _ replica: any ReplicaSnapshot,
-        _ transaction: HistoryTransaction,
-        _ route: Route
+        _ transaction: HistoryTransaction
     ) throws {
         do {
             try first.replicate { there in
@@ -196,7 +211,7 @@ extension UserStore {
                     )
                 }
                 let origin = try replica.information()
-                _ = try Replication.carry(from: replica, origin, to: there, information, schema: schema)
+                _ = try Replication.carry(from: replica, origin, to: there, information, schema: user.context.schema)
             }
         } catch let error as HabitStoreError where error.code != .notAuthoritative && error.code != .outcomeUnknown {
             throw unacknowledgeable(error)
@@ -224,10 +239,10 @@ extension UserStore {
     }
 
     /// A write failed when the old store may have had it already: it is carried over to the new one, or has not happened.
-    private func requireBoth(_ transaction: HistoryTransaction, _ route: Route, _ failure: HabitStoreError) throws {
+    private func requireBoth(_ transaction: HistoryTransaction, _ failure: HabitStoreError) throws {
         do {
-            try routing.withLock { routing in
-                try self.withSwitch(&routing) { _, change in _ = try change.settle(route.actual.state.engines) }
+            try user.state.withLock { _ in
+                try user.withSwitch { _ = try $0.change.settle(route.actual.state.engines) }
             }
         } catch {
             throw HabitStoreError(
@@ -283,7 +298,7 @@ extension UserStore {
         )
     }
 
-    private static func withoutResult(_ directory: UserDirectory) -> HabitStoreError {
+    private func withoutResult() -> HabitStoreError {
         HabitStoreError(
             .internalInconsistency,
             "a write transaction ended without its closure having run",

@@ -2,44 +2,49 @@ import FeatureFlags
 import Foundation
 import HabitStore
 
-extension UserStore {
+extension OpenUser {
+    /// What is found, and asked once, under the lock of the user's switches.
+    struct Look {
+        var change: StageSwitch
+        /// What pulls the kill switch.
+        let pulled: PulledKill?
+        /// The flags' revision before they were asked.
+        let revision: Int
+    }
+
     /// Finds out where the user is and what the flags want, acts on the kill switch and on a way back, and makes the route.
     @discardableResult
     func reroute() throws -> Route {
-        try routing.withLock { routing in
+        try state.withLock { state in
             try requireOpen()
             let revision = flags.revision
-            if let route = route.load(), route.condition.holds, route.control.isInPlace,
+            if let route = leases.load(), route.condition.holds, route.control.isInPlace,
                 pair.holds(route.actual.engine)
             {
                 if revision == checkedRevision.load(ordering: .acquiring) { return route }
-                if isUnmoved(route, &routing) {
+                if isUnmoved(route, &state) {
                     checkedRevision.store(revision, ordering: .releasing)
                     return route
                 }
             }
-            return try withSwitch(&routing) { routing, change in
-                try self.reroute(&routing, change, revision)
-            }
+            return try withSwitch { try self.reroute(&state, $0) }
         }
     }
 
     /// Finds out anew where the user is, though nothing has changed that this process could know of: something stood in the
     /// way of a write, and may not any more.
     func recheck() throws -> Route {
-        try routing.withLock { routing in
-            try withSwitch(&routing) { routing, change in try self.reroute(&routing, change, flags.revision) }
-        }
+        try state.withLock { state in try withSwitch { try self.reroute(&state, $0) } }
     }
 
     /// Whether what the flags want now asks for nothing to be done at once.
-    private func isUnmoved(_ route: Route, _ routing: inout Routing) -> Bool {
-        let wanted = flags.wanted(for: context, engines)
-        guard killTrigger(route.actual, route.control) == nil, !goesBack(wanted, route.actual),
-            !isToTurn(route.actual, wanted), !route.actual.state.engines.isOther(than: wanted.engines)
+    private func isUnmoved(_ route: Route, _ state: inout State) -> Bool {
+        let wanted = context.wanted
+        guard killTrigger(route.actual, route.control, context.pulledKill) == nil, !goesBack(wanted, route.actual),
+            !isDue(EngineTurn(route.actual, wanted)), !route.actual.state.engines.isOther(than: wanted.engines)
         else { return false }
-        routing.wanted = wanted
-        routing.notes = flags.notes + wanted.notes + route.actual.notes
+        state.wanted = wanted
+        state.notes = flags.notes + wanted.notes + route.actual.notes
         return true
     }
 
@@ -47,112 +52,75 @@ extension UserStore {
     ///
     /// While a kill is pulled, a process that has the lock and does not let go of it, frozen in the middle of a move, is passed
     /// by: it finds its epoch gone when it wakes.
-    func withSwitch<R>(_ routing: inout Routing, _ body: (inout Routing, StageSwitch) throws -> R) throws -> R {
-        let lock = try SwitchLock(directory, options, isPassedBy: isKillPulled)
+    func withSwitch<R>(_ body: (Look) throws -> R) throws -> R {
+        let lock = try SwitchLock(directory, options, pulled: context.pulledKill)
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
-        let control = try control(&routing)
-        var change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
-        change.isPassing = lock.isPassed
-        return try body(&routing, change)
+        var change = StageSwitch(pair: pair, control: try standingControl(), stepLimitSeconds: options.stepLimitSeconds)
+        change.isPassing = lock.passedFor != nil
+        let revision = flags.revision
+        return try body(Look(change: change, pulled: lock.passedFor ?? context.pulledKill, revision: revision))
     }
 
-    /// Whether something pulls the kill switch for the user now.
-    var isKillPulled: Bool { flags.isKillPulled(for: context) }
-
-    /// The control file that stands in the user's folder now.
-    private func control(_ routing: inout Routing) throws -> ControlFile {
-        if let control = routing.control {
-            if control.isInPlace { return control }
-            // The folder was moved away, or another one was put in its place: so were the stores.
-            pair.release()
-        }
-        let control = try ControlFile(path: directory.path + "/control")
-        routing.control = control
-        publish(control)
-        return control
-    }
-
-    func reroute(_ routing: inout Routing, _ change: StageSwitch, _ revision: Int) throws -> Route {
-        let wanted = flags.wanted(for: context, engines)
-        routing.wanted = wanted
-        var actual =
-            try settle(change, wanted.engines)
-            ?? change.createFirst(first(wanted))
-        let trigger = killTrigger(actual, change.control)
+    func reroute(_ state: inout State, _ look: Look) throws -> Route {
+        let (wanted, change) = (context.wanted, look.change)
+        state.wanted = wanted
+        var actual = try settle(look, wanted.engines) ?? change.createFirst(first(wanted))
+        let trigger = killTrigger(actual, change.control, look.pulled)
         notePutBack(&actual, change.control, isUrgent: trigger != nil)
         if trigger == nil {
             turn(&actual, wanted, change)
             // What is wanted of another rollout is not wanted of this one.
-            if actual.state.engines.isOther(than: wanted.engines) { routing.wanted?.stage = nil }
-            record(actual, &routing)
+            if actual.state.engines.isOther(than: wanted.engines) { state.wanted?.stage = nil }
+            context.evidence.makeUp(for: actual, in: scene)
         }
         var refusal: HabitStoreError?
         if let trigger {
             // What an earlier move owes the evidence is not looked for: the line of the kill begins another stay in any case.
             do {
-                actual = try kill(actual, by: trigger, change, &routing)
+                actual = try kill(actual, by: trigger, change)
             } catch let error as HabitStoreError {
                 // The attempt may have raised the epoch, or another process have taken the user back meanwhile.
-                actual = try settle(change, wanted.engines) ?? actual
-                refusal = killTrigger(actual, change.control) == nil ? nil : error
+                actual = try settle(look, wanted.engines) ?? actual
+                refusal = killTrigger(actual, change.control, look.pulled) == nil ? nil : error
                 actual.notes.append(error.description)
                 options.logger.error("the kill switch could not take a user back: \(error)")
             }
         } else if goesBack(wanted, actual), let stage = wanted.stage {
             do {
                 let before = actual
-                actual = try change.move(actual, to: stage, evidence: remembered(actual))
-                note(before, actual, .followedFlags, &routing)
+                actual = try change.move(actual, to: stage, evidence: context.evidence.remembered(actual))
+                note(before, actual, .followedFlags)
             } catch let error as HabitStoreError {
                 actual.notes.append("stays at \(actual.stage.rawValue): \(error.description)")
             }
         }
-        routing.notes = flags.notes + wanted.notes + actual.notes
-        return try install(actual, change, refusal, revision, &routing)
+        state.notes = flags.notes + wanted.notes + actual.notes
+        return try install(actual, look, &state, refusal: refusal)
+    }
+
+    func note(_ before: Actual, _ after: Actual, _ reason: StageChangeReason, isUrgent: Bool = false) {
+        context.evidence.note(before, after, reason, in: scene, isUrgent: isUrgent)
     }
 
     /// Has the engines change their parts where the flags say so, for a user whom only one engine serves; once for each state
     /// of the flag files, so that two that disagree do not send the user to and fro.
     private func turn(_ actual: inout Actual, _ wanted: WantedStage, _ change: StageSwitch) {
-        guard actual.state.engines != wanted.engines,
-            actual.stage == .off || actual.stage == .complete || actual.state.engines.isOther(than: wanted.engines)
-        else { return }
-        guard isToTurn(actual, wanted) else {
-            actual.notes.append(Self.disagreement(actual, wanted))
+        let turn = EngineTurn(actual, wanted)
+        guard turn.isProposed else { return }
+        guard isDue(turn) else {
+            actual.notes.append(turn.refusal)
             return
         }
         do {
             actual = try change.turn(actual, to: wanted.engines, by: flags.identity)
         } catch {
-            actual.notes.append("\(Self.disagreement(actual, wanted)): \(error)")
+            actual.notes.append("\(turn.refusal): \(error)")
         }
     }
 
-    private func isToTurn(_ actual: Actual, _ wanted: WantedStage) -> Bool {
-        actual.state.engines != wanted.engines && (actual.stage == .off || actual.stage == .complete)
-            && !actual.state.isKilled && !actual.state.hasTurned(by: flags.identity)
-            && mayTurn(actual, to: wanted.engines)
-    }
-
-    /// Whether the engines that are wanted are those of the rollout, or lead on from where the user is, whose other store is
-    /// gone. That of an engine which this program has not got may be there.
-    private func mayTurn(_ actual: Actual, to wanted: EnginePair) -> Bool {
-        !actual.state.engines.isOther(than: wanted)
-            || wanted.contains(actual.engine) && engines.contains(actual.other) && !pair.exists(actual.other)
-    }
-
-    static func disagreement(_ actual: Actual, _ wanted: WantedStage) -> String {
-        let engines = actual.state.engines
-        let reason =
-            engines.isOther(than: wanted.engines)
-            ? "the user's rollout is between \(engines.old.rawValue) and \(engines.new.rawValue); another one begins when it is "
-                + "over and the store that was left is gone"
-            : actual.state.isKilled
-                ? "the user was killed and is not taken to \(actual.state.fled?.rawValue ?? "the other engine") before a re-arm"
-                : "flag files disagree: others have put the user here since these did"
-        return
-            "stays on \(actual.engine.rawValue), though \(RolloutFlags.old) is \(wanted.engines.old.rawValue): \(reason)"
+    private func isDue(_ turn: EngineTurn) -> Bool {
+        turn.isDue(context.engines, identity: flags.identity, pair.exists)
     }
 
     /// A folder that was put back says so in the evidence, once.
@@ -172,7 +140,7 @@ extension UserStore {
     private func first(_ wanted: WantedStage) -> RolloutState {
         var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, engines: wanted.engines)
         state.noteTurn(by: flags.identity)
-        if wanted.isDirect { state.noteTurn(by: directTurn) }
+        if wanted.isDirect { state.noteTurn(by: Toggle.directTurn(flags)) }
         return state
     }
 
@@ -187,18 +155,18 @@ extension UserStore {
     /// Makes the route, and tells all processes.
     func install(
         _ actual: Actual,
-        _ change: StageSwitch,
-        _ refusal: HabitStoreError?,
-        _ revision: Int,
-        _ routing: inout Routing
+        _ look: Look,
+        _ state: inout State,
+        refusal: HabitStoreError? = nil
     ) throws -> Route {
-        guard change.control.confirmed <= actual.epoch else { throw StageSwitch.overtaken(directory) }
-        let previous = route.load()
-        let made = try makeRoute(actual, change.control, refusal, &routing)
+        let control = look.change.control
+        guard control.confirmed <= actual.epoch else { throw StageSwitch.overtaken(directory) }
+        let previous = leases.load()
+        let made = try makeRoute(actual, control, refusal, &state)
         previous?.shadow?.flush()
-        change.control.publish(actual.stage, epoch: actual.epoch)
-        route.store(made)
-        checkedRevision.store(revision, ordering: .releasing)
+        control.publish(actual.stage, epoch: actual.epoch)
+        leases.store(made)
+        checkedRevision.store(look.revision, ordering: .releasing)
         return made
     }
 
@@ -206,7 +174,7 @@ extension UserStore {
         _ actual: Actual,
         _ control: ControlFile,
         _ refusal: HabitStoreError?,
-        _ routing: inout Routing
+        _ state: inout State
     ) throws -> Route {
         var actual = actual
         let authority = try pair.store(actual.engine)
@@ -223,15 +191,15 @@ extension UserStore {
             first = first ?? authority
         }
         if actual.stage.awaitsMirror || actual.stage.mirror == nil {
-            routing.mirror?.stop()
-            routing.mirror = nil
+            state.mirror?.stop()
+            state.mirror = nil
         } else {
-            if routing.mirror?.epoch != actual.epoch {
-                routing.mirror?.stop()
-                routing.mirror = nil
+            if state.mirror?.epoch != actual.epoch {
+                state.mirror?.stop()
+                state.mirror = nil
             }
-            let mirror = routing.mirror ?? makeMirror(actual)
-            routing.mirror = mirror
+            let mirror = state.mirror ?? makeMirror(actual)
+            state.mirror = mirror
             mirror.follow(to: actual.token, waitSeconds: 0)
         }
         return Route(
@@ -239,7 +207,7 @@ extension UserStore {
             control,
             authority: authority,
             first: first,
-            mirror: routing.mirror,
+            mirror: state.mirror,
             shadow: makeShadow(actual),
             refusal: refusal
         )
@@ -252,7 +220,7 @@ extension UserStore {
             other: actual.other,
             epoch: actual.epoch,
             options: options.mirror,
-            metrics: metrics
+            metrics: context.metrics
         ) { [weak self] outcome in
             self?.record([.backfilled(token: outcome.token, records: outcome.records)])
         }
@@ -266,10 +234,10 @@ extension UserStore {
             theirs: { [pair] in try pair.store(engine) },
             engine: engine,
             user: directory,
-            schema: schema,
+            schema: context.schema,
             options: options,
-            metrics: metrics,
-            totals: shadowTotals,
+            metrics: context.metrics,
+            totals: context.shadowTotals,
             onDifference: { [weak self] difference in self?.found(difference, at: stage, epoch: epoch) },
             onCounts: { [weak self] counts in
                 self?.record([
@@ -285,7 +253,9 @@ extension UserStore {
                         epoch: epoch
                     )
                 ])
-                self?.anchorEvidence(everySeconds: Self.anchorEverySeconds)
+                self.map {
+                    $0.context.evidence.anchor(in: $0.scene, everySeconds: EvidenceRecorder.anchorEverySeconds)
+                }
             }
         )
     }

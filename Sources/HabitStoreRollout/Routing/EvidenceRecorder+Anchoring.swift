@@ -1,7 +1,7 @@
 import HabitStore
 import Synchronization
 
-extension UserStore {
+extension EvidenceRecorder {
     /// How often the stores are told of shadow reads at most: it takes a write transaction. What a process has not told when it
     /// is killed does not count.
     static let anchorEverySeconds = 1.0
@@ -9,7 +9,7 @@ extension UserStore {
     private static let anchorAttempts = 5
 
     /// By what lines of the evidence count now: what the store that serves remembers, and what this process has written since.
-    func trust(_ actual: Actual) -> EvidenceTrust {
+    func trust(_ actual: Actual, _ pair: StorePair) -> EvidenceTrust {
         var state = actual.state
         do {
             // Others may have told it of lines since this process has looked.
@@ -23,7 +23,7 @@ extension UserStore {
     }
 
     private func trust(_ state: RolloutState) -> EvidenceTrust {
-        var trust = EvidenceTrust(state, seal: evidence.seal)
+        var trust = EvidenceTrust(state, seal: log.seal)
         for stretch in unanchored.withLock({ $0.stretches }) where isInLog(stretch, trust.anchor) {
             trust.take(stretch)
         }
@@ -33,7 +33,7 @@ extension UserStore {
     /// Whether lines of this process are in the log still, and it is the one that the stores remember.
     private func isInLog(_ stretch: EvidenceStretch, _ anchor: EvidenceHead?) -> Bool {
         do {
-            return try evidence.connects(anchor, stretch.last)
+            return try log.connects(anchor, stretch.last)
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
             return false
@@ -46,15 +46,15 @@ extension UserStore {
         var trust = trust(actual.state)
         do {
             guard trust.anchor != nil else {
-                let head = try evidence.head()
-                trust = EvidenceTrust(anchor: head, vouched: VouchedLines(), seal: evidence.seal)
+                let head = try log.head()
+                trust = EvidenceTrust(anchor: head, vouched: VouchedLines(), seal: log.seal)
                 for stretch in unanchored.withLock({ $0.stretches }) where isInLog(stretch, head) {
                     trust.take(stretch)
                 }
                 return trust
             }
             // For the place alone any checkpoint will do: a kill reads no more than that.
-            let summary = try evidence.summary(EvidenceTrust(anchor: trust.anchor))
+            let summary = try log.summary(EvidenceTrust(anchor: trust.anchor))
             if summary.containsAnchor { trust.anchor = summary.head }
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
@@ -67,8 +67,8 @@ extension UserStore {
     /// It fails nothing: what cannot be told now is told later, and what is never told does not count.
     ///
     /// - Parameter seconds: how long ago the stores were told last at least; nil to tell them in any case.
-    func anchorEvidence(everySeconds seconds: Double? = nil) {
-        guard let route = route.present else { return }
+    func anchor(in scene: Scene, everySeconds seconds: Double? = nil) {
+        guard let actual = scene.actual else { return }
         let now = ContinuousClock.now
         let isDue = unanchored.withLock { unanchored in
             guard !unanchored.stretches.isEmpty else { return false }
@@ -79,7 +79,7 @@ extension UserStore {
         guard isDue else { return }
         do {
             for _ in 0..<Self.anchorAttempts {
-                if try anchor(route.actual) { return }
+                if try anchor(actual, scene.pair) { return }
             }
         } catch {
             options.logger.info("the stores cannot be told of the evidence now: \(error)")
@@ -87,8 +87,8 @@ extension UserStore {
     }
 
     /// - Returns: false when another process came between.
-    private func anchor(_ actual: Actual) throws -> Bool {
-        let (pair, engine, directory) = (pair, actual.engine, directory)
+    private func anchor(_ actual: Actual, _ pair: StorePair) throws -> Bool {
+        let engine = actual.engine
         let stretches = unanchored.withLock { $0.stretches }
         guard let standing = try pair.standing(engine), standing.role == .authoritative, standing.epoch == actual.epoch,
             // Where they remember nothing, the log may be another user's.
@@ -106,7 +106,7 @@ extension UserStore {
         let place = standing.place
         let isTold = try Deadline.run(
             seconds: options.stepLimitSeconds,
-            path: engines.address(engine, of: directory).path
+            path: pair.address(engine).path
         ) { _ in
             try pair.store(engine).replicate { replica in
                 let now = try pair.standing(engine, replica)

@@ -2,38 +2,42 @@ import Foundation
 import HabitStore
 import ShadowVerifier
 
-extension UserStore {
+/// What is proven of a user who is open, and written down as evidence.
+struct Proof {
+    let open: OpenUser
+
     /// Compares the user's two stores as wholes, and writes the outcome down as evidence. Where the gate to the next stage
     /// asks for it, each store is compared with itself first.
     ///
     /// - Parameter progress: is told the level, and how far it is.
     /// - Throws: why a store cannot be read.
-    @discardableResult
-    public func verify(progress: (String, Int, Int) -> Void = { _, _, _ in }) throws -> VerificationReport {
-        try begin()
-        defer { route.end() }
-        let actual = try currentRoute().actual
-        route.load()?.mirror?.retry()
-        _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
-        let a = try pair.store(actual.engine)
-        guard pair.exists(actual.other) else {
+    func verify(_ progress: (String, Int, Int) -> Void) throws -> VerificationReport {
+        let actual = try open.currentRoute().actual
+        open.leases.load()?.mirror?.retry()
+        _ = open.leases.load()?.mirror?.settle(waitSeconds: open.options.stepLimitSeconds)
+        let a = try open.pair.store(actual.engine)
+        guard open.pair.exists(actual.other) else {
             throw HabitStoreError(
                 .notFound,
                 "this user has a \(actual.engine.rawValue) store only; there is nothing to compare it with",
-                at: .init(path: directory.path)
+                at: .init(path: open.directory.path)
             )
         }
         let report: VerificationReport
         do {
-            if options.gate.requiresSelfComparison, actual.stage.next == Gate.selfComparedStage {
+            if open.options.gate.requiresSelfComparison, actual.stage.next == Gate.selfComparedStage {
                 try compareWithThemselves(actual, progress)
             }
-            report = try verification(a, try pair.store(actual.other), ignoring: options.gate.ignoreRules).run {
+            report = try open.context.verification(
+                a,
+                try open.pair.store(actual.other),
+                ignoring: open.options.gate.ignoreRules
+            ).run {
                 progress($0.level, $0.done, $0.total)
             }
         } catch {
             // An earlier verification must not go on counting when a store can no longer be read.
-            record([unverified(actual)])
+            open.record([unverified(actual)])
             throw error
         }
         let verified = EvidenceEvent.verified(
@@ -46,11 +50,11 @@ extension UserStore {
             ignoredRules: report.appliedRuleCount
         )
         if report.openDifferenceCount > 0 {
-            recordDifference(verified)
+            open.recordDifference(verified)
         } else {
-            record([verified])
+            open.record([verified])
         }
-        anchorEvidence()
+        open.anchorEvidence()
         return report
     }
 
@@ -70,20 +74,25 @@ extension UserStore {
     /// Compares each of the user's stores with itself, and writes the outcome down as evidence.
     private func compareWithThemselves(_ actual: Actual, _ progress: (String, Int, Int) -> Void) throws {
         // Alone, so that what another one has left behind can only be that of a process which was killed.
-        let lock = try FileLock(path: directory.path + "/self-comparing.lock", timeoutSeconds: options.lockWaitSeconds)
+        let lock = try FileLock(
+            path: open.directory.path + "/self-comparing.lock",
+            timeoutSeconds: open.options.lockWaitSeconds
+        )
         defer { withExtendedLifetime(lock) {} }
-        let comparison = try SelfComparison(directory, engines)
+        let comparison = try SelfComparison(open.directory, open.context.engines)
         let outcome = Result {
             for side in StoreSide.allCases {
                 let engine = actual.state.engine(side)
-                let report = try comparison.run(try pair.store(engine), engine) { address in
-                    try engines.open(address, .readWrite, schema: schema)
+                let report = try comparison.run(try open.pair.store(engine), engine) { address in
+                    try open.context.engines.open(address, .readWrite, schema: open.context.schema)
                 } compare: { copy, second in
-                    try verification(copy, second).run { progress("self-comparison", $0.done, $0.total) }
+                    try open.context.verification(copy, second).run { progress("self-comparison", $0.done, $0.total) }
                 }
                 let isClean = report.verdict == .match && report.differenceCount == 0
-                if !isClean { options.logger.error("a store differs from itself: \(differs(report))") }
-                record([.selfCompared(side: side, token: report.a.information.token, isClean: isClean)])
+                if !isClean {
+                    open.options.logger.error("a store differs from itself: \(open.context.differs(report))")
+                }
+                open.record([.selfCompared(side: side, token: report.a.information.token, isClean: isClean)])
             }
         }
         try comparison.remove()
@@ -102,28 +111,28 @@ extension UserStore {
     ///
     /// - Returns: what went wrong; nil when nothing did.
     /// - Throws: why the copies cannot be made.
-    @discardableResult
-    public func rehearse() throws -> HabitStoreError? {
-        try begin()
-        defer { route.end() }
-        let actual = try currentRoute().actual
-        _ = route.load()?.mirror?.settle(waitSeconds: options.stepLimitSeconds)
+    func rehearse() throws -> HabitStoreError? {
+        let actual = try open.currentRoute().actual
+        _ = open.leases.load()?.mirror?.settle(waitSeconds: open.options.stepLimitSeconds)
         // Alone, so that what another one has left behind can only be that of a process which was killed.
-        let lock = try FileLock(path: directory.path + "/rehearsing.lock", timeoutSeconds: options.lockWaitSeconds)
+        let lock = try FileLock(
+            path: open.directory.path + "/rehearsing.lock",
+            timeoutSeconds: open.options.lockWaitSeconds
+        )
         defer { withExtendedLifetime(lock) {} }
-        let rehearsal = try Rehearsal(pair, actual, schema: schema)
+        let rehearsal = try Rehearsal(open.pair, actual, schema: open.context.schema)
         defer { rehearsal.remove() }
         var failure: HabitStoreError?
         do {
             try rehearsal.run { a, b in
-                let report = try verification(a, b).run()
-                guard report.verdict == .match else { throw differs(report) }
+                let report = try open.context.verification(a, b).run()
+                guard report.verdict == .match else { throw open.context.differs(report) }
             }
         } catch let error as HabitStoreError {
             failure = error
         }
-        record([.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)])
-        anchorEvidence()
+        open.record([.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)])
+        open.anchorEvidence()
         return failure
     }
 }

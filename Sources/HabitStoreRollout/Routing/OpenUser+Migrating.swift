@@ -1,18 +1,19 @@
 import HabitStore
 
-extension UserStore {
+extension OpenUser {
     /// Finds out where the user is, and finishes or undoes a move that was interrupted; brings the stores to the current
     /// version of the schema first, where they are of an older one and there is a plan.
-    func settle(_ change: StageSwitch, _ wanted: EnginePair) throws -> Actual? {
+    func settle(_ look: Look, _ wanted: EnginePair) throws -> Actual? {
+        let (change, isKilled) = (look.change, look.pulled != nil)
         do {
-            return try change.settle(wanted, isKilled: isKillPulled)
+            return try change.settle(wanted, isKilled: isKilled)
         } catch let error as HabitStoreError where error.code == .migrationRequired {
             guard let plan = options.migrationPlan else { throw error }
             pair.release()
             let migration = PairMigration(
                 directory: directory,
                 plan: plan,
-                engines: engines,
+                engines: context.engines,
                 control: change.control,
                 stepLimitSeconds: options.stepLimitSeconds
             )
@@ -22,7 +23,7 @@ extension UserStore {
             for note in notes {
                 options.logger.notice("a user's stores: \(note)", metadata: ["folder": "\(directory.path)"])
             }
-            var actual = try change.settle(wanted, isKilled: isKillPulled)
+            var actual = try change.settle(wanted, isKilled: isKilled)
             actual?.notes += notes
             return actual
         }

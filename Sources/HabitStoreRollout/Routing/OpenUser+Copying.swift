@@ -1,6 +1,6 @@
 import HabitStore
 
-extension UserStore {
+extension OpenUser {
     /// Brings one of the user's stores up to the current one, which goes on taking writes: the long part of a move to a store
     /// that did not follow. No history is forgotten meanwhile.
     ///

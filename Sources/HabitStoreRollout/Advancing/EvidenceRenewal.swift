@@ -1,0 +1,72 @@
+import Foundation
+import HabitStore
+
+/// Begins the evidence of a user who is open anew, or puts old lines of it aside.
+struct EvidenceRenewal {
+    let open: OpenUser
+
+    private var log: EvidenceLog { open.context.evidence.log }
+
+    /// Begins the user's evidence anew, where it was lost or damaged: that keeps the gate closed for ever otherwise.
+    ///
+    /// Nothing is proven any more, so the user is taken to `off` first, as ``demote(to:)`` does it. The old file is kept.
+    ///
+    /// - Parameter isForced: whether evidence that is whole is begun anew too.
+    func reset(because reason: String, by person: String, isForced: Bool) throws -> EvidenceReset {
+        let from = try open.currentRoute().actual.stage
+        if !isForced, try isEvidenceWhole() {
+            throw HabitStoreError(
+                .unsupported,
+                "the evidence is whole, and what it proves would be lost; add --force to begin it anew all the same",
+                at: .init(path: log.path)
+            )
+        }
+        if from != .off { try open.moveBack(to: .off, reason: .demoted) }
+        var file: String?
+        try open.move(nil) { look, actual, _ in
+            guard actual.stage == .off else {
+                throw HabitStoreError(
+                    .busy,
+                    "the user was moved to \(actual.stage.rawValue) meanwhile; try again",
+                    at: .init(path: open.directory.path)
+                )
+            }
+            let begun = try log.reset(because: reason, by: person, anchor: actual.state.evidence, at: Date())
+            file = begun.file
+            let anchored = try look.change.restate(actual) {
+                $0.evidence = begun.head
+                $0.vouched = VouchedLines().text
+            }
+            look.change.control.noteLogged(anchored.epoch, in: log)
+            return anchored
+        }
+        open.options.logger.notice(
+            "a user's evidence was begun anew",
+            metadata: ["from": "\(from.rawValue)", "by": "\(person)", "folder": "\(open.directory.path)"]
+        )
+        return EvidenceReset(from: from, file: file)
+    }
+
+    /// Whether every line is there, and they are this user's. What cannot be read is not.
+    private func isEvidenceWhole() throws -> Bool {
+        let actual = try open.currentRoute().actual
+        do {
+            let summary = try log.summary(anchor: actual.state.evidence)
+            return try !summary.isAnothers && log.verify(anchor: actual.state.evidence).isWhole
+        } catch let error as HabitStoreError where error.code != .busy {
+            open.options.logger.error("evidence cannot be read: \(error)")
+            return false
+        }
+    }
+
+    /// Puts what lies before the last checkpoint of the user's evidence into a file of its own.
+    ///
+    /// - Returns: nil where nothing lies before a checkpoint.
+    /// - Throws: as ``EvidenceLog/archive(anchor:at:)`` does.
+    func archive() throws -> EvidenceLog.Archived? {
+        let actual = try open.currentRoute().actual
+        open.checkpointEvidence(actual)
+        open.anchorEvidence()
+        return try log.archive(open.context.evidence.trust(actual, open.pair), at: Date())
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import HabitStore
+
+/// Asks the gate for a user who is open, and moves the user forward where it is open.
+struct Promotion {
+    let open: OpenUser
+
+    /// Moves the user one stage forward, if the gate is open.
+    ///
+    /// - Parameter stage: the stage to go to; nil for the one that is next.
+    func promote(to stage: Stage?) throws -> GateDecision {
+        var decision = GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
+        try open.move(.promoted) { look, actual, state in
+            // The user may have been moved past it meanwhile, and a promotion takes nobody back.
+            guard let target = stage ?? actual.stage.next, target > actual.stage else { return nil }
+            decision = try decide(actual, target, state.wanted?.stage, isKilled: look.pulled != nil)
+            guard decision.isOpen else {
+                recordRefusal(decision, to: target, actual)
+                return nil
+            }
+            guard open.record([.admitted(to: target, epoch: actual.epoch)]) else {
+                decision = GateDecision(reasons: [.evidenceUnwritable], cleanShadowReads: decision.cleanShadowReads)
+                return nil
+            }
+            return try look.change.move(actual, to: target, evidence: open.context.evidence.remembered(actual))
+        }
+        return decision
+    }
+
+    /// What the gate would say to a promotion now. Nothing is changed or recorded.
+    func decision(for stage: Stage?) throws -> GateDecision {
+        let actual = try open.currentRoute().actual
+        guard let target = stage ?? actual.stage.next else {
+            return GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
+        }
+        let wanted = open.state.withLock { $0.wanted?.stage }
+        return try decide(actual, target, wanted, isKilled: open.context.pulledKill != nil)
+    }
+
+    private func decide(
+        _ actual: Actual,
+        _ target: Stage,
+        _ wanted: Stage?,
+        isKilled: Bool
+    ) throws -> GateDecision {
+        open.leases.load()?.shadow?.flush()
+        let evidence = open.context.evidence
+        if evidence.owes(open.control) { open.record([]) }
+        let mirror = mirrorFacts(actual)
+        let facts = GateFacts(
+            evidence: try evidence.log.summary(evidence.trust(actual, open.pair)),
+            lag: mirror.lag,
+            isBackfilled: mirror.isBackfilled,
+            isKilled: actual.state.isKilled || isKilled,
+            isMirrorParted: mirror.hasParted,
+            owesEvidence: evidence.owes(open.control)
+        )
+        return Gate(policy: open.options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
+            .proposed(wanted, from: actual.stage, to: target)
+    }
+
+    /// Writes down that the gate refused.
+    func recordRefusal(_ decision: GateDecision, to stage: Stage, _ actual: Actual) {
+        open.context.evidence.recordRefusal(decision, to: stage, in: open.scene, anchor: actual.state.evidence)
+    }
+
+    /// What the gate is told of the other store: how many transactions it is behind (all of them where it cannot be asked),
+    /// whether it was filled, and whether it has gone another way. A file that a killed process has not finished making is
+    /// finished by the mirror, and a write that another process is just carrying over is no lag, and is waited for.
+    private func mirrorFacts(_ actual: Actual) -> (lag: Int, isBackfilled: Bool, hasParted: Bool) {
+        let nothing = (lag: Int(actual.token.rawValue), isBackfilled: false, hasParted: false)
+        guard let here = try? open.pair.standing(actual.engine) else { return nothing }
+        open.leases.load()?.mirror?.follow(to: here.token, waitSeconds: open.options.mirror.waitSeconds)
+        guard let there = try? open.pair.standing(actual.other) else { return nothing }
+        let follows = actual.stage.mirror != nil && !actual.stage.awaitsMirror
+        return (
+            lag: Int(max(0, here.token.rawValue - there.token.rawValue)),
+            isBackfilled: there.role != .backfilling && there.lineage == here.lineage,
+            hasParted: follows && open.pair.hasParted(there, from: here)
+        )
+    }
+}

@@ -1,0 +1,76 @@
+import FeatureFlags
+import HabitStore
+
+extension OpenUser {
+    /// Takes the user back now, if the kill switch is pulled for the user and that was not done yet.
+    ///
+    /// - Returns: whether the user is killed.
+    /// - Throws: why the user could not be taken back.
+    func land() throws -> Bool {
+        var route = try recheck()
+        if route.refusal != nil {
+            // At `complete` the old store has not followed, and its history may not reach back to where it was left.
+            route = try withOldUp { try recheck() }
+        }
+        if let refusal = route.refusal { throw refusal }
+        return route.actual.state.isKilled
+    }
+
+    /// What keeps, or is to bring, the user back; nil when nothing does, or when that is done already.
+    ///
+    /// - Parameter pulled: what pulls the kill switch; it is asked once for a kill: a flag may be gone when it is looked at again.
+    func killTrigger(_ actual: Actual, _ control: ControlFile, _ pulled: PulledKill?) -> PulledKill? {
+        guard actual.stage != .off || !actual.state.isKilled else { return nil }
+        if let pulled { return pulled }
+        return actual.state.isKilled || control.isKilled
+            ? PulledKill(text: "the user was killed and not re-armed", isForAll: false) : nil
+    }
+
+    /// The new store turned out to be damaged while it served: the old one, which holds everything, takes its place.
+    func leave(_ route: Route, _ damage: HabitStoreError) {
+        options.logger.error("a user's store is damaged: \(damage)", metadata: ["folder": "\(directory.path)"])
+        let difference = EvidenceEvent.difference(
+            stage: route.actual.stage,
+            token: route.actual.token,
+            message: damage.message,
+            epoch: route.actual.epoch
+        )
+        do {
+            try move(.differenceFound, from: { _, _ in route.condition.holds ? route.actual : nil }) {
+                look,
+                actual,
+                _ in
+                let left = try look.change.kill(actual, isKilled: false)
+                recordDifference(difference)
+                return left
+            }
+        } catch {
+            options.logger.error("a user could not be taken to the store that is sound: \(error)")
+        }
+    }
+
+    /// Takes the user back, and remembers it. Nothing of the evidence is read for it.
+    ///
+    /// - Throws: why the user's old store cannot be made current; the user is served for reading only then.
+    func kill(_ actual: Actual, by trigger: PulledKill, _ change: StageSwitch) throws -> Actual {
+        var notes: [String] = []
+        if trigger.isForAll {
+            do {
+                try flags.latch.set(by: trigger.text)
+            } catch {
+                options.logger.error("\(error)")
+                notes.append("the kill is not remembered for everybody: \(error)")
+            }
+        }
+        CrashPoint.reach("kill.latched")
+        var killed = try change.kill(actual)
+        context.metrics.killed()
+        let isWritten = record([.killed(trigger: trigger.text)], isUrgent: true)
+        if killed.epoch != actual.epoch { note(actual, killed, .killed, isUrgent: true) }
+        if !isWritten {
+            notes.append("the evidence could not be written: its lines of the kill are owed, and added later")
+        }
+        killed.notes += notes
+        return killed
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import HabitStore
+
+extension OpenUser {
+    /// The one place where a user is moved by hand or by what was found: takes the lock of the user's switches, finds out where
+    /// the user is, has `act` decide and act, writes down what came of it, and puts the new route in force.
+    ///
+    /// - Parameters:
+    ///   - reason: why the user is moved; nil where `act` writes down itself what it has done.
+    ///   - find: says where the user is, or nil to do nothing.
+    ///   - act: says where the user is then, or nil for a user who stays.
+    func move(
+        _ reason: StageChangeReason?,
+        from find: (Look, inout State) throws -> Actual?,
+        _ act: (Look, Actual, inout State) throws -> Actual?
+    ) throws {
+        try state.withLock { state in
+            try withSwitch { look in
+                guard let actual = try find(look, &state), let moved = try act(look, actual, &state) else { return }
+                if let reason { note(actual, moved, reason) } else { context.evidence.noteLogged(moved) }
+                _ = try install(moved, look, &state)
+            }
+        }
+    }
+
+    /// The same for a user who is where the flags and the kill switch have led to by then.
+    func move(
+        _ reason: StageChangeReason?,
+        _ act: (Look, Actual, inout State) throws -> Actual?
+    ) throws {
+        try move(reason, from: { look, state in try reroute(&state, look).actual }, act)
+    }
+
+    /// Takes the user to an earlier stage.
+    ///
+    /// - Parameters:
+    ///   - stage: the stage to go to; nil for the one before.
+    ///   - onlyFrom: the only stage that the user is taken back from; nil for any.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` when the stage is no earlier one; why the move failed.
+    func moveBack(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage? = nil) throws {
+        try withOldUp {
+            try move(reason) { look, actual, _ in
+                if let onlyFrom, actual.stage != onlyFrom { return nil }
+                // The kill switch may have been waiting for the copy.
+                if let stage, actual.stage <= stage, actual.state.isKilled { return nil }
+                guard let target = stage ?? Stage(position: actual.stage.position - 1), target < actual.stage else {
+                    throw HabitStoreError(
+                        .unsupported,
+                        "the user is at \(actual.stage.rawValue), and \((stage ?? .off).rawValue) is not an earlier stage",
+                        at: .init(path: directory.path)
+                    )
+                }
+                let evidence = context.evidence.remembered(actual)
+                return try look.change.move(actual, to: target, isKilled: actual.state.isKilled, evidence: evidence)
+            }
+        }
+    }
+
+    /// Lets a killed user go forward again.
+    ///
+    /// - Returns: whether the user was killed.
+    func rearm(by person: String) throws -> Bool {
+        var wasKilled = false
+        try move(
+            nil,
+            from: { look, _ in
+                let wanted = WantedStage(flags.provider.snapshot, context.evaluation, context.engines)
+                let actual = try look.change.settle(wanted.engines)
+                if let actual, actual.state.isKilled { return actual }
+                // A kill that no store has been told of yet is forgotten where it is remembered.
+                wasKilled = look.change.control.isKilled
+                look.change.control.forgetKill()
+                if wasKilled { record([.rearmed(by: person)]) }
+                return nil
+            }
+        ) { look, actual, _ in
+            wasKilled = true
+            let armed = try look.change.move(actual, to: actual.stage, evidence: context.evidence.remembered(actual))
+            look.change.control.forgetKill()
+            record([.rearmed(by: person)])
+            return armed
+        }
+        return wasKilled
+    }
+
+    /// A shadow read came out differently.
+    func found(_ difference: ShadowDifference, at stage: Stage, epoch: Int) {
+        options.logger.error(
+            "a user's stores differ",
+            metadata: [
+                "stage": "\(stage.rawValue)", "token": "\(difference.token)", "what": "\(difference.message)",
+                "folder": "\(directory.path)",
+            ]
+        )
+        recordDifference(
+            .difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch)
+        )
+        guard stage == .live else { return anchorEvidence() }
+        do {
+            try takesBack()
+        } catch {
+            options.logger.error("a user whose stores differ could not be taken back: \(error)")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import HabitStore
+
+extension OpenUser {
+    /// Runs `body` over one moment of the store that answers at the user's stage.
+    func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        do {
+            return try read(on: try currentRoute(), body)
+        } catch is ReadRefused {
+            return try readAnew(body)
+        }
+    }
+
+    @inline(__always)
+    private func read<R>(on route: Route, _ body: (any ReadTransaction) throws -> R) throws -> R {
+        do {
+            guard route.shadow != nil || options.queryRecorder != nil else {
+                return try route.authority.read(while: route.condition, body)
+            }
+            return try route.authority.read(while: route.condition) { try recorded($0, route.shadow, body) }
+        } catch let error as HabitStoreError
+            where error.isDamage && route.first != nil && error.location.path == route.authority.path
+        {
+            // This read has begun and is not begun again; the next one is answered by the store that is sound.
+            leave(route, error)
+            throw error
+        } catch let error as HabitStoreError where isLeft(by: error) {
+            forget(route)
+            throw error
+        }
+    }
+
+    /// A read that was refused by the store that it knew of.
+    private func readAnew<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+        for _ in 0..<Self.maximumAttempts {
+            let route = try currentRoute()
+            do {
+                return try read(on: route, body)
+            } catch is ReadRefused {
+                forget(route)
+            }
+        }
+        throw unsteady()
+    }
+
+    private func recorded<R>(
+        _ transaction: any ReadTransaction,
+        _ shadow: ShadowReader?,
+        _ body: (any ReadTransaction) throws -> R
+    ) throws -> R {
+        let recording = RecordingTransaction(transaction, shadow, options.queryRecorder)
+        defer { recording.finish() }
+        return try body(recording)
+    }
+
+    /// Runs `body` in a write transaction of the authoritative store, and carries it over as the user's stage says.
+    func write<R>(_ author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        for _ in 0..<Self.maximumAttempts {
+            var route = try currentRoute()
+            if route.refusal != nil || route.actual.obstacle != nil { route = try recheck() }
+            if let refusal = route.refusal { throw refusal }
+            do {
+                return try RoutedWrite(user: self, route: route, author: author).run(body)
+            } catch is Rerouted {
+                forget(route)
+            }
+        }
+        throw unsteady()
+    }
+}

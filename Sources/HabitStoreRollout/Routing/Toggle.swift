@@ -1,0 +1,98 @@
+import Foundation
+import HabitStore
+
+/// Opens a user for the first time, who is put on another engine where the flags want that directly.
+struct Toggle {
+    let open: OpenUser
+
+    private var context: UserContext { open.context }
+
+    /// - Parameter progress: is told what is being done.
+    func run(_ progress: (String, Int, Int) -> Void) throws {
+        try open.directory.make()
+        removeLeftovers()
+        let actual = try open.state.withLock { state in
+            try open.withSwitch { look in
+                try open.directory.claim()
+                return try open.reroute(&state, look).actual
+            }
+        }
+        let (known, notes) = open.state.withLock { ($0.wanted, $0.notes) }
+        guard let wanted = known, wanted.isDirect, let stage = wanted.stage, stage.authority != actual.stage.authority
+        else { return }
+        do {
+            try requireToggle(actual, to: stage)
+            // The long work is done while the current store still takes writes, and anybody may be moved.
+            open.state.withLock { state in
+                state.mirror?.stop()
+                state.mirror = nil
+            }
+            _ = try open.bringUp(actual.other, to: actual) { progress("copying", $0.done, $0.total) }
+            try toggle(actual, to: stage, progress)
+        } catch let error as HabitStoreError {
+            let present = try open.recheck().actual
+            open.state.withLock { $0.notes = notes + ["stays on \(present.engine.rawValue): \(error.description)"] }
+        }
+    }
+
+    /// A process that was killed leaves copies of a person's records, which must not lie about until somebody makes new ones.
+    private func removeLeftovers() {
+        do {
+            try Leftovers.removeUnused(in: open.directory, onlyKnown: true)
+        } catch {
+            open.options.logger.error("copies that a killed process has left cannot be removed: \(error)")
+        }
+    }
+
+    /// What a user's state remembers of a flag file that has put the user on another engine directly.
+    static func directTurn(_ flags: FlagWatch) -> String { "direct-" + flags.identity }
+
+    private var directTurn: String { Self.directTurn(open.flags) }
+
+    private func requireToggle(_ actual: Actual, to stage: Stage) throws {
+        guard !actual.state.hasTurned(by: directTurn) else {
+            throw HabitStoreError(
+                .unsupported,
+                "flag files disagree: others have put the user here since these did",
+                at: .init(path: open.directory.path)
+            )
+        }
+        guard context.pulledKill == nil, !actual.state.isKilled || stage == .off else {
+            throw HabitStoreError(
+                .unsupported,
+                "the user was killed; `habitstore rollout rearm` lets the user go forward again",
+                at: .init(path: open.directory.path)
+            )
+        }
+    }
+
+    private func toggle(_ known: Actual, to stage: Stage, _ progress: (String, Int, Int) -> Void) throws {
+        try open.move(
+            .toggled,
+            from: { look, _ in
+                guard let actual = try look.change.settle(known.state.engines), actual.epoch == known.epoch else {
+                    throw StageSwitch.overtaken(open.directory)
+                }
+                return look.pulled == nil ? actual : nil
+            }
+        ) { look, actual, state in
+            let (from, target) = (try open.pair.store(actual.engine), try open.pair.store(actual.other))
+            var token = actual.token
+            var moved = try look.change.move(
+                actual,
+                to: stage,
+                isKilled: actual.state.isKilled,
+                evidence: context.evidence.remembered(actual),
+                turnedBy: directTurn
+            ) {
+                let report = try context.verification(from, target).run { progress("verifying", $0.done, $0.total) }
+                token = report.a.information.token
+                guard report.verdict == .match else { throw context.differs(report) }
+            }
+            moved.token = token
+            let engines = "from \(actual.engine.rawValue) to \(moved.engine.rawValue)"
+            state.notes = moved.notes + ["switched \(engines), verified at token \(moved.token)"]
+            return moved
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import FeatureFlags
+import HabitStore
+import ShadowVerifier
+
+/// What outlives a user's open files: whose they are, by what they are opened and moved, and what is known of them.
+final class UserContext: Sendable {
+    let directory: UserDirectory
+    let schema: Schema
+    /// The engines that there are.
+    let engines: Engines
+    let options: RolloutOptions
+    let flags: FlagWatch
+    /// What the flags are evaluated for.
+    let evaluation: EvaluationContext
+    /// What a verification compares besides counts, relationships and contents.
+    let queries: [QueryFile.Query]
+    let metrics: RolloutMetrics
+    let evidence: EvidenceRecorder
+    let shadowTotals = ShadowTotals()
+
+    init(
+        directory: UserDirectory,
+        schema: Schema,
+        engines: Engines,
+        options: RolloutOptions,
+        flags: FlagWatch,
+        attributes: [String: FlagValue],
+        queries: [QueryFile.Query],
+        metrics: RolloutMetrics
+    ) {
+        self.directory = directory
+        self.schema = schema
+        self.engines = engines
+        self.options = options
+        self.flags = flags
+        self.queries = queries
+        self.metrics = metrics
+        evaluation = EvaluationContext(targetingKey: directory.user, attributes: attributes)
+        evidence = EvidenceRecorder(directory, options, metrics)
+    }
+
+    /// What pulls the kill switch for the user now.
+    var pulledKill: PulledKill? { flags.pulledKill(for: evaluation) }
+
+    /// What the flags want for the user, in one state of the files.
+    var wanted: WantedStage { flags.wanted(for: evaluation, engines) }
+
+    func verification(
+        _ a: any UserStoreBackend,
+        _ b: any UserStoreBackend,
+        ignoring rules: IgnoreRules = .none
+    ) -> ShadowVerifier {
+        var options = VerificationOptions()
+        options.queries = queries
+        options.ignoreRules = rules
+        return ShadowVerifier(.init(name: "current", store: a), .init(name: "other", store: b), options: options)
+    }
+
+    func differs(_ report: VerificationReport) -> HabitStoreError {
+        let first = report.reason ?? report.differences.first?.message ?? ""
+        return HabitStoreError(
+            .unsupported,
+            "the verification found \(report.differenceCount) differences, first: \(first)",
+            at: .init(path: directory.path)
+        )
+    }
+}

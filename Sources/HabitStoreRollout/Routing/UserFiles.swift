@@ -1,0 +1,115 @@
+import HabitStore
+import Synchronization
+
+/// A user's files: opened by the operation that needs them, and closed when other users need the room.
+final class UserFiles: Sendable {
+    let context: UserContext
+    private let pool: UserPool
+    let leases = Leases()
+    /// The threads of the async operations.
+    let lanes: OperationLanes
+    /// Held by who opens or closes the files.
+    private let opening = Mutex<Void>(())
+    private let resting = Mutex(RestingUser())
+    private let ended = Atomic<Bool>(false)
+
+    init(_ context: UserContext, _ pool: UserPool) {
+        (self.context, self.pool) = (context, pool)
+        lanes = OperationLanes(label: context.directory.path)
+    }
+
+    /// What is known of the user, also while the files are closed.
+    var known: RestingUser { leases.openUser.map(RestingUser.init) ?? resting.withLock { $0 } }
+
+    // MARK: Opening
+
+    /// An operation: the user is opened if that is needed, and stays open for as long as the lease lives.
+    ///
+    /// - Throws: why the user's stores cannot be opened.
+    @inline(__always)
+    func lease() throws -> Lease { try leases.begin { try open { _ = try $0.recheck() } } }
+
+    /// Opens the user for the first time, who is put on another engine first where the flags want that directly; an open one
+    /// is left as is.
+    func begin(_ progress: (String, Int, Int) -> Void) throws {
+        let lease = try leases.begin { try open { try Toggle(open: $0).run(progress) } }
+        try lease.user.requireOpen()
+    }
+
+    /// Opens the user within an operation, unless another one has; `work` has to install a route.
+    private func open(_ work: (OpenUser) throws -> Void) throws -> OpenUser {
+        try opening.withLock { _ in
+            guard !isClosed else { throw OpenUser.closed(context.directory) }
+            if !leases.isShut, let user = leases.openUser { return user }
+            try pool.enter(self)
+            let user = OpenUser(context, leases) { [weak self] in
+                guard let self else { return }
+                let lease = try lease()
+                try lease.user.moveBack(to: .shadow, reason: .differenceFound, onlyFrom: .live)
+            }
+            leases.install(user)
+            do {
+                try work(user)
+            } catch {
+                drop(user)
+                throw error
+            }
+            leases.open()
+            if context.options.advancesByItself {
+                let ticker = Ticker(everySeconds: context.options.advanceSeconds) { [weak self] in
+                    self?.advanceByItself()
+                }
+                user.advancer.withLock { $0 = ticker }
+            }
+            return user
+        }
+    }
+
+    /// One try to take the user forward in the background. A user who is not open is left alone, and this does not count as a
+    /// use that would keep one open.
+    func advanceByItself() {
+        guard let lease = leases.beginWork() else { return }
+        Advance(open: lease.user).runByItself()
+    }
+
+    // MARK: Closing
+
+    var isClosed: Bool { ended.load(ordering: .acquiring) }
+
+    /// Closes the files for good, after what the mirror is doing.
+    func close() {
+        // After an opening that is under way.
+        let isFirst = opening.withLock { _ in !ended.exchange(true, ordering: .acquiringAndReleasing) }
+        guard isFirst else { return }
+        leases.openUser?.end()
+        pool.leave(self)
+    }
+
+    /// Closes the user's files, so that another user can be opened, unless they are in use or were since this was asked last.
+    ///
+    /// - Parameter isPatient: whether a mirror that is behind, and reads that are not compared yet, keep the user open too.
+    /// - Returns: whether the files were closed.
+    func closeForAnother(isPatient: Bool) -> Bool {
+        guard leases.isUnused() else { return false }
+        // A user who is being opened is in use as well, and nobody is waited for here. Who wants this user back meanwhile
+        // waits until the files are closed and the place is free.
+        return opening.withLockIfAvailable { _ in
+            guard !isClosed, let user = leases.openUser, !isPatient || user.isAtRest else { return false }
+            // What was counted is on the disk before anything is forgotten.
+            user.flush()
+            let left = RestingUser(user)
+            guard leases.shut() else { return false }
+            resting.withLock { $0 = left }
+            lanes.release()
+            drop(user)
+            return true
+        } ?? false
+    }
+
+    /// Forgets all that belongs to the open files; only while operations find them closed.
+    private func drop(_ user: OpenUser) {
+        leases.clear()
+        user.drop()
+        pool.leave(self)
+    }
+}

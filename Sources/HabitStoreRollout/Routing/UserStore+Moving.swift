@@ -1,0 +1,130 @@
+import HabitStore
+import ShadowVerifier
+
+extension UserStore {
+    // MARK: Forward
+
+    /// Brings the user as far towards the wanted stage as the gate lets, and provides on the way what can be provided:
+    /// verifications, and the rehearsal of the way back.
+    ///
+    /// - Parameters:
+    ///   - stage: the stage to go to; nil for what the flags want.
+    ///   - waitSeconds: how long the mirror may take to be filled and to catch up; nil for
+    ///     ``RolloutOptions/stepLimitSeconds``.
+    ///   - progress: is told what is being done.
+    /// - Returns: the last decision of the gate; nil where there was nothing to decide.
+    /// - Throws: why a step failed; the user stays where the last one led.
+    @discardableResult
+    public func advance(
+        to stage: Stage? = nil,
+        waitSeconds: Double? = nil,
+        progress: (String, Int, Int) -> Void = { _, _, _ in }
+    ) throws -> GateDecision? {
+        let lease = try files.lease()
+        return try Advance(open: lease.user).run(to: stage, waitSeconds: waitSeconds, progress: progress)
+    }
+
+    /// Moves the user one stage forward, if the gate is open.
+    ///
+    /// - Parameter stage: the stage to go to; nil for the one that is next.
+    /// - Returns: what the gate decided, with all its reasons; open where the user was moved.
+    /// - Throws: why the move failed; the user stays then.
+    @discardableResult
+    public func promote(to stage: Stage? = nil) throws -> GateDecision {
+        let lease = try files.lease()
+        return try Promotion(open: lease.user).promote(to: stage)
+    }
+
+    /// What the gate would say to a promotion now. Nothing is changed or recorded.
+    ///
+    /// - Parameter stage: the stage to go to; nil for the one that is next.
+    public func decision(for stage: Stage? = nil) throws -> GateDecision {
+        let lease = try files.lease()
+        return try Promotion(open: lease.user).decision(for: stage)
+    }
+
+    /// Compares the user's two stores as wholes, and writes the outcome down as evidence. Where the gate to the next stage
+    /// asks for it, each store is compared with itself first.
+    ///
+    /// - Parameter progress: is told the level, and how far it is.
+    /// - Throws: why a store cannot be read.
+    @discardableResult
+    public func verify(progress: (String, Int, Int) -> Void = { _, _, _ in }) throws -> VerificationReport {
+        let lease = try files.lease()
+        return try Proof(open: lease.user).verify(progress)
+    }
+
+    /// Executes the way back on copies of both stores: to `live`, a write there, and back to the old store by the kill
+    /// switch, and verifies that nothing is missing. The outcome is written down as evidence.
+    ///
+    /// - Returns: what went wrong; nil when nothing did.
+    /// - Throws: why the copies cannot be made.
+    @discardableResult
+    public func rehearse() throws -> HabitStoreError? {
+        let lease = try files.lease()
+        return try Proof(open: lease.user).rehearse()
+    }
+
+    // MARK: Back
+
+    /// Takes the user to an earlier stage.
+    ///
+    /// - Parameter stage: the stage to go to; nil for the one before.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` when the stage is not an earlier one; why the move failed.
+    public func demote(to stage: Stage? = nil) throws {
+        let lease = try files.lease()
+        try lease.user.moveBack(to: stage, reason: .demoted)
+    }
+
+    /// Takes the user back now, if the kill switch is pulled for the user and that was not done yet.
+    ///
+    /// - Returns: whether the user is killed.
+    /// - Throws: why the user could not be taken back; reads are served all the same, and writes refused with this error.
+    public func land() throws -> Bool {
+        let lease = try files.lease()
+        return try lease.user.land()
+    }
+
+    /// Lets a killed user go forward again.
+    ///
+    /// - Parameter person: who re-arms, for the evidence.
+    /// - Returns: whether the user was killed.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` while something still pulls the kill switch.
+    @discardableResult
+    public func rearm(by person: String) throws -> Bool {
+        try files.context.flags.requireNoKill(for: files.context.evaluation)
+        let lease = try files.lease()
+        return try lease.user.rearm(by: person)
+    }
+
+    // MARK: Evidence
+
+    /// Begins the user's evidence anew, where it was lost or damaged: that keeps the gate closed for ever otherwise.
+    ///
+    /// Nothing is proven any more, so the user is taken to `off` first, as ``demote(to:)`` does it. The old file is kept.
+    ///
+    /// - Parameters:
+    ///   - reason: why, for the evidence.
+    ///   - person: who does it, for the evidence.
+    ///   - isForced: whether evidence that is whole is begun anew too.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` when the evidence is whole; why the user cannot be taken to `off`, and
+    ///   what the system refuses. Whoever tries again goes on where this ended.
+    @discardableResult
+    public func resetEvidence(
+        because reason: String,
+        by person: String,
+        isForced: Bool = false
+    ) throws -> EvidenceReset {
+        let lease = try files.lease()
+        return try EvidenceRenewal(open: lease.user).reset(because: reason, by: person, isForced: isForced)
+    }
+
+    /// Puts what lies before the last checkpoint of the user's evidence into a file of its own.
+    ///
+    /// - Returns: nil where nothing lies before a checkpoint.
+    /// - Throws: as ``EvidenceLog/archive(anchor:at:)`` does.
+    public func archiveEvidence() throws -> EvidenceLog.Archived? {
+        let lease = try files.lease()
+        return try EvidenceRenewal(open: lease.user).archive()
+    }
+}

@@ -1,0 +1,44 @@
+import HabitStore
+
+/// Whether the engines change their parts, or another rollout begins: what the flags want of a user whom only one engine serves.
+struct EngineTurn {
+    private let actual: Actual
+    private let wanted: WantedStage
+
+    init(_ actual: Actual, _ wanted: WantedStage) { (self.actual, self.wanted) = (actual, wanted) }
+
+    private var state: RolloutState { actual.state }
+    private var isAtAnEnd: Bool { actual.stage == .off || actual.stage == .complete }
+
+    /// Whether the flags name other engines, or other parts of them, of a user for whom that can matter now.
+    var isProposed: Bool {
+        state.engines != wanted.engines && (isAtAnEnd || state.engines.isOther(than: wanted.engines))
+    }
+
+    /// Whether it is to be done. The engines that are wanted are those of the rollout, or lead on from where the user is, whose
+    /// other store is gone; that of an engine which this program has not got may be there.
+    ///
+    /// - Parameters:
+    ///   - known: the engines that there are.
+    ///   - identity: that of the flag files.
+    ///   - exists: whether the user has a store of an engine.
+    func isDue(_ known: Engines, identity: String, _ exists: (EngineName) -> Bool) -> Bool {
+        guard isProposed, isAtAnEnd, !state.isKilled, !state.hasTurned(by: identity) else { return false }
+        return !state.engines.isOther(than: wanted.engines)
+            || wanted.engines.contains(actual.engine) && known.contains(actual.other) && !exists(actual.other)
+    }
+
+    /// Why it is not done, in one line.
+    var refusal: String {
+        let engines = state.engines
+        let reason =
+            engines.isOther(than: wanted.engines)
+            ? "the user's rollout is between \(engines.old.rawValue) and \(engines.new.rawValue); another one begins when it is "
+                + "over and the store that was left is gone"
+            : state.isKilled
+                ? "the user was killed and is not taken to \(state.fled?.rawValue ?? "the other engine") before a re-arm"
+                : "flag files disagree: others have put the user here since these did"
+        return
+            "stays on \(actual.engine.rawValue), though \(RolloutFlags.old) is \(wanted.engines.old.rawValue): \(reason)"
+    }
+}
