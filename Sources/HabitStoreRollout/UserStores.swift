@@ -178,7 +178,12 @@ public final class UserStores: Sendable {
 
     private func current(of user: String) throws -> (UserDirectory, Standing) {
         let directory = try UserDirectory(root: root, user: user)
-        guard let standing = try CurrentStore(directory, schema: schema, engines: engines).find() else {
+        let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
+        defer { pair.close() }
+        let witness = StoreWitness(directory, try ControlFile.copy(of: directory.path + "/control"))
+        let found = pair.look()
+        let between = pair.engines(found.standings, preferring: engines.pair())
+        guard let standing = try Whereabouts(found, between, witness, isKilled: false).current else {
             throw missing(user)
         }
         return (directory, standing)

@@ -38,7 +38,7 @@ struct Promotion {
     }
 
     private func decide(
-        _ actual: Actual,
+        _ actual: ActualStage,
         _ target: Stage,
         _ wanted: Stage?,
         isKilled: Bool
@@ -60,14 +60,14 @@ struct Promotion {
     }
 
     /// Writes down that the gate refused.
-    func recordRefusal(_ decision: GateDecision, to stage: Stage, _ actual: Actual) {
+    func recordRefusal(_ decision: GateDecision, to stage: Stage, _ actual: ActualStage) {
         open.context.evidence.recordRefusal(decision, to: stage, in: open.scene, anchor: actual.state.evidence)
     }
 
     /// What the gate is told of the other store: how many transactions it is behind (all of them where it cannot be asked),
     /// whether it was filled, and whether it has gone another way. A file that a killed process has not finished making is
     /// finished by the mirror, and a write that another process is just carrying over is no lag, and is waited for.
-    private func mirrorFacts(_ actual: Actual) -> (lag: Int, isBackfilled: Bool, hasParted: Bool) {
+    private func mirrorFacts(_ actual: ActualStage) -> (lag: Int, isBackfilled: Bool, hasParted: Bool) {
         let nothing = (lag: Int(actual.token.rawValue), isBackfilled: false, hasParted: false)
         guard let here = try? open.pair.standing(actual.engine) else { return nothing }
         open.leases.load()?.mirror?.follow(to: here.token, waitSeconds: open.options.mirror.waitSeconds)

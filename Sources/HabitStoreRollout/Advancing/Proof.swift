@@ -59,7 +59,7 @@ struct Proof {
     }
 
     /// A verification that came to no end.
-    private func unverified(_ actual: Actual) -> EvidenceEvent {
+    private func unverified(_ actual: ActualStage) -> EvidenceEvent {
         .verified(
             token: actual.token,
             epoch: actual.epoch,
@@ -72,7 +72,7 @@ struct Proof {
     }
 
     /// Compares each of the user's stores with itself, and writes the outcome down as evidence.
-    private func compareWithThemselves(_ actual: Actual, _ progress: (String, Int, Int) -> Void) throws {
+    private func compareWithThemselves(_ actual: ActualStage, _ progress: (String, Int, Int) -> Void) throws {
         // Alone, so that what another one has left behind can only be that of a process which was killed.
         let lock = try FileLock(
             path: open.directory.path + "/self-comparing.lock",

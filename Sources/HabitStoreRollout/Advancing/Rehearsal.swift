@@ -5,13 +5,13 @@ import HabitStore
 struct Rehearsal {
     private let folder: UserDirectory
     private let pair: StorePair
-    private let actual: Actual
+    private let actual: ActualStage
 
     private static let prefix = "rehearsal-"
 
     /// Copies both stores beside the user's own, in the place of copies that a killed process has left. The caller holds
     /// the lock of the user's rehearsals.
-    init(_ original: StorePair, _ actual: Actual, schema: Schema) throws {
+    init(_ original: StorePair, _ actual: ActualStage, schema: Schema) throws {
         let beside = original.directory.path
         try Leftovers.remove(Self.prefix, in: original.directory)
         let root = beside + "/" + Self.prefix + Leftovers.name
@@ -58,7 +58,7 @@ struct Rehearsal {
     }
 
     /// A write as `live` makes it, and its undoing.
-    private func write(_ there: Actual) throws {
+    private func write(_ there: ActualStage) throws {
         guard there.stage.awaitsMirror else { return }
         let first = try pair.store(there.other)
         // A value that is taken already asks for another sample; a schema of which none can be made is rehearsed without.
@@ -76,7 +76,7 @@ struct Rehearsal {
 
     private static let mostSamples = 20
 
-    private func write<M: PersistentModel>(_ sample: M, _ there: Actual, _ first: any UserStoreBackend) throws {
+    private func write<M: PersistentModel>(_ sample: M, _ there: ActualStage, _ first: any UserStoreBackend) throws {
         for step in 0..<2 {
             let terms = WriteTerms(
                 epoch: there.epoch,

@@ -12,11 +12,13 @@ struct UserInspection {
     let flags: FlagWatch
 
     private struct Found {
-        var standings: [EngineName: Standing] = [:]
-        var failures: [EngineName: HabitStoreError] = [:]
-        var hasParted = false
+        var stores: StandingsFound
         /// The two that the rollout is between.
         var engines: EnginePair
+        var hasParted = false
+
+        /// The store whose word on the rollout counts.
+        var leading: Standing? { stores.standings.leading }
     }
 
     func status() -> UserStatus {
@@ -25,13 +27,17 @@ struct UserInspection {
         let wanted = WantedStage(flags.provider.snapshot, context, known)
         status.wanted = wanted.stage
         status.notes = flags.notes + wanted.notes
-        status.killTrigger = flags.provider.killSignal(context: context)?.description
-        if status.killTrigger == nil, flags.latch.isSet { status.killTrigger = flags.latch.path }
+        status.killTrigger = flags.pulledKill(for: context)?.text
+        let control = try? ControlFile.copy(of: directory.path + "/control")
+        let witness = StoreWitness(directory, control)
         let found = look(wanted.engines)
         take(found, into: &status)
-        let control = try? ControlFile(copying: directory.path + "/control")
         // A kill that no store could be told of yet.
         if control?.isKilled == true { status.isKilled = true }
+        let isKilled = status.isKilled || status.killTrigger != nil
+        if case .refused(let error) = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled).verdict {
+            noteRefusal(error, into: &status)
+        }
         noteDisagreement(found, wanted, into: &status)
         judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)
         return status
@@ -41,42 +47,24 @@ struct UserInspection {
     func anchor() -> EvidenceHead? { trust().anchor }
 
     /// By what lines of the evidence count, without a look at them.
-    func trust() -> EvidenceTrust { EvidenceTrust(leading(look(known.pair()))?.state, seal: log.seal) }
+    func trust() -> EvidenceTrust { EvidenceTrust(look(known.pair()).leading?.state, seal: log.seal) }
 
     private var log: EvidenceLog { EvidenceLog(directory, keys: options.evidenceKeys) }
 
     private func look(_ wanted: EnginePair) -> Found {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: known)
-        var found = Found(engines: wanted)
-        for engine in known.names where wanted.contains(engine) || pair.exists(engine) {
-            do {
-                let path = pair.address(engine).path
-                // A store that hangs leaves its thread behind, and with it its half of the pair.
-                found.standings[engine] = try Deadline.run(seconds: options.stepLimitSeconds, path: path) { _ in
-                    do {
-                        return try pair.standing(engine)
-                    } catch {
-                        pair.close(engine)
-                        throw error
-                    }
-                }
-            } catch let error as HabitStoreError {
-                found.failures[engine] = error
-            } catch {
-                found.failures[engine] = HabitStoreError(.inputOutput, "\(error)", at: .init(path: directory.path))
-            }
-        }
-        found.engines = pair.engines(Array(found.standings.values), preferring: wanted)
+        let stores = pair.look(limitSeconds: options.stepLimitSeconds)
+        var found = Found(stores: stores, engines: pair.engines(stores.standings, preferring: wanted))
         found.hasParted = hasParted(found, pair)
-        for engine in known.names where found.failures[engine] == nil { pair.close(engine) }
+        for engine in known.names where stores.failures[engine] == nil { pair.close(engine) }
         return found
     }
 
     /// Whether the mirror has gone another way than the store that it should follow; false where that cannot be asked now.
     private func hasParted(_ found: Found, _ pair: StorePair) -> Bool {
-        guard let serving = leading(found), serving.role == .authoritative, let stage = serving.state?.stage,
+        guard let serving = found.leading, serving.role == .authoritative, let stage = serving.state?.stage,
             stage.mirror != nil, !stage.awaitsMirror,
-            let other = found.standings[found.engines.other(than: serving.engine)]
+            let other = found.stores.standing(found.engines.other(than: serving.engine))
         else { return false }
         let answer = try? Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { _ in
             pair.hasParted(other, from: serving)
@@ -84,18 +72,9 @@ struct UserInspection {
         return answer ?? false
     }
 
-    /// The store whose word counts: the one that is authoritative, else one that is sealed, else what is left.
-    private func leading(_ found: Found) -> Standing? {
-        func rank(_ standing: Standing) -> (Int, Int, Int64) {
-            let role = standing.role == .authoritative ? 2 : standing.role == .sealed ? 1 : 0
-            return (role, standing.epoch, Int64(standing.token.rawValue))
-        }
-        return found.standings.values.max { rank($0) < rank($1) }
-    }
-
     private func take(_ found: Found, into status: inout UserStatus) {
         let old = found.engines.old
-        guard let leading = leading(found) else {
+        guard let leading = found.leading else {
             status.problems = problems(found, engine: old)
             if status.problems.isEmpty {
                 let missing = HabitStoreError(.notFound, "the user has no store", at: .init(path: directory.path))
@@ -110,10 +89,10 @@ struct UserInspection {
         status.movingTo = state.movingTo
         status.isKilled = state.isKilled
         status.trust = EvidenceTrust(state, seal: log.seal)
-        status.token = found.standings[engine]?.token
-        status.epoch = found.standings[engine]?.epoch
+        status.token = found.stores.standing(engine)?.token
+        status.epoch = found.stores.standing(engine)?.epoch
         status.problems = problems(found, engine: engine)
-        if found.standings[engine] == nil, found.failures[engine] == nil {
+        if found.stores.standing(engine) == nil, found.stores.failures[engine] == nil {
             let missing = HabitStoreError(
                 .notFound,
                 "the user's current store is missing",
@@ -127,9 +106,9 @@ struct UserInspection {
     private func mirror(_ found: Found, _ state: RolloutState, _ engine: EngineName) -> UserStatus.Mirror {
         guard state.stage.mirror != nil else { return .none }
         let other = found.engines.other(than: engine)
-        guard let here = found.standings[engine], found.failures[other] == nil else { return .unknown }
+        guard let here = found.stores.standing(engine), found.stores.failures[other] == nil else { return .unknown }
         if found.hasParted { return .parted }
-        guard let there = found.standings[other], there.role != .backfilling,
+        guard let there = found.stores.standing(other), there.role != .backfilling,
             there.information.lineage == here.information.lineage
         else { return .notFilled }
         return .behind(Int(max(0, here.token.rawValue - there.token.rawValue)))
@@ -137,14 +116,22 @@ struct UserInspection {
 
     private func problems(_ found: Found, engine: EngineName) -> [UserStatus.Problem] {
         [engine, found.engines.other(than: engine)].compactMap { engine in
-            found.failures[engine].map { .init(place: engine.rawValue, error: $0) }
+            found.stores.failures[engine].map { .init(place: engine.rawValue, error: $0) }
         }
+    }
+
+    /// No store is sure to be current; what cannot be read is told already.
+    private func noteRefusal(_ error: HabitStoreError, into status: inout UserStatus) {
+        let isTold = status.problems.contains { $0.error.description == error.description }
+        let isMissing = status.problems.contains { $0.error.code == .notFound }
+        guard !isTold, !isMissing else { return }
+        status.problems.insert(.init(place: status.engine?.rawValue ?? "stores", error: error), at: 0)
     }
 
     /// Flag files that disagree about the engines do not move a user to and fro, and nobody would know.
     private func noteDisagreement(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
-        guard let leading = leading(found), let state = leading.state else { return }
-        let turn = EngineTurn(Actual(state: state, epoch: leading.epoch, token: leading.token), wanted)
+        guard let leading = found.leading, let state = leading.state else { return }
+        let turn = EngineTurn(ActualStage(state: state, epoch: leading.epoch, token: leading.token), wanted)
         let isKept = state.isKilled || status.isKilled || state.hasTurned(by: flags.identity)
         guard turn.isProposed, isKept || state.engines.isOther(than: wanted.engines) else { return }
         status.notes.append(turn.refusal)

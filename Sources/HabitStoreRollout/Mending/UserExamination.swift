@@ -14,17 +14,17 @@ struct UserExamination {
         self.options = options
         pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         do {
-            control = try ControlFile(copying: directory.path + "/control")
+            control = try ControlFile.copy(of: directory.path + "/control")
             controlFailure = nil
         } catch let error as HabitStoreError {
             control = nil
-            controlFailure = error.code == .notFound ? nil : error
+            controlFailure = error
         }
     }
 
     func findings() throws -> [UserFinding] {
         defer { pair.close() }
-        let found = look()
+        let found = pair.look(limitSeconds: options.stepLimitSeconds)
         let serving = serving(found)
         let damaged = damaged(found)?.other
         var findings = found.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { engine, error in
@@ -69,7 +69,7 @@ struct UserExamination {
         defer { pair.close() }
         let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
-        let found = look()
+        let found = pair.look(limitSeconds: options.stepLimitSeconds)
         let (parted, damaged) = (parted(found), damaged(found))
         pair.close()
         if let (serving, other) = parted {
@@ -77,19 +77,6 @@ struct UserExamination {
         } else if let (serving, other) = damaged {
             _ = try pair.known.setAside(pair.address(other), as: "damaged-\(serving.epoch)")
         }
-    }
-
-    private func look() -> StandingsFound {
-        var found = StandingsFound()
-        for engine in pair.known.names {
-            let answer = Result {
-                try Deadline.run(seconds: options.stepLimitSeconds, path: pair.address(engine).path) { [pair] _ in
-                    try pair.standing(engine)
-                }
-            }
-            found.note(engine, answer, pair)
-        }
-        return found
     }
 
     // MARK: The stores
@@ -119,7 +106,7 @@ struct UserExamination {
             ]
         }
         if found.standings.isEmpty, found.failures.isEmpty, let control,
-            control.confirmed > 0 || StoreWitness(directory, control).hasEvidence
+            !StoreWitness(directory, control).knowsOfNobody
         {
             let message = "the user had stores, and there are none"
             return [UserFinding(.noneAuthoritative, message, "put them back, or remove the whole folder")]
@@ -238,7 +225,7 @@ struct UserExamination {
     /// The store that serves, beyond doubt, and another one whose file is damaged for good.
     private func damaged(_ found: StandingsFound) -> (serving: Standing, other: EngineName)? {
         guard let serving = serving(found), let control, let failure = found.failures[other(than: serving)],
-            StageSwitch.lastingDamage.contains(failure.code), StoreWitness(directory, control).vouches(for: serving),
+            Whereabouts.lastingDamage.contains(failure.code), StoreWitness(directory, control).vouches(for: serving),
             let state = serving.state, state.engine(state.stage.authority) == serving.engine
         else { return nil }
         return (serving, other(than: serving))

@@ -9,7 +9,7 @@ extension EvidenceRecorder {
     private static let anchorAttempts = 5
 
     /// By what lines of the evidence count now: what the store that serves remembers, and what this process has written since.
-    func trust(_ actual: Actual, _ pair: StorePair) -> EvidenceTrust {
+    func trust(_ actual: ActualStage, _ pair: StorePair) -> EvidenceTrust {
         var state = actual.state
         do {
             // Others may have told it of lines since this process has looked.
@@ -42,7 +42,7 @@ extension EvidenceRecorder {
 
     /// What the stores are to remember of the evidence: the place that it has come to, unless it lacks what they remember
     /// already, and the lines that count.
-    func remembered(_ actual: Actual) -> EvidenceTrust {
+    func remembered(_ actual: ActualStage) -> EvidenceTrust {
         var trust = trust(actual.state)
         do {
             guard trust.anchor != nil else {
@@ -87,7 +87,7 @@ extension EvidenceRecorder {
     }
 
     /// - Returns: false when another process came between.
-    private func anchor(_ actual: Actual, _ pair: StorePair) throws -> Bool {
+    private func anchor(_ actual: ActualStage, _ pair: StorePair) throws -> Bool {
         let engine = actual.engine
         let stretches = unanchored.withLock { $0.stretches }
         guard let standing = try pair.standing(engine), standing.role == .authoritative, standing.epoch == actual.epoch,

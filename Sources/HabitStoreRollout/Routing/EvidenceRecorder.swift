@@ -9,7 +9,7 @@ final class EvidenceRecorder: Sendable {
         let pair: StorePair
         let control: ControlFile?
         /// Where the user is, once that is known.
-        let actual: Actual?
+        let actual: ActualStage?
     }
 
     let log: EvidenceLog
@@ -121,7 +121,7 @@ final class EvidenceRecorder: Sendable {
 
     /// Writes a checkpoint where none was written for long: what an earlier version left is read once, and not by each
     /// decision.
-    func checkpoint(_ actual: Actual, in scene: Scene) {
+    func checkpoint(_ actual: ActualStage, in scene: Scene) {
         do {
             let summary = try log.summary(trust(actual, scene.pair))
             guard let line = try log.checkpoint(after: summary, at: Date()) else { return }
@@ -134,8 +134,8 @@ final class EvidenceRecorder: Sendable {
 
     /// A move that was made.
     func note(
-        _ before: Actual,
-        _ after: Actual,
+        _ before: ActualStage,
+        _ after: ActualStage,
         _ reason: StageChangeReason,
         in scene: Scene,
         isUrgent: Bool = false
@@ -161,10 +161,10 @@ final class EvidenceRecorder: Sendable {
     }
 
     /// The evidence tells of a user's last move, as far as it is to.
-    func noteLogged(_ actual: Actual) { loggedEpoch.withLock { $0 = actual.epoch } }
+    func noteLogged(_ actual: ActualStage) { loggedEpoch.withLock { $0 = actual.epoch } }
 
     /// Makes up for a move that was written into the stores and not into the evidence, because its process was killed.
-    func makeUp(for actual: Actual, in scene: Scene) {
+    func makeUp(for actual: ActualStage, in scene: Scene) {
         guard loggedEpoch.withLock({ $0 }) != actual.epoch else { return }
         // Most openings end here: looking at the log takes longer than all the rest of them.
         if scene.control?.hasLogged(actual.epoch, in: log) == true { return noteLogged(actual) }

@@ -7,7 +7,7 @@ extension OpenUser {
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the user was moved meanwhile; what is wrong with a store.
     func bringUp(
         _ engine: EngineName,
-        to actual: Actual,
+        to actual: ActualStage,
         progress: (Backfill.Progress) throws -> Void = { _ in }
     ) throws -> Backfill.Outcome {
         historyReaders.add(1, ordering: .releasing)

@@ -19,7 +19,7 @@ extension OpenUser {
     /// What keeps, or is to bring, the user back; nil when nothing does, or when that is done already.
     ///
     /// - Parameter pulled: what pulls the kill switch; it is asked once for a kill: a flag may be gone when it is looked at again.
-    func killTrigger(_ actual: Actual, _ control: ControlFile, _ pulled: PulledKill?) -> PulledKill? {
+    func killTrigger(_ actual: ActualStage, _ control: ControlFile, _ pulled: PulledKill?) -> PulledKill? {
         guard actual.stage != .off || !actual.state.isKilled else { return nil }
         if let pulled { return pulled }
         return actual.state.isKilled || control.isKilled
@@ -52,7 +52,7 @@ extension OpenUser {
     /// Takes the user back, and remembers it. Nothing of the evidence is read for it.
     ///
     /// - Throws: why the user's old store cannot be made current; the user is served for reading only then.
-    func kill(_ actual: Actual, by trigger: PulledKill, _ change: StageSwitch) throws -> Actual {
+    func kill(_ actual: ActualStage, by trigger: PulledKill, _ change: StageSwitch) throws -> ActualStage {
         var notes: [String] = []
         if trigger.isForAll {
             do {

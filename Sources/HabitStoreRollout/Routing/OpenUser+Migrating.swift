@@ -3,7 +3,7 @@ import HabitStore
 extension OpenUser {
     /// Finds out where the user is, and finishes or undoes a move that was interrupted; brings the stores to the current
     /// version of the schema first, where they are of an older one and there is a plan.
-    func settle(_ look: Look, _ wanted: EnginePair) throws -> Actual? {
+    func settle(_ look: Look, _ wanted: EnginePair) throws -> ActualStage? {
         let (change, isKilled) = (look.change, look.pulled != nil)
         do {
             return try change.settle(wanted, isKilled: isKilled)

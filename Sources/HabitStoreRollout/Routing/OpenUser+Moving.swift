@@ -11,8 +11,8 @@ extension OpenUser {
     ///   - act: says where the user is then, or nil for a user who stays.
     func move(
         _ reason: StageChangeReason?,
-        from find: (Look, inout State) throws -> Actual?,
-        _ act: (Look, Actual, inout State) throws -> Actual?
+        from find: (Look, inout State) throws -> ActualStage?,
+        _ act: (Look, ActualStage, inout State) throws -> ActualStage?
     ) throws {
         try state.withLock { state in
             try withSwitch { look in
@@ -26,7 +26,7 @@ extension OpenUser {
     /// The same for a user who is where the flags and the kill switch have led to by then.
     func move(
         _ reason: StageChangeReason?,
-        _ act: (Look, Actual, inout State) throws -> Actual?
+        _ act: (Look, ActualStage, inout State) throws -> ActualStage?
     ) throws {
         try move(reason, from: { look, state in try reroute(&state, look).actual }, act)
     }

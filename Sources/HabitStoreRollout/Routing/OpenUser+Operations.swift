@@ -18,7 +18,7 @@ extension OpenUser {
             }
             return try route.authority.read(while: route.condition) { try recorded($0, route.shadow, body) }
         } catch let error as HabitStoreError
-            where error.isDamage && route.first != nil && error.location.path == route.authority.path
+            where error.isDamage && route.writtenFirst != nil && error.location.path == route.authority.path
         {
             // This read has begun and is not begun again; the next one is answered by the store that is sound.
             leave(route, error)

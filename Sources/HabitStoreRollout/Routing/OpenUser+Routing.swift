@@ -99,13 +99,13 @@ extension OpenUser {
         return try install(actual, look, &state, refusal: refusal)
     }
 
-    func note(_ before: Actual, _ after: Actual, _ reason: StageChangeReason, isUrgent: Bool = false) {
+    func note(_ before: ActualStage, _ after: ActualStage, _ reason: StageChangeReason, isUrgent: Bool = false) {
         context.evidence.note(before, after, reason, in: scene, isUrgent: isUrgent)
     }
 
     /// Has the engines change their parts where the flags say so, for a user whom only one engine serves; once for each state
     /// of the flag files, so that two that disagree do not send the user to and fro.
-    private func turn(_ actual: inout Actual, _ wanted: WantedStage, _ change: StageSwitch) {
+    private func turn(_ actual: inout ActualStage, _ wanted: WantedStage, _ change: StageSwitch) {
         let turn = EngineTurn(actual, wanted)
         guard turn.isProposed else { return }
         guard isDue(turn) else {
@@ -126,7 +126,7 @@ extension OpenUser {
     /// A folder that was put back says so in the evidence, once.
     ///
     /// - Parameter isUrgent: whether a kill waits for it: what cannot be written at once is written later.
-    private func notePutBack(_ actual: inout Actual, _ control: ControlFile, isUrgent: Bool) {
+    private func notePutBack(_ actual: inout ActualStage, _ control: ControlFile, isUrgent: Bool) {
         guard let what = actual.putBack else { return }
         actual.notes.append("\(what); what was proven before does not count any more")
         options.logger.warning(
@@ -145,7 +145,7 @@ extension OpenUser {
     }
 
     /// Whether the user is to be taken to an earlier stage by the flags alone.
-    private func goesBack(_ wanted: WantedStage, _ actual: Actual) -> Bool {
+    private func goesBack(_ wanted: WantedStage, _ actual: ActualStage) -> Bool {
         guard let stage = wanted.stage, !wanted.isDirect || stage == .off, !wanted.isBucketed,
             wanted.engines == actual.state.engines
         else { return false }
@@ -154,7 +154,7 @@ extension OpenUser {
 
     /// Makes the route, and tells all processes.
     func install(
-        _ actual: Actual,
+        _ actual: ActualStage,
         _ look: Look,
         _ state: inout State,
         refusal: HabitStoreError? = nil
@@ -171,7 +171,7 @@ extension OpenUser {
     }
 
     private func makeRoute(
-        _ actual: Actual,
+        _ actual: ActualStage,
         _ control: ControlFile,
         _ refusal: HabitStoreError?,
         _ state: inout State
@@ -206,14 +206,14 @@ extension OpenUser {
             actual,
             control,
             authority: authority,
-            first: first,
+            writtenFirst: first,
             mirror: state.mirror,
             shadow: makeShadow(actual),
             refusal: refusal
         )
     }
 
-    private func makeMirror(_ actual: Actual) -> Mirror {
+    private func makeMirror(_ actual: ActualStage) -> Mirror {
         Mirror(
             pair,
             source: actual.engine,
@@ -226,7 +226,7 @@ extension OpenUser {
         }
     }
 
-    private func makeShadow(_ actual: Actual) -> ShadowReader? {
+    private func makeShadow(_ actual: ActualStage) -> ShadowReader? {
         guard let side = actual.stage.shadow, options.shadowReads.oneIn > 0 else { return nil }
         let (stage, engine, epoch) = (actual.stage, actual.state.engine(side), actual.epoch)
         return ShadowReader(

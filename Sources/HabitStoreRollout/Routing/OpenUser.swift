@@ -98,7 +98,7 @@ final class OpenUser: Sendable {
     var mirrorStatus: MirrorStatus {
         guard let route = leases.present else { return .none }
         if let mirror = route.mirror { return mirror.status }
-        guard route.first != nil else { return .none }
+        guard route.writtenFirst != nil else { return .none }
         return route.actual.obstacle.map { .lagging(since: route.actual.token, $0) } ?? .current(route.actual.token)
     }
 
@@ -120,7 +120,7 @@ final class OpenUser: Sendable {
 
     func recordDifference(_ event: EvidenceEvent) { context.evidence.recordDifference(event, in: scene) }
 
-    func checkpointEvidence(_ actual: Actual) { context.evidence.checkpoint(actual, in: scene) }
+    func checkpointEvidence(_ actual: ActualStage) { context.evidence.checkpoint(actual, in: scene) }
 
     func anchorEvidence() { context.evidence.anchor(in: scene) }
 

@@ -5,11 +5,11 @@ final class Route: Sendable {
     /// Holds while the control file says that the user is at this stage and epoch.
     let condition: ReadCondition
     /// Where the user is.
-    let actual: Actual
+    let actual: ActualStage
     /// The store that answers, and takes writes first-hand.
     let authority: any UserStoreBackend
     /// The store that is written before the authoritative one's commit, where the acknowledgement awaits it.
-    let first: (any UserStoreBackend)?
+    let writtenFirst: (any UserStoreBackend)?
     /// The store that follows, where the acknowledgement does not await it.
     let mirror: Mirror?
     /// What compares reads, where that is done.
@@ -20,10 +20,10 @@ final class Route: Sendable {
     let control: ControlFile
 
     init(
-        _ actual: Actual,
+        _ actual: ActualStage,
         _ control: ControlFile,
         authority: any UserStoreBackend,
-        first: (any UserStoreBackend)? = nil,
+        writtenFirst: (any UserStoreBackend)? = nil,
         mirror: Mirror? = nil,
         shadow: ShadowReader? = nil,
         refusal: HabitStoreError? = nil
@@ -32,7 +32,7 @@ final class Route: Sendable {
         self.actual = actual
         self.control = control
         self.authority = authority
-        self.first = first
+        self.writtenFirst = writtenFirst
         self.mirror = mirror
         self.shadow = shadow
         self.refusal = refusal

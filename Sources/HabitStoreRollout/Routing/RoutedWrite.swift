@@ -13,7 +13,7 @@ struct RoutedWrite {
     ///
     /// - Throws: ``OpenUser/Rerouted`` where the user was moved before `body` ran.
     func run<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
-        try route.first.map { try write(body, first: $0) } ?? write(body)
+        try route.writtenFirst.map { try write(body, first: $0) } ?? write(body)
     }
 
     /// A write to one store, which the mirror follows if there is one.
@@ -253,7 +253,7 @@ struct RoutedWrite {
                 underlying: failure
             )
         }
-        let stores = try [route.authority, route.first].compactMap { $0 }.map {
+        let stores = try [route.authority, route.writtenFirst].compactMap { $0 }.map {
             try $0.replicaRead { try Replication.transaction($0, transaction.token) } == transaction
         }
         if stores.allSatisfy({ $0 }) { return }

@@ -49,7 +49,7 @@ struct Toggle {
 
     private var directTurn: String { Self.directTurn(open.flags) }
 
-    private func requireToggle(_ actual: Actual, to stage: Stage) throws {
+    private func requireToggle(_ actual: ActualStage, to stage: Stage) throws {
         guard !actual.state.hasTurned(by: directTurn) else {
             throw HabitStoreError(
                 .unsupported,
@@ -66,7 +66,7 @@ struct Toggle {
         }
     }
 
-    private func toggle(_ known: Actual, to stage: Stage, _ progress: (String, Int, Int) -> Void) throws {
+    private func toggle(_ known: ActualStage, to stage: Stage, _ progress: (String, Int, Int) -> Void) throws {
         try open.move(
             .toggled,
             from: { look, _ in

@@ -2,10 +2,10 @@ import HabitStore
 
 /// Whether the engines change their parts, or another rollout begins: what the flags want of a user whom only one engine serves.
 struct EngineTurn {
-    private let actual: Actual
+    private let actual: ActualStage
     private let wanted: WantedStage
 
-    init(_ actual: Actual, _ wanted: WantedStage) { (self.actual, self.wanted) = (actual, wanted) }
+    init(_ actual: ActualStage, _ wanted: WantedStage) { (self.actual, self.wanted) = (actual, wanted) }
 
     private var state: RolloutState { actual.state }
     private var isAtAnEnd: Bool { actual.stage == .off || actual.stage == .complete }

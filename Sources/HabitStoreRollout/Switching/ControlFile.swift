@@ -73,6 +73,15 @@ final class ControlFile: Sendable {
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is none; what the system says.
     convenience init(copying path: String) throws { try self.init(path, isPrivate: true) }
 
+    /// The same; nil where there is none.
+    static func copy(of path: String) throws -> ControlFile? {
+        do {
+            return try ControlFile(copying: path)
+        } catch let error as HabitStoreError where error.code == .notFound {
+            return nil
+        }
+    }
+
     private init(_ path: String, isPrivate: Bool) throws {
         self.path = path
         let flags = isPrivate ? O_RDONLY : O_RDWR | O_CREAT

@@ -13,13 +13,13 @@ extension StageSwitch {
     ///   - check: runs while nobody can write and both stores are at one token, when the role changes hands.
     /// - Throws: why the user stays; nothing was handed over then.
     func move(
-        _ actual: Actual,
+        _ actual: ActualStage,
         to stage: Stage,
         isKilled: Bool = false,
         evidence: EvidenceTrust? = nil,
         turnedBy flags: String? = nil,
         check: () throws -> Void = {}
-    ) throws -> Actual {
+    ) throws -> ActualStage {
         var target = actual
         target.state.stage = stage
         target.state.isKilled = isKilled
@@ -77,7 +77,7 @@ extension StageSwitch {
         return next
     }
 
-    private func handOver(from actual: Actual, to target: inout Actual, _ check: () throws -> Void) throws {
+    private func handOver(from actual: ActualStage, to target: inout ActualStage, _ check: () throws -> Void) throws {
         let state = target.state
         let (old, new) = (state.engines.old, state.engines.new)
         let sealed = StorePlace(role: .sealed, epoch: actual.epoch)
@@ -156,7 +156,7 @@ extension StageSwitch {
     private func finish(
         _ engine: EngineName,
         _ state: RolloutState,
-        _ target: inout Actual,
+        _ target: inout ActualStage,
         expecting place: StorePlace
     ) throws {
         do {
@@ -174,7 +174,7 @@ extension StageSwitch {
     /// - Parameters:
     ///   - engines: what the engines are from now on; the one that serves is among them.
     ///   - flags: the identity of the flag file that wants it.
-    func turn(_ actual: Actual, to engines: EnginePair, by flags: String) throws -> Actual {
+    func turn(_ actual: ActualStage, to engines: EnginePair, by flags: String) throws -> ActualStage {
         try restate(actual) { state in
             state.engines = engines
             state.stage = actual.engine == engines.old ? .off : .complete
@@ -183,7 +183,7 @@ extension StageSwitch {
     }
 
     /// Gives the store that serves, and goes on serving, another state, in the next epoch, so that all processes look again.
-    func restate(_ actual: Actual, _ change: (inout RolloutState) -> Void) throws -> Actual {
+    func restate(_ actual: ActualStage, _ change: (inout RolloutState) -> Void) throws -> ActualStage {
         var target = actual
         change(&target.state)
         target.epoch = try claimEpoch(above: actual.epoch)
@@ -203,7 +203,7 @@ extension StageSwitch {
     ///
     /// - Parameter isKilled: whether the user is kept there.
     /// - Throws: ``HabitStoreError/Code/notAuthoritative`` when the old store is not current and cannot be made so.
-    func kill(_ actual: Actual, isKilled: Bool = true, evidence: EvidenceTrust? = nil) throws -> Actual {
+    func kill(_ actual: ActualStage, isKilled: Bool = true, evidence: EvidenceTrust? = nil) throws -> ActualStage {
         let failure: HabitStoreError
         do {
             let killed = try move(actual, to: .off, isKilled: isKilled, evidence: evidence)
@@ -249,7 +249,7 @@ extension StageSwitch {
     /// Whether a store claims to hold everything, and nothing that is known speaks against it: one that was put back claims it
     /// as well.
     private func isAllThatWasAcknowledged(_ standing: Standing) -> Bool {
-        claims(standing) && standing.epoch >= control.confirmed && standing.token >= control.mark
+        standing.claimsAll && standing.epoch >= control.confirmed && standing.token >= control.mark
     }
 
     /// Whether a store can be brought to the other one's token by its history.
@@ -259,7 +259,7 @@ extension StageSwitch {
         return standing.lineage == other.lineage && standing.token >= other.information.historyFloor
     }
 
-    private func cannotGoBack(_ actual: Actual, _ failure: HabitStoreError) -> HabitStoreError {
+    private func cannotGoBack(_ actual: ActualStage, _ failure: HabitStoreError) -> HabitStoreError {
         let engines = actual.state.engines
         return HabitStoreError(
             .notAuthoritative,
@@ -272,7 +272,7 @@ extension StageSwitch {
 
     /// The user is where a kill leads to, and the store takes no writes now: the control file remembers the kill until the
     /// store can.
-    private func remember(_ actual: Actual, _ failure: HabitStoreError) throws -> Actual {
+    private func remember(_ actual: ActualStage, _ failure: HabitStoreError) throws -> ActualStage {
         guard control.noteKilled(actual.epoch), control.isInPlace else { throw failure }
         var target = actual
         target.state.stage = .off
@@ -284,7 +284,7 @@ extension StageSwitch {
 
     /// Whether a store was given the role behind a user's last stage. One that was only just made calls itself authoritative
     /// too, in the epoch 0.
-    private func hasTakenOver(_ standing: Standing, from actual: Actual) -> Bool {
+    private func hasTakenOver(_ standing: Standing, from actual: ActualStage) -> Bool {
         standing.role == .authoritative && standing.epoch > actual.epoch
     }
 }

@@ -10,32 +10,32 @@ extension StageSwitch {
     /// - Returns: nil for a user without stores.
     /// - Throws: what is wrong with the user's current store. Another one is served in its place only where that is sure to
     ///   hold everything that was ever acknowledged.
-    func settle(_ engines: EnginePair, isKilled: @autoclosure () -> Bool = false) throws -> Actual? {
+    func settle(_ engines: EnginePair, isKilled: Bool = false) throws -> ActualStage? {
         let engines = try pair.engines(preferring: engines)
         // A step of a move that was given up may still have happened between the look and what followed from it.
         for _ in 1..<Self.mostLooks {
             do {
-                return try settleOnce(engines, isKilled())
+                return try settleOnce(engines, isKilled)
             } catch let error as HabitStoreError where error.underlying is Overtaken {
                 continue
             }
         }
-        return try settleOnce(engines, isKilled())
+        return try settleOnce(engines, isKilled)
     }
 
     private static let mostLooks = 5
 
-    private func settleOnce(_ engines: EnginePair, _ isKilled: @autoclosure () -> Bool) throws -> Actual? {
+    private func settleOnce(_ engines: EnginePair, _ isKilled: Bool) throws -> ActualStage? {
         let witness = StoreWitness(pair.directory, control)
         if let standing = soleStanding(engines, witness), let state = standing.state {
-            return Actual(state: state, epoch: standing.epoch, token: standing.token)
+            return ActualStage(state: state, epoch: standing.epoch, token: standing.token)
         }
         let found = try look(engines, witness)
         if let standing = found.standing(engines.old), let state = standing.state, isAllThereIsToKnow(standing, witness)
         {
-            return Actual(state: state, epoch: standing.epoch, token: standing.token)
+            return ActualStage(state: state, epoch: standing.epoch, token: standing.token)
         }
-        var actual = try settle(found, witness, engines, isKilled())
+        var actual = try settle(found, witness, engines, isKilled)
         if let current = actual.flatMap({ found.standing($0.engine) }) {
             actual?.putBack = witness.whatWasPutBack(current.epoch)
             if witness.isControlForeign(current.lineage) {
@@ -52,71 +52,32 @@ extension StageSwitch {
         _ found: StandingsFound,
         _ witness: StoreWitness,
         _ engines: EnginePair,
-        _ isKilled: @autoclosure () -> Bool
-    ) throws -> Actual? {
-        let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
-        // A sealed store with a higher epoch than any authoritative one was reopened once, and left again since the other one
-        // was given its epoch by a kill that slept.
-        let leading = own.filter { ($0.role == .authoritative || $0.role == .sealed) && !$0.isRescued }
-            .max { ($0.epoch, $0.role == .sealed ? 0 : 1, $0.token) < ($1.epoch, $1.role == .sealed ? 0 : 1, $1.token) }
-        let authoritative = leading.flatMap { $0.role == .authoritative ? $0 : nil }
-        let claiming = own.first(where: claims)
-        var objection: HabitStoreError?
-        if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines) {
-            objection = witness.objection(to: authoritative, beside: found)
-            if objection == nil {
-                let actual = try settle(on: authoritative, found, engines)
-                // What the other store was to bring, it could not.
-                if let objection = witness.objection(to: authoritative, at: actual.token) { throw objection }
-                return actual
-            }
-        } else if let sealed = own.first(where: { $0.role == .sealed }) {
-            if let objection = witness.objection(to: sealed, beside: found) { throw objection }
-            return try reopen(sealed, found, engines)
+        _ isKilled: Bool
+    ) throws -> ActualStage? {
+        switch Whereabouts(found, engines, witness, isKilled: isKilled).verdict {
+        case .nobody: return nil
+        case .serves(let standing):
+            let actual = try settle(on: standing, found, engines)
+            // What the other store was to bring, it could not.
+            if let objection = witness.objection(to: standing, at: actual.token) { throw objection }
+            return actual
+        case .reopens(let sealed): return try reopen(sealed, found, engines)
+        case .takesOver(let claiming, let objection):
+            return try land(on: claiming, engines, found, objection, isKilled)
+        case .refused(let error): throw error
         }
-        if let claiming, authoritative.map({ $0.epoch < claiming.epoch }) ?? true {
-            // The highest epoch wins: what is beside it was put back, is gone, or cannot be read.
-            if let objection = witness.objection(to: claiming, beside: found) { throw objection }
-            return try land(on: claiming, engines, found, objection, isKilled())
-        }
-        if let rescued = own.first(where: { $0.isRescued && $0.role == .authoritative }), objection == nil {
-            // Nothing else is current. It is only read, to bring the other one up.
-            if let objection = witness.objection(to: rescued, beside: found) { throw objection }
-            return try settle(on: rescued, found, engines)
-        }
-        if let objection { throw objection }
-        if let failure = found.failure {
-            // No store was ever given a role here: a process was killed while it made the user's first one.
-            if found.standings.isEmpty, control.floor == 0, found.failures.values.allSatisfy({ $0.code == .notAStore })
-            {
-                return nil
-            }
-            throw failure
-        }
-        if let foreign = found.standings.lazy.compactMap(witness.objection(toOwnerOf:)).first { throw foreign }
-        guard let standby = found.standings.first else {
-            guard control.confirmed == 0, !witness.hasEvidence else { throw witness.nothingIsLeft() }
-            return nil
-        }
-        throw HabitStoreError(
-            .notAuthoritative,
-            "the user's current store is missing; the \(standby.engine.rawValue) store beside it is a copy at token "
-                + "\(standby.token) and is not served in its place: restore the missing file, or accept the copy with "
-                + "`habitstore rollout adopt`",
-            at: .init(path: pair.directory.path)
-        )
     }
 
     /// Makes the store of a user who has none, or finishes making it.
     ///
     /// - Throws: what is wrong with a file that is there and no store; nothing is put beside it.
-    func createFirst(_ state: RolloutState) throws -> Actual {
+    func createFirst(_ state: RolloutState) throws -> ActualStage {
         let engine = state.engine(state.stage.authority)
         _ = try standing(state.engines.other(than: engine))
         let place = try pair.create(engine).replicaRead { try pair.standing(engine, $0) }.place
         let epoch = max(Self.firstEpoch, control.floor)
         try set(engine, .authoritative, epoch: epoch, state, expecting: place)
-        return Actual(state: state, epoch: epoch, token: .zero)
+        return ActualStage(state: state, epoch: epoch, token: .zero)
     }
 
     /// What the new store says of a user who has completed the way there, where the other one was seen to before: it has not
@@ -183,24 +144,9 @@ extension StageSwitch {
         return state.engines.old == old.engine && state.stage.authority == .old && witness.vouches(for: old)
     }
 
-    /// Whether a store that calls itself authoritative can be believed beside one that cannot be read: one that never
-    /// served anybody (epoch 0) decides nothing. The old store is sealed before the new one is given the role, but the old
-    /// one may have been given it without that, by the kill switch.
-    private func isCurrent(_ standing: Standing, _ engines: EnginePair) -> Bool {
-        let isOld = standing.engine == (standing.state?.engines ?? engines).old
-        return standing.epoch >= max(Self.firstEpoch, isOld ? 0 : control.floor)
-    }
-
-    /// Whether a store is the old one and sure to hold everything that was ever acknowledged or shown.
-    func claims(_ standing: Standing) -> Bool {
-        guard let state = standing.state, state.side(standing.engine) == .old else { return false }
-        return standing.role == .sealed
-            ? state.movingTo != nil && state.movingTo != .complete : standing.role == .standby && state.claimsAll
-    }
-
     // MARK: The authoritative store
 
-    private func settle(on current: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> Actual {
+    private func settle(on current: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> ActualStage {
         let state = current.state ?? RolloutState(unknown: current.engine, engines)
         guard state.engine(state.stage.authority) == current.engine else {
             throw HabitStoreError(
@@ -209,7 +155,7 @@ extension StageSwitch {
                 at: .init(path: pair.address(current.engine).path)
             )
         }
-        var actual = Actual(state: state, epoch: current.epoch, token: current.token)
+        var actual = ActualStage(state: state, epoch: current.epoch, token: current.token)
         if current.epoch < max(Self.firstEpoch, control.floor), !current.isRescued { try raise(current, &actual) }
         let other = engines.other(than: current.engine)
         do {
@@ -225,7 +171,7 @@ extension StageSwitch {
 
     /// Gives the store that serves the epoch that a move has claimed which came to nothing. It can wait: until then each of
     /// its writes takes another look before it is acknowledged.
-    private func raise(_ current: Standing, _ actual: inout Actual) throws {
+    private func raise(_ current: Standing, _ actual: inout ActualStage) throws {
         let epoch = try claimEpoch(above: current.epoch)
         do {
             try set(current.engine, .authoritative, epoch: epoch, actual.state, expecting: current.place)
@@ -236,7 +182,9 @@ extension StageSwitch {
     }
 
     /// The last steps of a move that was interrupted.
-    private func finish(_ engine: EngineName, _ other: Standing?, _ current: Standing, _ actual: inout Actual) throws {
+    private func finish(_ engine: EngineName, _ other: Standing?, _ current: Standing, _ actual: inout ActualStage)
+        throws
+    {
         let state = actual.state
         guard let other else {
             guard state.stage.awaitsMirror else { return }
@@ -269,7 +217,7 @@ extension StageSwitch {
     }
 
     /// Leaves a store where it is that was left in the middle of a write, and that nobody is to follow.
-    private func keepSealed(_ other: Standing, _ actual: inout Actual) throws {
+    private func keepSealed(_ other: Standing, _ actual: inout ActualStage) throws {
         actual.notes.append(
             "the \(other.engine.rawValue) store holds a write that nobody was told of, and is to be mended"
         )
@@ -280,7 +228,7 @@ extension StageSwitch {
     }
 
     /// Makes both stores equal where writes go to both: what reached only the one that is written first is carried over.
-    private func equalize(_ current: Standing, _ other: Standing, _ actual: inout Actual) throws {
+    private func equalize(_ current: Standing, _ other: Standing, _ actual: inout ActualStage) throws {
         guard current.token != other.token else { return }
         if other.token > current.token {
             try drain(other.engine, into: current.engine)
@@ -294,18 +242,15 @@ extension StageSwitch {
     // MARK: Without an authoritative store
 
     /// A move got no further than sealing: the sealed store takes its role again.
-    private func reopen(_ sealed: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> Actual {
-        // The store that cannot be read may be the one that was given the role; unless the sealed one has to be written
-        // first for anything to be acknowledged.
-        if let failure = found.failure, !claims(sealed) { throw failure }
+    private func reopen(_ sealed: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> ActualStage {
         var state = sealed.state ?? RolloutState(unknown: sealed.engine, engines)
         state.movingTo = nil
         let epoch = try claimEpoch(above: found.highestEpoch)
-        var actual = Actual(state: state, epoch: epoch, token: sealed.token)
+        var actual = ActualStage(state: state, epoch: epoch, token: sealed.token)
         if let other = found.standing(engines.other(than: sealed.engine)) {
             do {
                 if state.stage.awaitsMirror { try equalize(sealed, other, &actual) }
-                if state.stage.awaitsMirror || claims(other) {
+                if state.stage.awaitsMirror || other.claimsAll {
                     try set(other.engine, .standby, epoch: epoch, state, expecting: other.place)
                 }
             } catch let error as HabitStoreError where error.code == .historyExpired && other.token < sealed.token {
@@ -327,11 +272,7 @@ extension StageSwitch {
         _ found: StandingsFound,
         _ objection: HabitStoreError?,
         _ isKilled: Bool
-    ) throws -> Actual {
-        if !isKilled, let failure = found.failure, !Self.lastingFailures.contains(failure.code) {
-            // The file may be sound, or readable in a moment: whoever can read it has to decide.
-            throw failure
-        }
+    ) throws -> ActualStage {
         let rescued = found.standings.contains(where: \.isRescued) ? "its engine's library cannot open it" : nil
         let reason = objection?.description ?? found.failure?.description ?? rescued ?? "its file is missing"
         let other = engines.other(than: claiming.engine)
@@ -346,18 +287,11 @@ extension StageSwitch {
         let epoch = try claimEpoch(above: found.highestEpoch)
         try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: claiming.place)
         if isKilled { control.noteKilled(epoch) }
-        var actual = Actual(state: state, epoch: epoch, token: claiming.token)
+        var actual = ActualStage(state: state, epoch: epoch, token: claiming.token)
         actual.notes.append(
             "the \(other.rawValue) store cannot be served (\(reason)); the user is back on "
                 + "\(claiming.engine.rawValue), which holds everything that was acknowledged"
         )
         return actual
     }
-
-    /// What a file that cannot be read says about itself, and not about the moment: memory, descriptors, room and a disk that
-    /// fails for a while take nobody back.
-    private static let lastingFailures = lastingDamage.union([.engineUnavailable])
-
-    /// What can only be said of the file itself, wherever it is read.
-    static let lastingDamage: Set<HabitStoreError.Code> = [.corrupt, .notAStore]
 }

@@ -11,23 +11,14 @@ extension StorePair {
     func engines(preferring wanted: EnginePair) throws -> EnginePair {
         if known.names.allSatisfy(wanted.contains) { return wanted }
         guard known.names.contains(where: { !wanted.contains($0) && exists($0) }) else { return wanted }
-        var standings: [Standing] = []
-        var failure: (any Error)?
-        for engine in known.names {
-            do {
-                if let standing = try standing(engine) { standings.append(standing) }
-            } catch {
-                failure = failure ?? error
-            }
-        }
-        if let failure, standings.allSatisfy({ $0.state == nil }) { throw failure }
-        return engines(standings, preferring: wanted)
+        let found = look()
+        if let failure = found.failure, found.standings.allSatisfy({ $0.state == nil }) { throw failure }
+        return engines(found.standings, preferring: wanted)
     }
 
-    /// The same, of what the stores have said: the word of the one that leads, by its role and its epoch.
+    /// The same, of what the stores have said: the word of the one that leads.
     func engines(_ standings: [Standing], preferring wanted: EnginePair) -> EnginePair {
-        let leading = standings.max { Self.rank($0) < Self.rank($1) }
-        guard let leading else { return wanted }
+        guard let leading = standings.leading else { return wanted }
         let engines = leading.state?.engines ?? EnginePair(old: leading.engine, new: wanted.other(than: leading.engine))
         let other = engines.other(than: leading.engine)
         // One that cannot be read, or that this program has no engine for, is there all the same.
@@ -35,9 +26,26 @@ extension StorePair {
         return isAlone && wanted.contains(leading.engine) ? wanted : engines
     }
 
-    private static func rank(_ standing: Standing) -> (Int, Int, Int64) {
-        let role = standing.role == .authoritative || standing.role == .sealed ? 1 : 0
-        return (role, standing.epoch, Int64(standing.token.rawValue))
+    /// What all of the user's stores say, each asked once.
+    ///
+    /// - Parameter limitSeconds: how long each may take; nil for as long as it does. One that hangs leaves its thread behind.
+    func look(limitSeconds: Double? = nil) -> StandingsFound {
+        var found = StandingsFound()
+        for engine in known.names {
+            let answer = Result {
+                guard let limitSeconds else { return try standing(engine) }
+                return try Deadline.run(seconds: limitSeconds, path: address(engine).path) { [self] _ in
+                    do {
+                        return try standing(engine)
+                    } catch {
+                        close(engine)
+                        throw error
+                    }
+                }
+            }
+            found.note(engine, answer, self)
+        }
+        return found
     }
 }
 

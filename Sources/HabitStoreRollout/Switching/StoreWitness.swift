@@ -8,25 +8,28 @@ import HabitStore
 /// knows its part. One of them that is right is enough.
 struct StoreWitness: Sendable {
     private let directory: UserDirectory
-    private let control: ControlFile
+    private let control: ControlFile?
     /// The last token that was acknowledged before any store was asked.
     private let mark: HistoryToken
     private let lineage: UUID?
     private let log: EvidenceLog
 
     /// To be made before the stores are asked: what is acknowledged meanwhile is no reason to doubt them.
-    init(_ directory: UserDirectory, _ control: ControlFile) {
+    ///
+    /// - Parameter control: nil where there is none, and only the stores and the evidence are known.
+    init(_ directory: UserDirectory, _ control: ControlFile?) {
         self.directory = directory
         self.control = control
-        mark = control.mark
-        lineage = control.lineage
+        mark = control?.mark ?? .zero
+        lineage = control?.lineage
         log = EvidenceLog(directory)
     }
 
     /// Whether the control file knows enough of a store to say that it is current, so that nothing else need be asked.
     func vouches(for standing: Standing) -> Bool {
-        control.confirmed > 0 && standing.epoch >= control.floor && standing.token >= mark
-            && standing.lineage == lineage && objection(toOwnerOf: standing) == nil && !control.isCopy
+        guard let control, control.confirmed > 0, standing.epoch >= control.floor else { return false }
+        return standing.token >= mark && standing.lineage == lineage && objection(toOwnerOf: standing) == nil
+            && !control.isCopy
             && control.hasSeen(log)
     }
 
@@ -37,6 +40,7 @@ struct StoreWitness: Sendable {
     ///
     /// - Parameter epoch: that of the store that serves, before anything was changed.
     func whatWasPutBack(_ epoch: Int) -> String? {
+        guard let control else { return nil }
         if control.isCopy { return "the user's folder was put back from a copy, or copied" }
         return control.wasNew && control.confirmed == 0 && epoch >= StageSwitch.firstEpoch
             ? "the control file was missing" : nil
@@ -55,7 +59,7 @@ struct StoreWitness: Sendable {
     func objection(to standing: Standing, beside found: StandingsFound) -> HabitStoreError? {
         let other = found.standings.first { $0.engine != standing.engine && $0.lineage == standing.lineage }
         let isOurs = !isControlForeign(standing.lineage)
-        let known = max(isOurs ? control.confirmed : 0, loggedEpoch(standing) ?? 0)
+        let known = max(isOurs ? confirmed : 0, loggedEpoch(standing) ?? 0)
         if standing.epoch < known {
             return stale(standing, "is at epoch \(standing.epoch), and the user has come to \(known)")
         }
@@ -80,14 +84,29 @@ struct StoreWitness: Sendable {
         return nil
     }
 
-    /// Whether there is evidence of anything, which no user has who never had a store.
-    var hasEvidence: Bool { log.sizeBytes > 0 }
+    /// The highest epoch that was claimed for the user, as far as that is known.
+    var floor: Int { control?.floor ?? 0 }
+    private var confirmed: Int { control?.confirmed ?? 0 }
+
+    /// Whether nothing is known of the user, as of one who never had a store.
+    var knowsOfNobody: Bool { confirmed == 0 && log.sizeBytes == 0 }
 
     /// The user had stores, and there are none.
     func nothingIsLeft() -> HabitStoreError {
         HabitStoreError(
             .staleStore,
             "the user's stores are gone: put them back, or remove the whole folder for the user to begin anew",
+            at: .init(path: directory.path)
+        )
+    }
+
+    /// The user's current store is gone, and this one does not hold everything.
+    func onlyCopyIsLeft(_ copy: Standing) -> HabitStoreError {
+        HabitStoreError(
+            .notAuthoritative,
+            "the user's current store is missing; the \(copy.engine.rawValue) store beside it is a copy at token "
+                + "\(copy.token) and is not served in its place: restore the missing file, or accept the copy with "
+                + "`habitstore rollout adopt`",
             at: .init(path: directory.path)
         )
     }
@@ -100,7 +119,7 @@ struct StoreWitness: Sendable {
 
     /// The epoch of the last move that the evidence tells of, where it is surely the evidence of this store.
     private func loggedEpoch(_ standing: Standing) -> Int? {
-        guard control.confirmed == 0 || !control.hasSeen(log) else { return nil }
+        if let control, control.confirmed > 0, control.hasSeen(log) { return nil }
         guard let anchor = standing.state?.evidence, let trace = try? log.trace(anchor: anchor), trace.containsAnchor
         else { return nil }
         return trace.epoch

@@ -1,7 +1,7 @@
 import HabitStore
 
 /// Where a user is in truth, as the stores have it.
-struct Actual: Sendable {
+struct ActualStage: Sendable {
     /// The stage, and which engine is the old one.
     var state: RolloutState
     /// The epoch of the authoritative store.

@@ -1,0 +1,141 @@
+import HabitStore
+
+/// Where a user is, by what the stores say and what is known beside them: the one rule, which whoever opens, moves, inspects or
+/// copies a user's stores goes by. Nothing is asked or changed by it.
+struct Whereabouts {
+    enum Verdict {
+        /// Nobody: no store was ever given a role.
+        case nobody
+        /// This store serves.
+        case serves(Standing)
+        /// A move got no further than sealing: this store takes its role again.
+        case reopens(Standing)
+        /// The old store holds everything that was acknowledged, and takes over from a new one that is gone, cannot be read,
+        /// or is not what the user has come to, which is said then.
+        case takesOver(Standing, HabitStoreError?)
+        /// No store is sure to be current.
+        case refused(HabitStoreError)
+    }
+
+    let verdict: Verdict
+
+    /// - Parameters:
+    ///   - engines: those that the user's rollout is between.
+    ///   - isKilled: whether the user is to be taken back: a new store that does not answer is left then.
+    init(_ found: StandingsFound, _ engines: EnginePair, _ witness: StoreWitness, isKilled: Bool) {
+        do throws(HabitStoreError) {
+            verdict = try Self.judge(found, engines, witness, isKilled)
+        } catch {
+            verdict = .refused(error)
+        }
+    }
+
+    /// The store that holds the user's current data; nil for nobody.
+    ///
+    /// - Throws: why no store is sure to be current. A store on standby is never taken in its place, unless it is sure to hold
+    ///   everything.
+    var current: Standing? {
+        get throws(HabitStoreError) {
+            switch verdict {
+            case .nobody: nil
+            case .serves(let standing), .reopens(let standing), .takesOver(let standing, _): standing
+            case .refused(let error): throw error
+            }
+        }
+    }
+
+    private static func judge(
+        _ found: StandingsFound,
+        _ engines: EnginePair,
+        _ witness: StoreWitness,
+        _ isKilled: Bool
+    ) throws(HabitStoreError) -> Verdict {
+        let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
+        let leading = own.filter { $0.hasRole && !$0.isRescued }.leading
+        let authoritative = leading.flatMap { $0.role == .authoritative ? $0 : nil }
+        var objection: HabitStoreError?
+        if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines, witness) {
+            objection = witness.objection(to: authoritative, beside: found)
+            if objection == nil { return .serves(authoritative) }
+        } else if let sealed = own.first(where: { $0.role == .sealed }) {
+            if let objection = witness.objection(to: sealed, beside: found) { throw objection }
+            // The store that cannot be read may be the one that was given the role; unless the sealed one has to be written
+            // first for anything to be acknowledged.
+            if let failure = found.failure, !sealed.claimsAll { throw failure }
+            return .reopens(sealed)
+        }
+        // The highest epoch wins: what is beside it was put back, is gone, or cannot be read.
+        if let claiming = own.first(where: \.claimsAll), authoritative.map({ $0.epoch < claiming.epoch }) ?? true {
+            if let objection = witness.objection(to: claiming, beside: found) { throw objection }
+            // The file may be sound, or readable in a moment: whoever can read it has to decide.
+            if !isKilled, let failure = found.failure, !lastingFailures.contains(failure.code) { throw failure }
+            return .takesOver(claiming, objection)
+        }
+        if let objection { throw objection }
+        if let rescued = own.first(where: { $0.isRescued && $0.role == .authoritative }) {
+            // Nothing else is current. It is only read, to bring the other one up.
+            if let objection = witness.objection(to: rescued, beside: found) { throw objection }
+            return .serves(rescued)
+        }
+        return try judgeWithoutRole(found, witness)
+    }
+
+    /// No store has a role that counts.
+    private static func judgeWithoutRole(
+        _ found: StandingsFound,
+        _ witness: StoreWitness
+    ) throws(HabitStoreError) -> Verdict {
+        if let failure = found.failure {
+            // No store was ever given a role here: a process was killed while it made the user's first one.
+            let isUnmade = found.failures.values.allSatisfy { $0.code == .notAStore }
+            if found.standings.isEmpty, witness.floor == 0, isUnmade { return .nobody }
+            throw failure
+        }
+        if let foreign = found.standings.lazy.compactMap(witness.objection(toOwnerOf:)).first { throw foreign }
+        guard let standby = found.standings.first else {
+            guard witness.knowsOfNobody else { throw witness.nothingIsLeft() }
+            return .nobody
+        }
+        throw witness.onlyCopyIsLeft(standby)
+    }
+
+    /// Whether a store that calls itself authoritative can be believed beside one that cannot be read: one that never
+    /// served anybody (epoch 0) decides nothing. The old store is sealed before the new one is given the role, but the old
+    /// one may have been given it without that, by the kill switch.
+    private static func isCurrent(_ standing: Standing, _ engines: EnginePair, _ witness: StoreWitness) -> Bool {
+        let isOld = standing.engine == (standing.state?.engines ?? engines).old
+        return standing.epoch >= max(StageSwitch.firstEpoch, isOld ? 0 : witness.floor)
+    }
+
+    /// What a file that cannot be read says about itself, and not about the moment: memory, descriptors, room and a disk that
+    /// fails for a while take nobody back.
+    private static let lastingFailures = lastingDamage.union([.engineUnavailable])
+
+    /// What can only be said of the file itself, wherever it is read.
+    static let lastingDamage: Set<HabitStoreError.Code> = [.corrupt, .notAStore]
+}
+
+extension Standing {
+    /// Whether the store serves, or was sealed in the middle of a move.
+    fileprivate var hasRole: Bool { role == .authoritative || role == .sealed }
+
+    /// Whether the store is the old one and sure to hold everything that was ever acknowledged or shown.
+    var claimsAll: Bool {
+        guard let state, state.side(engine) == .old else { return false }
+        return role == .sealed
+            ? state.movingTo != nil && state.movingTo != .complete : role == .standby && state.claimsAll
+    }
+}
+
+extension Sequence<Standing> {
+    /// The store whose word on the rollout counts: one with a role before one without, and then the one of the highest epoch.
+    /// A sealed store with a higher epoch than any authoritative one was reopened once, and left again since the other one was
+    /// given its epoch by a kill that slept.
+    var leading: Standing? {
+        func rank(_ standing: Standing) -> (Int, Int, Int, Int64) {
+            let isServing = standing.role == .authoritative ? 1 : 0
+            return (standing.hasRole ? 1 : 0, standing.epoch, isServing, Int64(standing.token.rawValue))
+        }
+        return self.max { rank($0) < rank($1) }
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import StandardEngines
+import Testing
+
+@testable import HabitStore
+@testable import HabitStoreRollout
+
+/// The one rule of where a user is, as a table of everything that a pair of stores can say.
+struct WhereaboutsTests {
+    /// What one of the two stores says.
+    enum Word: String, CaseIterable {
+        case absent
+        /// Its file is damaged.
+        case damaged
+        /// It cannot be read now.
+        case busy
+        /// It was only just made, and never served anybody.
+        case unborn
+        /// It serves, at epoch 2.
+        case serves
+        /// It was left in a move at epoch 2.
+        case sealed
+        /// It follows at epoch 2; the old one claims to hold everything.
+        case standby
+        /// A copy into it is not finished.
+        case unfinished
+        /// It is read past the engine's library, and serves at epoch 2.
+        case rescued
+        /// It serves, at epoch 2, another user.
+        case foreign
+    }
+
+    /// What is known beside the stores.
+    enum Knowledge: CaseIterable {
+        case nothing
+        /// That the user has come to epoch 2 and token 5.
+        case allOfIt
+        /// That the user has come to epoch 3, where no store is.
+        case more
+    }
+
+    /// Rows are the old store's words, columns the new one's, in the order of ``Word``.
+    ///
+    /// `o` and `n`: that store serves; `O` and `N`: it was sealed and takes its role again; `<`: the old one takes over;
+    /// `-`: nobody; `x`: refused.
+    private static let tables: [Knowledge: [String]] = [
+        .nothing: [
+            "-xxnnNxxnx",
+            "xxxxnxxxnx",
+            "xxxxnxxxnx",
+            "oxxonNxoxx",
+            "oooooooooo",
+            "OOOOnOOOOO",
+            "<<x<nN<<<<",
+            "xxxnnNxxnx",
+            "oooxnNoooo",
+            "xxxxnNxxnx",
+        ],
+        // What was only just made is not taken for the user's store, and nobody is no answer.
+        .allOfIt: [
+            "xxxxnNxxnx",
+            "xxxxnxxxnx",
+            "xxxxnxxxnx",
+            "xxxxnNxxxx",
+            "oooooooooo",
+            "OOOOnOOOOO",
+            "<<x<nN<<<<",
+            "xxxxnNxxnx",
+            "oooxnNoooo",
+            "xxxxnNxxnx",
+        ],
+        .more: Array(repeating: "xxxxxxxxxx", count: 10),
+    ]
+
+    @Test(arguments: Knowledge.allCases) func everyPairOfWordsHasOneAnswer(knowledge: Knowledge) throws {
+        let rows = try rows(knowledge, isKilled: false)
+        print(rows.joined(separator: "\n"))
+        #expect(rows == Self.tables[knowledge])
+    }
+
+    /// A new store that cannot be read now is left when the kill switch is pulled, and waited for otherwise.
+    @Test func aKillLeavesAStoreThatDoesNotAnswer() throws {
+        var expected = try #require(Self.tables[.nothing])
+        expected[6] = "<<<<nN<<<<"
+        #expect(try rows(.nothing, isKilled: true) == expected)
+    }
+
+    private func rows(_ knowledge: Knowledge, isKilled: Bool) throws -> [String] {
+        let folder = try TemporaryFolder()
+        let directory = try UserDirectory(root: folder.path("root"), user: "alice")
+        let witness = StoreWitness(directory, try control(knowledge, folder))
+        return try Word.allCases.map { old in
+            try Word.allCases.map { new in
+                let found = try found(old, new, directory)
+                return letter(Whereabouts(found, Self.engines, witness, isKilled: isKilled).verdict)
+            }.joined()
+        }
+    }
+
+    private func control(_ knowledge: Knowledge, _ folder: TemporaryFolder) throws -> ControlFile? {
+        guard knowledge != .nothing else { return nil }
+        let control = try ControlFile(path: folder.path("control"))
+        control.note(lineage: Self.lineage)
+        control.publish(.shadow, epoch: knowledge == .allOfIt ? 2 : 3)
+        control.noteAcknowledged(HistoryToken(rawValue: 5))
+        return control
+    }
+
+    private static let engines = EnginePair(old: .sqlite, new: .lmdb)
+
+    private func letter(_ verdict: Whereabouts.Verdict) -> String {
+        switch verdict {
+        case .nobody: "-"
+        case .serves(let standing): standing.engine == .sqlite ? "o" : "n"
+        case .reopens(let standing): standing.engine == .sqlite ? "O" : "N"
+        case .takesOver: "<"
+        case .refused: "x"
+        }
+    }
+
+    private func found(_ old: Word, _ new: Word, _ directory: UserDirectory) throws -> StandingsFound {
+        let pair = StorePair(directory: directory, schema: HabitSchema.current, engines: .standard)
+        var found = StandingsFound()
+        for (engine, word) in [(EngineName.sqlite, old), (.lmdb, new)] {
+            found.note(engine, answer(engine, word), pair)
+        }
+        return found
+    }
+
+    private func answer(_ engine: EngineName, _ word: Word) -> Result<Standing?, any Error> {
+        switch word {
+        case .absent: return .success(nil)
+        case .damaged: return .failure(HabitStoreError(.corrupt, "the file is damaged"))
+        case .busy: return .failure(HabitStoreError(.busy, "somebody has it"))
+        case .unborn: return .success(standing(engine, .authoritative, epoch: 0, at: nil))
+        case .serves: return .success(standing(engine, .authoritative))
+        case .sealed: return .success(standing(engine, .sealed, movingTo: engine == .sqlite ? .live : .shadow))
+        case .standby: return .success(standing(engine, .standby, at: engine == .sqlite ? .live : .shadow))
+        case .unfinished: return .success(standing(engine, .backfilling, at: nil))
+        case .rescued:
+            var rescued = standing(engine, .authoritative)
+            rescued.isRescued = true
+            return .success(rescued)
+        case .foreign:
+            var foreign = standing(engine, .authoritative)
+            foreign.owner = "another"
+            return .success(foreign)
+        }
+    }
+
+    private static let lineage = UUID()
+
+    /// - Parameter stage: nil in a store that was told nothing of the rollout; the one at which the store serves unless said
+    ///   otherwise.
+    private func standing(
+        _ engine: EngineName,
+        _ role: StoreRole,
+        epoch: Int = 2,
+        at stage: Stage?? = .none,
+        movingTo: Stage? = nil
+    ) -> Standing {
+        let serving: Stage = engine == .sqlite ? .shadow : .live
+        let told = stage ?? serving
+        return Standing(
+            engine: engine,
+            path: "/\(engine.rawValue)",
+            information: StoreInformation(
+                storeID: UUID(),
+                lineage: Self.lineage,
+                token: HistoryToken(rawValue: 5),
+                historyFloor: .zero,
+                role: role,
+                epoch: epoch
+            ),
+            state: told.map { RolloutState(stage: $0, engines: Self.engines, movingTo: movingTo) },
+            owner: nil
+        )
+    }
+}
