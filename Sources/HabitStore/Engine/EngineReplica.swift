@@ -27,6 +27,8 @@ class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
 
     func information() throws -> StoreInformation { try StoreBookkeeping.information(snapshot) }
 
+    func position() throws -> StorePosition { try StoreBookkeeping.position(snapshot) }
+
     func count(entity: Int) throws -> Int { try snapshot.count(snapshot.plan(BoundQuery(entity: entity))) }
 
     func enumerate(entity: Int, after id: UUID?, _ body: (UUID, EncodedRecord) throws -> Bool) throws {

@@ -179,6 +179,15 @@ enum StoreBookkeeping {
         try writer.setMetadata(MetadataKey.lastToken, String(last.rawValue))
     }
 
+    static func position(_ snapshot: some EngineSnapshot) throws -> StorePosition {
+        StorePosition(
+            role: try role(snapshot),
+            epoch: try epoch(snapshot),
+            token: try lastToken(snapshot),
+            historyFloor: try historyFloor(snapshot)
+        )
+    }
+
     static func information(_ snapshot: some EngineSnapshot) throws -> StoreInformation {
         StoreInformation(
             storeID: try identifier(snapshot, MetadataKey.storeID),

@@ -55,6 +55,10 @@ public protocol ReplicaSnapshot: AnyObject {
     /// What the store knows about itself.
     func information() throws -> StoreInformation
 
+    /// The part of it that changes: a smaller read than ``information()``, which is what it is made from unless a store has
+    /// a faster way.
+    func position() throws -> StorePosition
+
     /// The number of records of an entity.
     func count(entity: Int) throws -> Int
 
@@ -73,6 +77,18 @@ public protocol ReplicaSnapshot: AnyObject {
 
     /// What the rollout keeps in the store, as ``ReplicaTransaction/setRolloutState(_:)`` left it.
     func rolloutState() throws -> String?
+}
+
+extension ReplicaSnapshot {
+    public func position() throws -> StorePosition {
+        let information = try information()
+        return StorePosition(
+            role: information.role,
+            epoch: information.epoch,
+            token: information.token,
+            historyFloor: information.historyFloor
+        )
+    }
 }
 
 /// The write transaction of a replication.

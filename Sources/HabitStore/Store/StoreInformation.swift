@@ -16,6 +16,23 @@ public struct StoreInformation: Sendable, Hashable, Codable {
     public var epoch: Int
 }
 
+/// How far a store has come, and what it may be used for.
+public struct StorePosition: Sendable, Hashable {
+    /// What the store may be used for.
+    public var role: StoreRole
+    /// How often the role was handed from one store of the user to another.
+    public var epoch: Int
+    /// The token.
+    public var token: HistoryToken
+    /// The last token whose history was pruned.
+    public var historyFloor: HistoryToken
+
+    /// A position of these parts.
+    public init(role: StoreRole, epoch: Int, token: HistoryToken, historyFloor: HistoryToken) {
+        (self.role, self.epoch, self.token, self.historyFloor) = (role, epoch, token, historyFloor)
+    }
+}
+
 /// What a store of a user may be used for.
 public enum StoreRole: String, Sendable, Hashable, Codable {
     /// It holds the user's data, and takes writes.

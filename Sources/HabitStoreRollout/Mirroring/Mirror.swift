@@ -101,15 +101,10 @@ final class Mirror: Sendable {
         let lineage = locked { state in
             state.isScheduled || state.failure != nil || state.isStopped || state.prepared != nil ? nil : state.lineage
         }
-        guard let lineage,
-            let write = try PreparedWrite(
-                transaction,
-                in: source,
-                lineage: lineage,
-                epoch: epoch,
-                schema: pair.schema
-            )
-        else { return false }
+        guard let lineage, let records = try WrittenRecords(transaction, in: source, schema: pair.schema) else {
+            return false
+        }
+        let write = PreparedWrite(records: records, lineage: lineage, epoch: epoch)
         changed.lock()
         defer { changed.unlock() }
         guard state.prepared == nil else { return false }

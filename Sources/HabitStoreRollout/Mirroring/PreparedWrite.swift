@@ -1,10 +1,9 @@
 import Foundation
 import HabitStore
 
-/// A write that is about to be committed in the authoritative store, with the records that it leaves: enough to apply it to
-/// the mirror without reading it back.
-struct PreparedWrite: Sendable {
-    /// One record's state behind the write; nil for one that is gone.
+/// The records that a write leaves: enough to apply it to another store without reading it back.
+struct WrittenRecords: Sendable {
+    /// One record's state after the write; nil for one that is gone.
     struct Change: Sendable {
         let entity: Int
         let id: UUID
@@ -15,31 +14,41 @@ struct PreparedWrite: Sendable {
     static let maximumChanges = 64
 
     let transaction: HistoryTransaction
-    let lineage: UUID
-    let epoch: Int
     let changes: [Change]
 
-    /// - Parameters:
-    ///   - source: the authoritative store inside of the write, behind its changes.
-    ///   - lineage: the authoritative store's.
-    ///   - epoch: the authoritative store's.
+    /// - Parameter source: the authoritative store inside of the write, after its changes.
     /// - Returns: nil for a write of many changes.
-    init?(
-        _ transaction: HistoryTransaction,
-        in source: any ReplicaSnapshot,
-        lineage: UUID,
-        epoch: Int,
-        schema: Schema
-    ) throws {
+    init?(_ transaction: HistoryTransaction, in source: any ReplicaSnapshot, schema: Schema) throws {
         guard transaction.changes.count <= Self.maximumChanges else { return nil }
         self.transaction = transaction
-        self.lineage = lineage
-        self.epoch = epoch
         changes = try transaction.changes.map { change in
             let entity = try schema.position(ofEntity: change.entity)
             return Change(entity: entity, id: change.id, record: try source.record(entity: entity, id: change.id))
         }
     }
+
+    /// Applies the write to a store that stands right before it.
+    func apply(to replica: any ReplicaTransaction) throws {
+        for change in changes {
+            if let record = change.record {
+                try replica.put(entity: change.entity, id: change.id, record)
+            } else {
+                try replica.remove(entity: change.entity, id: change.id)
+            }
+        }
+        try replica.append(transaction)
+    }
+}
+
+/// A write that is about to be committed in the authoritative store, for the mirror to apply meanwhile.
+struct PreparedWrite: Sendable {
+    let records: WrittenRecords
+    /// The authoritative store's.
+    let lineage: UUID
+    /// The authoritative store's.
+    let epoch: Int
+
+    var transaction: HistoryTransaction { records.transaction }
 
     /// Applies the write to a store that stands right before it.
     ///
@@ -49,14 +58,7 @@ struct PreparedWrite: Sendable {
         guard mirror.lineage == lineage, mirror.role == .standby, mirror.epoch <= epoch,
             mirror.token.rawValue == transaction.token.rawValue - 1, try replica.backfillState() == nil
         else { return false }
-        for change in changes {
-            if let record = change.record {
-                try replica.put(entity: change.entity, id: change.id, record)
-            } else {
-                try replica.remove(entity: change.entity, id: change.id)
-            }
-        }
-        try replica.append(transaction)
+        try records.apply(to: replica)
         return true
     }
 }

@@ -72,12 +72,12 @@ struct RoutedWrite {
         defer { user.context.metrics.latency(route.actual.engine, .write, since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
-            willBegin: { replica in try requireEqual(first, replica) },
+            willBegin: { replica in written.floor = try requireEqual(first, replica) },
             willCommit: { replica, transaction in
                 CrashPoint.reach(transaction == nil ? "prune.authority" : "write.beforeCommit")
                 guard let transaction else { return }
                 written.transaction = transaction
-                try commitFirst(first, replica, transaction)
+                try commitFirst(first, replica, transaction, floor: written.floor)
                 isMirrored = true
                 CrashPoint.reach("live.mirrored")
             }
@@ -106,6 +106,8 @@ struct RoutedWrite {
         var hasBegun = false
         var result: R?
         var transaction: HistoryTransaction?
+        /// The last token whose history the store that serves has forgotten.
+        var floor = HistoryToken.zero
         /// Whether the mirror awaits to hear what became of it.
         var isPrepared = false
     }
@@ -182,36 +184,49 @@ struct RoutedWrite {
     }
 
     /// Before a write begins: both stores are at one token, and the old one is at this stage too.
-    private func requireEqual(_ first: any UserStoreBackend, _ replica: any ReplicaSnapshot) throws {
-        let there: StoreInformation
+    ///
+    /// - Returns: the last token whose history the store that serves has forgotten.
+    private func requireEqual(_ first: any UserStoreBackend, _ replica: any ReplicaSnapshot) throws -> HistoryToken {
+        let there: StorePosition
         do {
-            there = try first.replicaRead { try $0.information() }
+            there = try first.replicaRead { try $0.position() }
         } catch let error as HabitStoreError {
             throw unacknowledgeable(error)
         }
-        let isReady = there.role == .standby && there.epoch == route.actual.epoch
-        guard isReady, there.token == (try replica.information().token) else { throw OpenUser.Rerouted() }
+        let here = try replica.position()
+        guard isStandingBy(there), there.token == here.token else { throw OpenUser.Rerouted() }
+        return here.historyFloor
     }
 
+    private func isStandingBy(_ first: StorePosition) -> Bool {
+        first.role == .standby && first.epoch == route.actual.epoch
+    }
+
+    /// Commits the write in the old store, from memory where it is a small one and both stores' histories begin at one place.
     private func commitFirst(
         _ first: any UserStoreBackend,
         _ replica: any ReplicaSnapshot,
-        _ transaction: HistoryTransaction
+        _ transaction: HistoryTransaction,
+        floor: HistoryToken
     ) throws {
+        let schema = user.context.schema
         do {
             try first.replicate { there in
-                let information = try there.information()
-                guard information.role == .standby, information.epoch == route.actual.epoch,
-                    information.token.rawValue == transaction.token.rawValue - 1
-                else {
+                let position = try there.position()
+                guard isStandingBy(position), position.token.rawValue == transaction.token.rawValue - 1 else {
                     throw HabitStoreError(
                         .notAuthoritative,
                         "the user was taken to another store while this was being written; nothing of it has happened",
                         at: .init(path: directory.path)
                     )
                 }
-                let origin = try replica.information()
-                _ = try Replication.carry(from: replica, origin, to: there, information, schema: user.context.schema)
+                if position.historyFloor >= floor,
+                    let records = try WrittenRecords(transaction, in: replica, schema: schema)
+                {
+                    return try records.apply(to: there)
+                }
+                let (origin, information) = (try replica.information(), try there.information())
+                _ = try Replication.carry(from: replica, origin, to: there, information, schema: schema)
             }
         } catch let error as HabitStoreError where error.code != .notAuthoritative && error.code != .outcomeUnknown {
             throw unacknowledgeable(error)

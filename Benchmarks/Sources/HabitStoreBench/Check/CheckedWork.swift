@@ -28,11 +28,12 @@ struct CheckedWork {
     }
 }
 
-/// A user's store at the stage `off`, where SQLite's does the work.
+/// A user's store at the stage `off`, where SQLite's does the work, and one at `live`, where each write goes to both.
 private final class CheckedUser {
     private let data: BenchData
     private let users: RolloutUsers
     private let store: UserStore
+    private let live: UserStore
 
     init(_ data: BenchData, _ directory: URL) throws {
         self.data = data
@@ -42,6 +43,10 @@ private final class CheckedUser {
             for habit in data.habits { try transaction.insert(habit) }
             for entry in data.entries { try transaction.insert(entry) }
         }
+        live = try users.store(try users.stores(), "live", at: .live)
+        try live.write(author: "bench") { transaction in
+            for habit in data.habits { try transaction.insert(habit) }
+        }
         // Another one, which nobody has open.
         let other = try users.stores().store(for: "opened")
         try other.save(Draft(content: "a record"))
@@ -49,8 +54,12 @@ private final class CheckedUser {
     }
 
     var works: [CheckedWork] {
-        let (ids, store, users) = (data.shuffled.prefix(200), store, users)
+        let (ids, store, live, users) = (data.shuffled.prefix(200), store, live, users)
+        let habit = data.habits.first
         return [
+            CheckedWork(name: "a user's, live: commit of one entry", operations: 20) {
+                for _ in 0..<20 { try live.save(Entry(date: .distantPast, habitID: habit?.id)) }
+            },
             CheckedWork(name: "a user's, SQLite: read by id, a transaction each", operations: ids.count) {
                 for id in ids { _ = try store.model(Entry.self, id: id) }
             },
