@@ -53,13 +53,22 @@ let package = Package(
             dependencies: [.target(name: "CLibCrypto", condition: .when(platforms: [.linux]))],
             swiftSettings: settings
         ),
-        .target(name: "HabitStore", dependencies: ["Hashing"], swiftSettings: settings),
-        .target(name: "HabitStoreSQLite", dependencies: ["HabitStore", "CSQLite"], swiftSettings: plannerSettings),
-        .target(name: "HabitStoreLMDB", dependencies: ["HabitStore", "CLMDB"], swiftSettings: plannerSettings),
+        .target(name: "DurableFiles", swiftSettings: settings),
+        .target(name: "HabitStore", dependencies: ["DurableFiles", "Hashing"], swiftSettings: settings),
+        .target(
+            name: "HabitStoreSQLite",
+            dependencies: ["CSQLite", "DurableFiles", "HabitStore"],
+            swiftSettings: plannerSettings
+        ),
+        .target(
+            name: "HabitStoreLMDB",
+            dependencies: ["CLMDB", "DurableFiles", "HabitStore"],
+            swiftSettings: plannerSettings
+        ),
         .target(
             name: "FeatureFlags",
             dependencies: [
-                "Hashing",
+                "DurableFiles", "Hashing",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Yams", package: "Yams"),
@@ -69,13 +78,13 @@ let package = Package(
         .target(name: "HabitTracking", swiftSettings: settings),
         .target(
             name: "ShadowVerifier",
-            dependencies: ["HabitStore", "Hashing"],
+            dependencies: ["DurableFiles", "HabitStore", "Hashing"],
             swiftSettings: settings
         ),
         .target(
             name: "HabitStoreRollout",
             dependencies: [
-                "CFaultGuard", "FeatureFlags", "HabitStore", "Hashing", "ShadowVerifier",
+                "CFaultGuard", "DurableFiles", "FeatureFlags", "HabitStore", "Hashing", "ShadowVerifier",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -89,7 +98,7 @@ let package = Package(
         .target(
             name: "HabitStoreImport",
             dependencies: [
-                "CSQLite", "CZlib", "HabitStore", "HabitTracking", "Hashing",
+                "CSQLite", "CZlib", "DurableFiles", "HabitStore", "HabitTracking", "Hashing",
             ],
             swiftSettings: crashSettings
         ),
@@ -108,7 +117,7 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "StandardEngines",
-                "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreRollout", "HabitTracking",
+                "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreRollout", "HabitTracking",
                 "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -134,6 +143,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: settings),
         .testTarget(
             name: "HabitStoreTests",
@@ -192,7 +202,8 @@ let package = Package(
             name: "HabitStoreImportTests",
             dependencies: [
                 "StandardEngines",
-                "CSQLite", "CZlib", "HabitStore", "HabitStoreImport", "HabitStoreLMDB", "HabitStoreSQLite",
+                "CSQLite", "CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreLMDB",
+                "HabitStoreSQLite",
                 "HabitStoreTesting", "ShadowVerifier",
             ],
             swiftSettings: crashSettings

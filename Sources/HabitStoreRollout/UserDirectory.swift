@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -172,10 +173,9 @@ public struct UserDirectory: Sendable, Hashable {
             }
             return
         }
-        let file = URL(fileURLWithPath: path + "/user")
+        let file = path + "/user"
         do {
-            try Data(user.utf8).write(to: file, options: .atomic)
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            try DurableFile.replace(file, Data(user.utf8), draft: DurableFile.ownDraft(of: file))
         } catch {
             throw HabitStoreError(
                 .permissionDenied,

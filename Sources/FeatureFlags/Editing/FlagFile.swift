@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 
 /// Flag files on the disk: read, and replaced in one step.
@@ -28,17 +29,45 @@ public enum FlagFile {
         _ change: (FlagFileText) throws(FlagError) -> FlagFileText
     ) throws(FlagError) -> (old: FlagFileText, new: FlagFileText) {
         let target = try Self.target(of: path)
-        let folder = try LockedFolder(path: Self.folder(of: target), timeoutSeconds: timeoutSeconds)
+        let lock = try lock(DurableFile.folder(of: target), timeoutSeconds)
+        // Held until the file is replaced.
+        defer { withExtendedLifetime(lock) {} }
         let old = try read(path: path)
         let new = try change(old)
-        if new.bytes != old.bytes { try folder.replace(target, with: new.bytes) }
+        if new.bytes != old.bytes { try replace(target, with: new.bytes) }
         return (old, new)
     }
 
-    /// The folder that a path stands in.
-    static func folder(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+    private static func lock(_ folder: String, _ timeoutSeconds: Double) throws(FlagError) -> LockedFile {
+        do {
+            return try LockedFile(folder: folder, timeoutSeconds: timeoutSeconds)
+        } catch {
+            guard error.isBusy else { throw FlagError(error, "the folder of the flag file \(error)") }
+            throw FlagError(
+                .fileBusy,
+                "another process has been changing flag files in this folder for \(timeoutSeconds) s; try again",
+                at: FlagError.Location(file: folder)
+            )
+        }
+    }
+
+    private static func replace(_ file: String, with bytes: [UInt8]) throws(FlagError) {
+        let name = file.split(separator: "/").last.map(String.init) ?? file
+        let folder = DurableFile.folder(of: file)
+        // Always the same, so that one that a crash left is written over.
+        let draft = (folder == "/" ? "" : folder) + "/.\(name).new"
+        var status = stat()
+        let isThere = stat(file, &status) == 0
+        do {
+            try DurableFile.replace(file, bytes, draft: draft, like: isThere ? status : nil)
+        } catch {
+            switch error.step {
+            case .make: throw FlagError(error, "no file can be made beside the flag file: \(error.reason)")
+            case .synchronizeFolder:
+                throw FlagError(error, "the flag file was replaced, but a power failure may undo it: \(error.reason)")
+            default: throw FlagError(error, "the new flag file \(error)")
+            }
+        }
     }
 
     private static func target(of path: String) throws(FlagError) -> String {
@@ -49,5 +78,12 @@ public enum FlagFile {
         }
         defer { free(resolved) }
         return String(cString: resolved)
+    }
+}
+
+extension FlagError {
+    /// What the system has refused to do with a file, which `message` says.
+    init(_ failure: FileFailure, _ message: String) {
+        self.init(.fileUnwritable, message, at: FlagError.Location(file: failure.path))
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import DurableFiles
 
 extension SentinelFile {
     /// Makes the file, for its owner only, and brings it to the disk: who looks for it need not open it. One that is there already, whatever it is, is as good.
@@ -7,21 +7,14 @@ extension SentinelFile {
     /// - Throws: A ``FlagError`` where it cannot be made.
     @discardableResult
     public func create() throws(FlagError) -> Bool {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            let reason = errno
-            check()
-            if reason == EEXIST { return false }
-            throw error("the sentinel file cannot be made", reason)
+        defer { check() }
+        do {
+            return try MarkerFile.make(path, "The kill switch is pulled while this file exists.\n")
+        } catch {
+            // The existence is the signal, which all processes see from now on, whatever the disk says.
+            guard error.step == .make else { return true }
+            throw FlagError(error, "the sentinel file \(error)")
         }
-        // The existence is the signal; without space for the text there is still that.
-        let text = Array("The kill switch is pulled while this file exists.\n".utf8)
-        _ = write(descriptor, text, text.count)
-        fsync(descriptor)
-        close(descriptor)
-        syncFolder()
-        check()
-        return true
     }
 
     /// Removes what is at the path, and brings that to the disk. A folder is removed when it is empty.
@@ -31,29 +24,12 @@ extension SentinelFile {
     @discardableResult
     public func remove() throws(FlagError) -> Bool {
         defer { check() }
-        if unlink(path) != 0 {
-            let reason = errno
-            if reason == ENOENT || reason == ENOTDIR { return false }
-            guard reason == EISDIR || reason == EPERM, rmdir(path) == 0 else {
-                throw error("the sentinel file cannot be removed", reason)
-            }
+        do {
+            return try MarkerFile.remove(path)
+        } catch {
+            // What a power cut may bring back is the kill, which errs on the safe side.
+            guard error.step == .remove else { return true }
+            throw FlagError(error, "the sentinel file \(error)")
         }
-        syncFolder()
-        return true
-    }
-
-    private func syncFolder() {
-        let folder = open(FlagFile.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { return }
-        fsync(folder)
-        close(folder)
-    }
-
-    private func error(_ message: String, _ number: Int32) -> FlagError {
-        FlagError(
-            .fileUnwritable,
-            "\(message): \(String(cString: strerror(number)))",
-            at: FlagError.Location(file: path)
-        )
     }
 }

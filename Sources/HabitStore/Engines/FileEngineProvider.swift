@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 
 /// An engine whose stores are files: one in a user's folder, called after the engine, and perhaps others beside it.
@@ -36,8 +37,7 @@ extension FileEngineProvider {
     /// Copies the file and what belongs to it, for this user of the machine only.
     public func copy(_ place: String, to target: String) throws {
         try each(place, copiedSidecars, "the store cannot be copied to \(target)") { file, ending in
-            try FileManager.default.copyItem(atPath: file, toPath: target + ending)
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: target + ending)
+            try FileCopy.copy(file, to: target + ending)
         }
     }
 

@@ -1,21 +1,13 @@
+import DurableFiles
 import Foundation
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The records of a stage between their old place and their new one: a file beside the store that has no name, so that
 /// nothing is left of it however the process ends. The memory that it takes does not grow with the store.
 final class MigrationSpool {
-    private let file: FileHandle
+    private let file: OpenFile
     private let path: String
     private var buffer = Data()
 
-    private static let bufferBytes = 1 << 20
     private static let headerBytes = 8
 
     /// - Parameter path: the store's; the file lies in its folder.
@@ -23,9 +15,11 @@ final class MigrationSpool {
     ///   ``HabitStoreError/Code/inputOutput``.
     init(besideStore path: String) throws {
         let name = "\(path)-migrating-\(UUID().uuidString)"
-        let descriptor = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(errno, path) }
-        file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            file = try OpenFile(newAt: name)
+        } catch {
+            throw Self.failure(error.number, path)
+        }
         self.path = path
         guard unlink(name) == 0 else { throw Self.failure(errno, path) }
     }
@@ -36,14 +30,14 @@ final class MigrationSpool {
             withUnsafeBytes(of: number.littleEndian) { buffer.append(contentsOf: $0) }
         }
         buffer.append(contentsOf: record.bytes)
-        if buffer.count >= Self.bufferBytes { try flush() }
+        if buffer.count >= OpenFile.chunkBytes { try flush() }
     }
 
     private func flush() throws {
         do {
-            try file.write(contentsOf: buffer)
+            try file.write(buffer)
         } catch {
-            throw Self.failure(error, path)
+            throw Self.failure(error.number, path)
         }
         buffer.removeAll(keepingCapacity: true)
     }
@@ -51,16 +45,16 @@ final class MigrationSpool {
     /// Hands what was added to `body`, in its order.
     func forEach(_ body: (_ entity: Int, EncodedRecord) throws -> Void) throws {
         try flush()
-        do {
-            try file.seek(toOffset: 0)
-        } catch {
-            throw Self.failure(error, path)
-        }
         var rest = Data()
-        while let chunk = try read() {
-            rest.append(chunk)
-            let used = try rest.withUnsafeBytes { try Self.records(in: $0, body) }
-            rest = Data(rest.dropFirst(used))
+        do {
+            try file.forEachChunk { chunk, _ in
+                rest.append(contentsOf: chunk)
+                let used = try rest.withUnsafeBytes { try Self.records(in: $0, body) }
+                rest = Data(rest.dropFirst(used))
+                return true
+            }
+        } catch let failure as FileFailure {
+            throw Self.failure(failure.number, path)
         }
         guard rest.isEmpty else {
             throw HabitStoreError(
@@ -68,15 +62,6 @@ final class MigrationSpool {
                 "the file between old and new records was cut short",
                 at: .init(path: path)
             )
-        }
-    }
-
-    private func read() throws -> Data? {
-        do {
-            guard let chunk = try file.read(upToCount: Self.bufferBytes), !chunk.isEmpty else { return nil }
-            return chunk
-        } catch {
-            throw Self.failure(error, path)
         }
     }
 
@@ -102,12 +87,7 @@ final class MigrationSpool {
         return offset
     }
 
-    private static func failure(_ error: any Error, _ path: String) -> HabitStoreError {
-        let code = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError).code
-        return failure(Int32(truncatingIfNeeded: code), path, error)
-    }
-
-    private static func failure(_ number: Int32, _ path: String, _ cause: (any Error)? = nil) -> HabitStoreError {
+    private static func failure(_ number: Int32, _ path: String) -> HabitStoreError {
         let code: HabitStoreError.Code
         switch number {
         case ENOSPC, EDQUOT: code = .full
@@ -117,8 +97,7 @@ final class MigrationSpool {
         return HabitStoreError(
             code,
             "the store is as it was; the records could not be put aside in its folder: \(String(cString: strerror(number)))",
-            at: .init(path: path),
-            underlying: cause
+            at: .init(path: path)
         )
     }
 }

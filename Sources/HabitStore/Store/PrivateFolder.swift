@@ -1,12 +1,5 @@
+import DurableFiles
 import Foundation
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// Folders of a person's records: for their owner only.
 package enum PrivateFolder {
@@ -46,16 +39,16 @@ package enum PrivateFolder {
     /// - Throws: ``HabitStoreError/Code/permissionDenied`` when it is a link or no folder, belongs to somebody else, or may be
     ///   written by others; ``HabitStoreError/Code/inputOutput`` when it cannot be opened.
     package static func open(_ path: String, in parent: (descriptor: Int32, name: String)? = nil) throws -> Int32 {
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-        let descriptor = openat(parent?.descriptor ?? AT_FDCWD, parent?.name ?? path, flags)
-        guard descriptor >= 0 else {
-            let code = errno
-            guard code != ELOOP, code != ENOTDIR else {
+        let descriptor: Int32
+        do {
+            descriptor = try OpenFile.openFolder(path, in: parent, mayBeLink: false)
+        } catch {
+            guard error.number != ELOOP, error.number != ENOTDIR else {
                 throw refusal(path, "a link, or a file, stands where the users' folders are expected; remove it")
             }
             throw HabitStoreError(
-                code == EACCES ? .permissionDenied : .inputOutput,
-                "the folder cannot be opened: \(String(cString: strerror(code)))",
+                error.number == EACCES ? .permissionDenied : .inputOutput,
+                "the folder \(error)",
                 at: .init(path: path)
             )
         }

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -5,17 +6,16 @@ import HabitStore
 final class BufferedFile {
     private static let limit = 1 << 18
 
-    private let path: String
-    private let descriptor: Int32
+    private let file: OpenFile
     private var buffer: [UInt8] = []
 
     init(_ path: String) throws {
-        self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw HabitStoreError.system(errno, "no file can be made here", path) }
+        do {
+            file = try OpenFile(newAt: path)
+        } catch {
+            throw HabitStoreError.system(error)
+        }
     }
-
-    deinit { close(descriptor) }
 
     func write(_ text: String) throws {
         buffer += text.utf8
@@ -25,21 +25,11 @@ final class BufferedFile {
     /// Brings everything to the disk.
     func finish() throws {
         try flush()
-        guard fsync(descriptor) == 0 else {
-            throw HabitStoreError.system(errno, "the file cannot be brought to the disk", path)
-        }
+        try FileFailure.told { try file.synchronize() }
     }
 
     private func flush() throws {
-        var position = 0
-        while position < buffer.count {
-            let count = buffer[position...].withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            if count >= 0 {
-                position += count
-            } else if errno != EINTR {
-                throw HabitStoreError.system(errno, "the file cannot be written", path)
-            }
-        }
+        try FileFailure.told { try file.write(buffer) }
         buffer.removeAll(keepingCapacity: true)
     }
 }

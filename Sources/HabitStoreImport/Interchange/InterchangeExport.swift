@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -49,10 +50,7 @@ public struct InterchangeExport {
                 }
                 return counts
             }
-            guard rename(draft, trimmed) == 0 else {
-                throw HabitStoreError.system(errno, "the export cannot be given its name", trimmed)
-            }
-            try DurableFile.syncFolder(of: trimmed)
+            try FileFailure.told { try DurableFile.move(draft, to: trimmed) }
             return counts
         } catch {
             try? FileManager.default.removeItem(atPath: draft)
@@ -67,9 +65,7 @@ public struct InterchangeExport {
         _ total: Int,
         _ progress: (Int, Int) -> Void
     ) throws {
-        guard mkdir(folder, 0o700) == 0 else {
-            throw HabitStoreError.system(errno, "no folder can be made here", folder)
-        }
+        try PrivateFolder.make(folder, isNew: true, or: .inputOutput, "no folder can be made here; name another place")
         var done = 0
         for entity in transaction.schema.entities {
             let file = try BufferedFile("\(folder)/\(entity.name).csv")
@@ -84,8 +80,11 @@ public struct InterchangeExport {
             }
             try file.finish()
         }
-        try DurableFile.create("\(folder)/\(InterchangeHeader.manifestName)", try header.encoded())
-        try DurableFile.syncFolder(of: folder + "/")
+        let manifest = try header.encoded()
+        try FileFailure.told {
+            try DurableFile.create("\(folder)/\(InterchangeHeader.manifestName)", manifest)
+            try DurableFile.synchronizeFolder(of: folder + "/")
+        }
     }
 
     private func writeDocument(

@@ -17,7 +17,7 @@ struct InterchangeSource {
         if status.st_mode & S_IFMT == S_IFDIR {
             let manifest = path + "/" + InterchangeHeader.manifestName
             guard FileManager.default.fileExists(atPath: manifest) else { return nil }
-            let bytes = try DurableFile.read(manifest).bytes
+            let bytes = try WholeFile.read(manifest).bytes
             guard JSONDocument.isExport(bytes) else { return nil }
             header = try InterchangeHeader(Data(bytes), path: manifest)
             format = .csv

@@ -23,7 +23,7 @@ struct PreferencesFile {
     /// - Throws: ``HabitStoreError/Code/invalidSource`` for what is no property list with a dictionary outermost.
     init(path: String) throws {
         self.path = path
-        (bytes, status) = try DurableFile.read(path, limit: Self.maximumBytes)
+        (bytes, status) = try WholeFile.read(path, limit: Self.maximumBytes)
         sha256 = ContentDigest.of(bytes)
         content = try Self.parsed(bytes, path)
     }

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -55,14 +56,14 @@ public struct PreferencesImport {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidSource`` for a file or a key that cannot be imported from.
     public static func count(in path: String, key: String) throws -> Int {
-        try PreferencesFile(path: try DurableFile.resolved(path)).texts(of: key).count
+        try PreferencesFile(path: try WholeFile.resolved(path)).texts(of: key).count
     }
 
     /// Says what a run would do.
     ///
     /// - Throws: as ``run()`` does for a file that cannot be imported from.
     public func rehearse() throws -> Outcome {
-        let file = try PreferencesFile(path: try DurableFile.resolved(path))
+        let file = try PreferencesFile(path: try WholeFile.resolved(path))
         let texts = try file.texts(of: key)
         if !texts.isEmpty { _ = try file.emptying(key) }
         var outcome = Outcome()
@@ -90,8 +91,8 @@ public struct PreferencesImport {
     ///   holds anything but texts: nothing has been changed then. ``HabitStoreError/Code/busy`` when an app goes on writing
     ///   the file; the next run takes it up.
     public func run() throws -> Outcome {
-        let resolved = try DurableFile.resolved(path)
-        let lock = try LockedFolder(DurableFile.folder(of: resolved), timeoutSeconds: Self.timeoutSeconds)
+        let resolved = try WholeFile.resolved(path)
+        let lock = try lock(DurableFile.folder(of: resolved))
         defer { withExtendedLifetime(lock) {} }
         var outcome = Outcome()
         let file = try PreferencesFile(path: resolved)
@@ -102,6 +103,19 @@ public struct PreferencesImport {
         }
         try work(resolved, &journal, &outcome)
         return outcome
+    }
+
+    private func lock(_ folder: String) throws -> LockedFile {
+        do {
+            return try LockedFile(folder: folder, timeoutSeconds: Self.timeoutSeconds)
+        } catch {
+            guard error.isBusy else { throw HabitStoreError.system(error, "the folder") }
+            throw HabitStoreError(
+                .busy,
+                "another process has been importing from this folder for \(Self.timeoutSeconds) s; try again",
+                at: .init(path: folder)
+            )
+        }
     }
 
     // MARK: Going on
@@ -207,7 +221,7 @@ public struct PreferencesImport {
     ) throws -> PreferencesReplacement {
         let changed = try file.emptying(key)
         let isNew = journal.texts.isEmpty
-        try DurableFile.makeFolder(folder)
+        try WholeFile.makeFolder(folder)
         // Before the drafts of the journal are known to be safe in the file's place, nothing that it says is forgotten.
         journal.stage = .preparing
         journal.identity = file.identity

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -51,7 +52,7 @@ struct PreferencesJournal: Codable, Equatable {
         return try names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(".json") }.sorted().map { name in
             let file = folder + "/" + name
             do {
-                let journal = try JSONDecoder().decode(Self.self, from: Data(try DurableFile.read(file).bytes))
+                let journal = try JSONDecoder().decode(Self.self, from: Data(try WholeFile.read(file).bytes))
                 guard journal.version == currentVersion else {
                     throw HabitStoreError(
                         .newerVersion,
@@ -74,14 +75,15 @@ struct PreferencesJournal: Codable, Equatable {
     func write(in folder: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try DurableFile.replace(file(in: folder), try encoder.encode(self))
+        let bytes = try encoder.encode(self)
+        try FileFailure.told { try DurableFile.replace(file(in: folder), bytes) }
     }
 
     func remove(from folder: String) throws {
         guard unlink(file(in: folder)) == 0 || errno == ENOENT else {
             throw HabitStoreError.system(errno, "the notes of the import cannot be removed", file(in: folder))
         }
-        try DurableFile.syncFolder(of: file(in: folder))
+        try FileFailure.told { try DurableFile.synchronizeFolder(of: file(in: folder)) }
     }
 
     private func file(in folder: String) -> String { "\(folder)/\(Self.prefix)\(batch.uuidString.lowercased()).json" }

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -9,8 +10,10 @@ struct PreferencesReplacement {
 
     /// Makes the file that is to take the place.
     func prepare(_ bytes: [UInt8], like status: stat) throws {
-        try DurableFile.create(journal.temporary, bytes, like: status)
-        try DurableFile.syncFolder(of: journal.temporary)
+        try FileFailure.told {
+            try DurableFile.create(journal.temporary, bytes, like: status)
+            try DurableFile.synchronizeFolder(of: journal.temporary)
+        }
     }
 
     /// Whether the file has taken the preferences' place.
@@ -35,7 +38,7 @@ struct PreferencesReplacement {
     /// Takes the exchange back, so that the file that came back is where it was.
     func takeBack() throws {
         guard try exchange() else { throw failure(EINVAL) }
-        try DurableFile.syncFolder(of: journal.path)
+        try FileFailure.told { try DurableFile.synchronizeFolder(of: journal.path) }
     }
 
     /// Puts the prepared file in the place of the preferences, if these are still what was read.
@@ -45,8 +48,11 @@ struct PreferencesReplacement {
         // The prepared file stays where it is: that it is there says that nothing was replaced.
         guard try sha256(of: journal.path) == journal.originalSHA256 else { return false }
         guard try exchange() else {
-            guard rename(journal.temporary, journal.path) == 0 else { throw failure(errno) }
-            try DurableFile.syncFolder(of: journal.path)
+            do {
+                try DurableFile.move(journal.temporary, to: journal.path)
+            } catch {
+                throw failure(error.number)
+            }
             return true
         }
         ImportCrashPoint.reach("preferences.exchanged")
@@ -63,7 +69,7 @@ struct PreferencesReplacement {
             }
             return false
         }
-        try DurableFile.syncFolder(of: journal.path)
+        try FileFailure.told { try DurableFile.synchronizeFolder(of: journal.path) }
         return true
     }
 
@@ -78,28 +84,12 @@ struct PreferencesReplacement {
     ///
     /// - Returns: false where the file system cannot do so, and nothing has happened.
     private func exchange() throws -> Bool {
-        #if canImport(Darwin)
-        let result = renamex_np(journal.temporary, journal.path, UInt32(RENAME_SWAP))
-        #else
-        guard let renameat2 = Self.renameat2 else { return false }
-        let result = renameat2(AT_FDCWD, journal.temporary, AT_FDCWD, journal.path, Self.exchangeFlag)
-        #endif
-        if result == 0 { return true }
-        guard [EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP].contains(errno) else { throw failure(errno) }
-        return false
+        do {
+            return try DurableFile.exchange(journal.temporary, journal.path)
+        } catch {
+            throw failure(error.number)
+        }
     }
-
-    #if !canImport(Darwin)
-    private typealias Rename =
-        @convention(c) (
-            Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32
-        ) -> Int32
-
-    /// `RENAME_EXCHANGE`.
-    private static let exchangeFlag: UInt32 = 2
-    /// The C library declares it on request only, and older ones do not have it.
-    private static let renameat2: Rename? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: Rename.self) }
-    #endif
 
     private func failure(_ number: Int32) -> HabitStoreError {
         HabitStoreError.system(number, "the preferences cannot be replaced; the drafts are in the store", journal.path)
@@ -107,7 +97,7 @@ struct PreferencesReplacement {
 
     private func sha256(of path: String) throws -> String? {
         do {
-            return ContentDigest.of(try DurableFile.read(path).bytes)
+            return ContentDigest.of(try WholeFile.read(path).bytes)
         } catch let error as HabitStoreError where error.code == .notFound {
             return nil
         }

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 
 /// A file whose name follows from what is in it: the same contents leave the same file, once.
@@ -15,8 +16,8 @@ enum ContentNamedFile {
     {
         let path = "\(folder)/\(kind)-\(ContentDigest.of(contents).prefix(16)).jsonl"
         guard !FileManager.default.fileExists(atPath: path) else { return path }
-        try DurableFile.makeFolder(folder)
-        try DurableFile.replace(path, header + contents)
+        try WholeFile.makeFolder(folder)
+        try FileFailure.told { try DurableFile.replace(path, header + contents) }
         return path
     }
 }

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -39,14 +40,9 @@ final class SpilledIdentifiers {
     private func spill() throws {
         if descriptor < 0 { try makeFile() }
         let bytes = pending.flatMap { id in withUnsafeBytes(of: id.uuid) { Array($0) } }
-        var done = 0
-        while done < bytes.count {
-            let written = bytes[done...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if written >= 0 {
-                done += written
-            } else if errno != EINTR {
-                throw HabitStoreError.system(errno, "what is set aside cannot be written", Self.folder)
-            }
+        let number = bytes.withUnsafeBytes { OpenFile.write($0, to: descriptor) }
+        guard number == 0 else {
+            throw HabitStoreError.system(number, "what is set aside cannot be written", Self.folder)
         }
         pending.removeAll(keepingCapacity: true)
     }
@@ -72,8 +68,7 @@ final class SpilledIdentifiers {
 
     private func makeFile() throws {
         let path = "\(Self.folder)/habitstore-identifiers-\(UUID().uuidString)"
-        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw HabitStoreError.system(errno, "no file can be made here", path) }
+        descriptor = try FileFailure.told { try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW) }
         unlink(path)
     }
 }

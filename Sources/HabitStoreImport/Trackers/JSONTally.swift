@@ -4,7 +4,7 @@ import HabitStore
 /// Counts the entries of JSON files as Foundation's other JSON reader sees them.
 enum JSONTally {
     static func count(_ path: String, _ format: TrackerFormat) throws -> [HabitTally] {
-        let bytes = Data(try DurableFile.read(path).bytes)
+        let bytes = Data(try WholeFile.read(path).bytes)
         let object = try JSONSerialization.jsonObject(with: bytes)
         var outer = object as? [String: Any] ?? ["habits": object]
         if format == .beaverhabits, let data = outer["data"] as? [String: Any] { outer = data }

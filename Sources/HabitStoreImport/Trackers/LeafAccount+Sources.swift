@@ -108,7 +108,7 @@ extension LeafAccount {
     private mutating func takeJSON(_ path: String, _ format: TrackerFormat) throws {
         let json: ImportJSON
         do {
-            json = try JSONValueParser.parse(try DurableFile.read(path).bytes)
+            json = try JSONValueParser.parse(try WholeFile.read(path).bytes)
         } catch let failure as JSONValueParser.Failure {
             throw HabitStoreError(.invalidSource, "the file is damaged JSON: \(failure.message)", at: .init(path: path))
         }

@@ -38,7 +38,7 @@ extension LeafAccount {
         if isFolder.boolValue {
             for name in try FileManager.default.contentsOfDirectory(atPath: path).sorted()
             where name.lowercased().hasSuffix(".csv") {
-                forEachCell(of: try DurableFile.read(path + "/" + name).bytes, name, body)
+                forEachCell(of: try WholeFile.read(path + "/" + name).bytes, name, body)
             }
             return
         }
@@ -54,7 +54,7 @@ extension LeafAccount {
         } else if let json = try json(path) {
             for leaf in leaves("items", json) { body("the file", leaf) }
         } else {
-            forEachCell(of: try DurableFile.read(path).bytes, "the file", body)
+            forEachCell(of: try WholeFile.read(path).bytes, "the file", body)
         }
     }
 
@@ -71,7 +71,7 @@ extension LeafAccount {
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue,
             !isDatabase(path)
         else { return nil }
-        let bytes = try DurableFile.read(path).bytes
+        let bytes = try WholeFile.read(path).bytes
         guard let first = bytes.first(where: { $0 > 0x20 && $0 < 0x80 }), first == 0x5B || first == 0x7B else {
             return nil
         }

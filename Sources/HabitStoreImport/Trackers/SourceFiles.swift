@@ -23,7 +23,7 @@ struct SourceFiles {
             var size = 0
             try read(folder: "", depth: 0, wanted, &size)
         } else {
-            contents = try ZipArchive(try DurableFile.read(path).bytes, path: path).files(wanted)
+            contents = try ZipArchive(try WholeFile.read(path).bytes, path: path).files(wanted)
         }
         // What was packed together with the folder around it.
         while let common = Self.commonFolder(contents.keys) {
@@ -67,7 +67,7 @@ struct SourceFiles {
                         at: .init(path: path)
                     )
                 }
-                contents[relative] = try DurableFile.read(path + "/" + relative).bytes
+                contents[relative] = try WholeFile.read(path + "/" + relative).bytes
             }
         }
     }

@@ -58,7 +58,7 @@ struct SourceTables {
             try readDatabase()
             return
         }
-        let bytes = try DurableFile.read(path).bytes
+        let bytes = try WholeFile.read(path).bytes
         let first = bytes.first { $0 > 0x20 && $0 < 0x80 }
         if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
             try readJSON(bytes)

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -75,7 +76,7 @@ enum TrackerRecognition {
             }
             return .files(files)
         }
-        let bytes = try DurableFile.read(path).bytes
+        let bytes = try WholeFile.read(path).bytes
         let first = bytes.first { $0 > 0x20 && $0 < 0x80 }
         if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return try json(bytes, path) }
         var reader = CSVReader(bytes, path: path)
@@ -136,13 +137,13 @@ enum TrackerRecognition {
     }
 
     private static func sibling(_ path: String, _ name: String, _ other: String) -> String {
-        let path = (try? DurableFile.resolved(path)) ?? path
+        let path = (try? WholeFile.resolved(path)) ?? path
         let file = path.split(separator: "/").last.map(String.init) ?? path
         return DurableFile.folder(of: path) + "/" + file.replacingOccurrences(of: name, with: other)
     }
 
     private static func text(_ path: String) throws -> String {
-        guard let text = String(validating: try DurableFile.read(path).bytes, as: UTF8.self) else {
+        guard let text = String(validating: try WholeFile.read(path).bytes, as: UTF8.self) else {
             throw unknown(path, "the file is no text")
         }
         return text

@@ -1,3 +1,4 @@
+import DurableFiles
 import HabitStore
 
 #if canImport(Glibc)
@@ -22,15 +23,11 @@ enum LMDBDraft {
         // Looked at first, so that nobody waits for a copy that cannot be put in its place.
         guard lstat(path, &status) != 0 else { throw LMDBError.error(EEXIST, during: action, path: path) }
         let draft = Self.path(for: path)
-        // What a process of the same number left when it died.
-        unlink(draft)
-        let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw LMDBError.error(errno, during: action, path: path) }
         defer { unlink(draft) }
         do {
-            defer { close(descriptor) }
-            try body(descriptor)
-            guard fsync(descriptor) == 0 else { throw LMDBError.error(errno, during: action, path: path) }
+            try DurableFile.create(draft) { try body($0.descriptor) }
+        } catch let failure as FileFailure {
+            throw LMDBError.error(failure.number, during: action, path: path)
         }
         guard try give(draft, itsName: path, during: action) else {
             throw LMDBError.error(EEXIST, during: action, path: path)
@@ -47,23 +44,10 @@ enum LMDBDraft {
     ///
     /// - Returns: false when something has the name already.
     static func give(_ draft: String, itsName path: String, during action: String) throws -> Bool {
-        if link(draft, path) == 0 { return true }
-        if errno == EEXIST { return false }
-        guard errno == EPERM || errno == ENOTSUP || errno == EOPNOTSUPP else {
-            throw LMDBError.error(errno, during: action, path: path)
+        do {
+            return try DurableFile.publish(draft, as: path)
+        } catch {
+            throw LMDBError.error(error.number, during: action, path: path)
         }
-        // A file system without links: take the name first, so that nobody's file is replaced.
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            if errno == EEXIST { return false }
-            throw LMDBError.error(errno, during: action, path: path)
-        }
-        close(descriptor)
-        guard rename(draft, path) == 0 else {
-            let failure = errno
-            unlink(path)
-            throw LMDBError.error(failure, during: action, path: path)
-        }
-        return true
     }
 }

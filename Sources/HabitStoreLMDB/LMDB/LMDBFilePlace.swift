@@ -1,3 +1,5 @@
+import DurableFiles
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -15,7 +17,7 @@ struct LMDBFilePlace: Hashable, Sendable {
     /// - Parameter path: a path whose last name is no symbolic link.
     init(path: String) throws {
         var status = stat()
-        guard stat(LMDBPlatform.folder(of: path), &status) == 0 else {
+        guard stat(DurableFile.folder(of: path), &status) == 0 else {
             throw LMDBError.error(errno, during: "finding the file", path: path)
         }
         folder = LMDBFileIdentity(status)

@@ -1,4 +1,5 @@
 import CLMDB
+import DurableFiles
 import HabitStore
 
 #if canImport(Glibc)
@@ -52,18 +53,9 @@ final class LMDBPageSource {
     /// Fills the buffer from an offset; gives how many bytes there were.
     func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard offset <= LMDBFileFormat.maximumFileBytes * 2 else { return 0 }
-        var filled = 0
-        while filled < buffer.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw failure(errno)
-            }
-            if count == 0 { break }
-            filled += count
-        }
-        return filled
+        let count = OpenFile.read(descriptor, into: buffer, at: off_t(offset))
+        guard count >= 0 else { throw failure(errno) }
+        return count
     }
 
     /// Reads up to `length` bytes; fewer at the end of the file.

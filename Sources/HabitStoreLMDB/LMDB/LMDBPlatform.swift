@@ -1,3 +1,4 @@
+import DurableFiles
 import HabitStore
 
 #if canImport(Glibc)
@@ -37,20 +38,12 @@ enum LMDBPlatform {
         return String(cString: resolved)
     }
 
-    /// The folder that holds the file.
-    static func folder(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
     /// Makes a created, renamed or removed name in the file's folder survive a power cut.
     static func synchronizeFolder(of path: String) throws {
-        let descriptor = open(folder(of: path), O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw LMDBError.error(errno, during: "opening the folder", path: path) }
-        defer { close(descriptor) }
-        // Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do then.
-        if fsync(descriptor) != 0, errno != EINVAL {
-            throw LMDBError.error(errno, during: "syncing the folder", path: path)
+        do {
+            try DurableFile.synchronizeFolder(of: path)
+        } catch {
+            throw LMDBError.error(error.number, during: "syncing the folder", path: path)
         }
     }
 

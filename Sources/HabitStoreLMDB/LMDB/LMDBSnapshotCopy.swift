@@ -1,3 +1,4 @@
+import DurableFiles
 import HabitStore
 
 #if canImport(Glibc)
@@ -86,15 +87,7 @@ enum LMDBSnapshotCopy {
         at offset: UInt64,
         path: String
     ) throws {
-        var written = 0
-        while written < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw LMDBError.error(errno, during: "copying the file", path: path)
-            }
-            written += count
-        }
+        let number = OpenFile.write(bytes, to: descriptor, at: off_t(offset))
+        guard number == 0 else { throw LMDBError.error(number, during: "copying the file", path: path) }
     }
 }

@@ -1,3 +1,4 @@
+import DurableFiles
 import HabitStore
 
 #if canImport(Glibc)
@@ -23,12 +24,12 @@ final class LMDBSoundFile {
 
     /// Reads a store's mark, without mapping anything; nil when there is none that is whole.
     static func read(store: String) -> (mark: LMDBSoundMark?, isPending: Bool) {
-        let descriptor = open(path(ofStore: store), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else { return (nil, false) }
-        defer { close(descriptor) }
+        guard let file = try? OpenFile(path(ofStore: store), O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+            return (nil, false)
+        }
         let wanted = pendingOffset + 8
         return withUnsafeTemporaryAllocation(byteCount: wanted, alignment: 8) { buffer in
-            guard pread(descriptor, buffer.baseAddress, wanted, 0) == wanted else { return (nil, false) }
+            guard (try? file.read(into: buffer, at: 0)) == wanted else { return (nil, false) }
             let bytes = UnsafeRawBufferPointer(buffer)
             return (LMDBSoundMark(bytes), bytes.load(fromByteOffset: pendingOffset, as: UInt64.self) != 0)
         }
@@ -36,18 +37,16 @@ final class LMDBSoundFile {
 
     /// Maps the file; nil where there is none and it is not to be made, or where that cannot be done.
     init?(store: String, isMaking: Bool) {
-        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (isMaking ? O_CREAT : 0)
-        let descriptor = open(Self.path(ofStore: store), flags, 0o600)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | (isMaking ? O_CREAT : 0)
+        guard let file = try? OpenFile(Self.path(ofStore: store), flags), let status = try? file.status(),
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
         if status.st_size < Self.length {
             // Written and not only made longer: a page without space on the disk could not be mapped for writing.
             let zeros = [UInt8](repeating: 0, count: Self.length)
-            guard pwrite(descriptor, zeros, Self.length, 0) == Self.length else { return nil }
+            guard (try? file.write(zeros, at: 0)) != nil else { return nil }
         }
-        guard let map = mmap(nil, Self.length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),
+        guard let map = mmap(nil, Self.length, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0),
             map != UnsafeMutableRawPointer(bitPattern: -1)
         else { return nil }
         self.map = map

@@ -1,13 +1,6 @@
 import Dispatch
+import DurableFiles
 import HabitStore
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
 
 /// The lock that lets one process at a time begin a write transaction, with a limit to the wait for it.
 ///
@@ -15,8 +8,8 @@ import Darwin
 /// one is taken before that: `flock` on the data file, which liblmdb never locks. The system gives it back when its process
 /// dies. It belongs to the descriptor, so within a process the writer's turn decides who may take it.
 enum LMDBWriterLock {
-    private static let shortestPauseMicroseconds: UInt32 = 20
-    private static let longestPauseMicroseconds: UInt32 = 1_000
+    /// A commit takes about as long as the first.
+    private static let pauses = AdvisoryLock.Pauses(microseconds: 20...1_000)
 
     /// Takes the lock, and waits for it until the deadline.
     ///
@@ -24,12 +17,12 @@ enum LMDBWriterLock {
     static func take(_ descriptor: Int32, until deadline: DispatchTime, path: String) throws {
         if try tryTake(descriptor, path: path) { return }
         let beginning = DispatchTime.now().uptimeNanoseconds
-        var pause = shortestPauseMicroseconds
-        repeat {
-            LMDBPlatform.sleep(microseconds: pause)
-            pause = min(pause * 2, longestPauseMicroseconds)
-            if try tryTake(descriptor, path: path) { return }
-        } while DispatchTime.now() < deadline
+        let isTaken = try AdvisoryLock.wait(
+            pauses,
+            while: { DispatchTime.now() < deadline },
+            for: { try tryTake(descriptor, path: path) }
+        )
+        if isTaken { return }
         let tenths = (DispatchTime.now().uptimeNanoseconds - beginning) / 100_000_000
         throw LMDBError.error(
             .busy,
@@ -39,15 +32,13 @@ enum LMDBWriterLock {
     }
 
     /// Gives the lock back.
-    static func release(_ descriptor: Int32) { flock(descriptor, LOCK_UN) }
+    static func release(_ descriptor: Int32) { AdvisoryLock.release(descriptor) }
 
     private static func tryTake(_ descriptor: Int32, path: String) throws -> Bool {
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            let reason = errno
-            if reason == EINTR { continue }
-            if reason == EWOULDBLOCK { return false }
-            throw LMDBError.error(reason, during: "locking the file", path: path)
+        do {
+            return try AdvisoryLock.exclusive.tryTake(descriptor, path: path)
+        } catch {
+            throw LMDBError.error(error.number, during: "locking the file", path: path)
         }
-        return true
     }
 }

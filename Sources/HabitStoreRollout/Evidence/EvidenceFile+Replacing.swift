@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -13,13 +14,15 @@ extension EvidenceFile {
 
     /// Gives the file another name beside its own, for good, so that its own one is free to be taken.
     func keep(as name: String) throws {
-        guard link(path, Self.beside(path, name)) == 0 else { throw Self.error("kept under another name", errno, path) }
-        try Self.synchronizeFolder(path)
+        guard link(path, Self.beside(path, name)) == 0 else {
+            throw Self.error("cannot be kept under another name", errno, path)
+        }
+        try Self.told { try DurableFile.synchronizeFolder(of: path) }
     }
 
     /// Puts bytes in place of whatever has the path, at once and for good.
     static func replace(_ path: String, with bytes: [UInt8]) throws {
-        try replace(path) { descriptor in try write(bytes, to: descriptor, path) }
+        try told { try DurableFile.replace(path, bytes) }
     }
 
     /// The path of a file in the same folder.
@@ -28,27 +31,8 @@ extension EvidenceFile {
     }
 
     private func copy(_ range: Range<Int>, to target: String) throws {
-        try Self.replace(target) { descriptor in
-            for start in stride(from: range.lowerBound, to: range.upperBound, by: 1_048_576) {
-                try Self.write(try read(start..<min(start + 1_048_576, range.upperBound)), to: descriptor, target)
-            }
+        try Self.told {
+            try DurableFile.replace(target) { copy in try forEachChunk(in: range) { try copy.write($0) } }
         }
-    }
-
-    private static func replace(_ path: String, _ fill: (Int32) throws -> Void) throws {
-        // What a killed process left under this name is written over.
-        let draft = path + ".new"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw error("written anew", errno, draft) }
-        do {
-            defer { close(descriptor) }
-            try fill(descriptor)
-            try synchronize(descriptor, draft)
-            guard rename(draft, path) == 0 else { throw error("put in its place", errno, path) }
-        } catch {
-            unlink(draft)
-            throw error
-        }
-        try synchronizeFolder(path)
     }
 }

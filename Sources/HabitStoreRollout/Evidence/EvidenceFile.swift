@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -26,7 +27,7 @@ struct EvidenceFile: ~Copyable {
 
     /// How often a file may be replaced while it is waited for.
     private static let maximumReplacements = 100
-    private let descriptor: Int32
+    private let file: OpenFile
     let path: String
 
     /// - Parameter waitSeconds: how long another process may have the file locked.
@@ -36,7 +37,7 @@ struct EvidenceFile: ~Copyable {
         for _ in 0..<Self.maximumReplacements {
             if let opened = try Self.open(path, access, waitSeconds) {
                 self.path = path
-                descriptor = opened
+                file = opened
                 return
             }
         }
@@ -44,42 +45,44 @@ struct EvidenceFile: ~Copyable {
     }
 
     /// - Returns: nil when the file was replaced while it was waited for.
-    private static func open(_ path: String, _ access: Access, _ waitSeconds: Double) throws -> Int32? {
+    private static func open(_ path: String, _ access: Access, _ waitSeconds: Double) throws -> OpenFile? {
         let flags = access == .append ? O_RDWR | O_APPEND | O_CREAT : O_RDONLY
-        // Without O_NONBLOCK, opening a pipe of this name would wait for ever.
-        let opened = Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard opened >= 0 else { throw error("opened", errno, path) }
         do {
-            if access != .look { try lock(opened, access == .append ? LOCK_EX : LOCK_SH, path, waitSeconds) }
-            let status = try status(opened, path)
+            // Without O_NONBLOCK, opening a pipe of this name would wait for ever.
+            let file = try OpenFile(path, flags | O_NOFOLLOW | O_NONBLOCK)
+            if access != .look {
+                let lock = access == .append ? AdvisoryLock.exclusive : .shared
+                try lock.take(file.descriptor, path: path, timeoutSeconds: waitSeconds)
+            }
+            let status = try file.status()
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw HabitStoreError(.inputOutput, "the evidence is not a file", at: .init(path: path))
             }
             var present = stat()
-            if lstat(path, &present) == 0, Identity(present) == Identity(status) { return opened }
-        } catch {
-            close(opened)
-            throw error
+            guard lstat(path, &present) == 0, Identity(present) == Identity(status) else { return nil }
+            return file
+        } catch let failure as FileFailure where failure.isBusy {
+            throw HabitStoreError(
+                .busy,
+                "another process has held this user's evidence for \(waitSeconds) s",
+                at: .init(path: path)
+            )
+        } catch let failure as FileFailure {
+            throw error(failure)
         }
-        close(opened)
-        return nil
     }
 
-    deinit { close(descriptor) }
+    func identity() throws -> Identity { Identity(try status()) }
 
-    func identity() throws -> Identity { Identity(try Self.status(descriptor, path)) }
+    func size() throws -> Int { Int(try status().st_size) }
 
-    func size() throws -> Int { Int(try Self.status(descriptor, path).st_size) }
+    private func status() throws -> stat { try Self.told { try file.status() } }
 
     func read(_ range: Range<Int>) throws -> [UInt8] {
-        try [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-            while count < range.count {
-                let position = off_t(range.lowerBound + count)
-                let part = pread(descriptor, buffer.baseAddress?.advanced(by: count), range.count - count, position)
-                if part < 0, errno == EINTR { continue }
-                guard part >= 0 else { throw Self.error("read", errno, path) }
-                if part == 0 { break }
-                count += part
+        try Self.told {
+            try [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+                let room = UnsafeMutableRawBufferPointer(buffer.extracting(..<range.count))
+                count = try file.read(into: room, at: off_t(range.lowerBound))
             }
         }
     }
@@ -87,73 +90,37 @@ struct EvidenceFile: ~Copyable {
     /// Puts bytes behind the first `length` ones, and waits until they are on the disk.
     func write(_ bytes: [UInt8], at length: Int) throws {
         // The name has to last before anything is told to be there.
-        if length == 0 { try Self.synchronizeFolder(path) }
+        if length == 0 { try Self.told { try DurableFile.synchronizeFolder(of: path) } }
         do {
-            guard ftruncate(descriptor, off_t(length)) == 0 else { throw Self.error("cut", errno, path) }
-            try Self.write(bytes, to: descriptor, path)
-            try Self.synchronize(descriptor, path)
+            try file.truncate(to: off_t(length))
+            try file.write(bytes)
+            try file.synchronize()
         } catch {
             // Should this fail too, the record of something that did happen stays.
-            _ = ftruncate(descriptor, off_t(length))
-            throw error
+            _ = ftruncate(file.descriptor, off_t(length))
+            throw Self.error(error)
         }
     }
 
-    static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws {
-        var position = 0
-        while position < bytes.count {
-            let count = bytes.withUnsafeBytes { bytes in
-                Foundation.write(descriptor, bytes.baseAddress?.advanced(by: position), bytes.count - position)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw error("written", errno, path) }
-            position += count
+    /// Hands the bytes of a range to `body`, a chunk at a time.
+    func forEachChunk(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try file.forEachChunk(in: off_t(range.lowerBound)..<off_t(range.upperBound)) { bytes, _ in
+            try body(bytes)
+            return true
         }
     }
 
-    static func synchronize(_ descriptor: Int32, _ path: String) throws {
-        #if canImport(Darwin)
-        // fsync on Apple platforms does not reach past the drive's own cache.
-        if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
-        #endif
-        guard fsync(descriptor) == 0 else { throw error("synced", errno, path) }
-    }
-
-    /// Makes sure that a file's name lasts.
-    static func synchronizeFolder(_ path: String) throws {
-        let folder = Foundation.open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
-        guard folder >= 0 else { throw error("synced with its folder", errno, path) }
-        defer { close(folder) }
-        // Some file systems cannot sync a folder and say so with EINVAL: there is nothing more to do then.
-        guard fsync(folder) == 0 || errno == EINVAL else { throw error("synced with its folder", errno, path) }
-    }
-
-    private static func lock(
-        _ descriptor: Int32,
-        _ operation: Int32,
-        _ path: String,
-        _ waitSeconds: Double
-    ) throws {
-        let deadline = ContinuousClock.now + .seconds(waitSeconds)
-        var pause = 0.001
-        while flock(descriptor, operation | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw error("locked", errno, path) }
-            guard ContinuousClock.now < deadline else {
-                throw HabitStoreError(
-                    .busy,
-                    "another process has held this user's evidence for \(waitSeconds) s",
-                    at: .init(path: path)
-                )
-            }
-            Thread.sleep(forTimeInterval: pause)
-            pause = min(pause * 2, 0.05)
+    /// What `body` gives; what the system refuses is told of the evidence.
+    static func told<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let failure as FileFailure {
+            throw error(failure)
         }
     }
 
-    private static func status(_ descriptor: Int32, _ path: String) throws -> stat {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw error("looked at", errno, path) }
-        return status
+    private static func error(_ failure: FileFailure) -> HabitStoreError {
+        error(failure.step.rawValue, failure.number, failure.path)
     }
 
     static func error(_ action: String, _ number: Int32, _ path: String) -> HabitStoreError {
@@ -166,7 +133,7 @@ struct EvidenceFile: ~Copyable {
             }
         return HabitStoreError(
             code,
-            "the evidence cannot be \(action): \(String(cString: strerror(number)))",
+            "the evidence \(action): \(String(cString: strerror(number)))",
             at: .init(path: path)
         )
     }

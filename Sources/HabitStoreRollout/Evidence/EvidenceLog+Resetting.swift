@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -20,8 +21,10 @@ extension EvidenceLog {
         guard lstat(path, &status) == 0 else { return try begin(reason, person, .nothing, anchor, time) }
         let name = freeName()
         guard status.st_mode & S_IFMT == S_IFREG else {
-            guard rename(path, EvidenceFile.beside(path, name)) == 0 else {
-                throw EvidenceFile.error("put aside", errno, path)
+            do {
+                try DurableFile.move(path, to: EvidenceFile.beside(path, name))
+            } catch {
+                throw EvidenceFile.error("cannot be put aside", error.number, path)
             }
             return try begin(reason, person, Before(head: .start, sizeBytes: 0, file: name), anchor, time)
         }

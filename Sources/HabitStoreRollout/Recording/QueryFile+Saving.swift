@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 import ShadowVerifier
@@ -10,16 +11,12 @@ extension QueryFile {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let data = try encoder.encode(self) + Data("\n".utf8)
-        let temporary = path + ".\(UUID().uuidString).new"
-        let files = FileManager.default
-        // Made with its permissions: nobody else may read it in between either.
-        let isMade = files.createFile(atPath: temporary, contents: data, attributes: [.posixPermissions: 0o600])
-        guard isMade, rename(temporary, path) == 0 else {
-            let reason = String(cString: strerror(errno))
-            if isMade { unlink(temporary) }
+        do {
+            try DurableFile.replace(path, data, draft: DurableFile.ownDraft(of: path))
+        } catch {
             throw HabitStoreError(
                 .permissionDenied,
-                "the file of queries cannot be written (\(reason)); check the folder's permissions and space",
+                "the file of queries cannot be written (\(error.reason)); check the folder's permissions and space",
                 at: .init(path: path)
             )
         }

@@ -1,4 +1,5 @@
 import CFaultGuard
+import DurableFiles
 import Foundation
 import HabitStore
 import Synchronization
@@ -84,23 +85,18 @@ final class ControlFile: Sendable {
 
     private init(_ path: String, isPrivate: Bool) throws {
         self.path = path
-        let flags = isPrivate ? O_RDONLY : O_RDWR | O_CREAT
-        let descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw Self.error("cannot be opened", path) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Self.error("cannot be looked at", path) }
+        let flags = (isPrivate ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW
+        let file = try Self.told { () throws(FileFailure) in try OpenFile(path, flags) }
+        let status = try Self.told { () throws(FileFailure) in try file.status() }
         let isFull = status.st_size >= Self.sizeBytes
         if !isFull {
             guard !isPrivate else {
-                errno = ENOENT
-                throw Self.error("has not got its size yet", path)
+                throw Self.error("has not got its size yet", path, ENOENT)
             }
             // Room is taken now: on a full disk a hole in a mapped file would end the process.
-            let code = Self.allocate(descriptor, Self.sizeBytes)
+            let code = Self.allocate(file.descriptor, Self.sizeBytes)
             guard code == 0 else {
-                errno = code
-                throw Self.error("cannot be given its room", path)
+                throw Self.error("cannot be given its room", path, code)
             }
         }
         let mapped = mmap(
@@ -108,15 +104,14 @@ final class ControlFile: Sendable {
             Self.sizeBytes,
             PROT_READ | PROT_WRITE,
             isPrivate ? MAP_PRIVATE : MAP_SHARED,
-            descriptor,
+            file.descriptor,
             0
         )
         guard let mapped, mapped != MAP_FAILED else { throw Self.error("cannot be mapped", path) }
         let code = habitstore_guard_page(mapped)
         guard code == 0 else {
             munmap(mapped, Self.sizeBytes)
-            errno = code
-            throw Self.error("cannot be guarded", path)
+            throw Self.error("cannot be guarded", path, code)
         }
         let cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
         if !isFull || cells[0].load(ordering: .acquiring) != Self.magic {
@@ -128,7 +123,7 @@ final class ControlFile: Sendable {
         cells[0].store(Self.magic, ordering: .releasing)
         self.cells = cells
         inode = UInt64(truncatingIfNeeded: status.st_ino)
-        number = Self.number(of: descriptor, status)
+        number = Self.number(of: file.descriptor, status)
         let known = Self.number(cells, Place.inode) ?? 0
         wasNew = (Self.number(cells, Place.floor) ?? 0) == 0
         if known == 0 { store(number, at: Place.inode) }
@@ -425,9 +420,16 @@ final class ControlFile: Sendable {
         #endif
     }
 
-    private static func error(_ what: String, _ path: String) -> HabitStoreError {
-        let reason = errno
-        return HabitStoreError(
+    private static func told<R: ~Copyable>(_ body: () throws(FileFailure) -> R) throws -> R {
+        do {
+            return try body()
+        } catch {
+            throw Self.error(error.step.rawValue, error.path, error.number)
+        }
+    }
+
+    private static func error(_ what: String, _ path: String, _ reason: Int32 = errno) -> HabitStoreError {
+        HabitStoreError(
             reason == ENOENT
                 ? .notFound
                 : reason == ENOSPC ? .full : reason == EACCES || reason == EROFS ? .permissionDenied : .inputOutput,

@@ -79,10 +79,7 @@ extension SQLiteDatabase {
                 }
             }
             try SQLiteFiles.synchronize(partial)
-            guard rename(partial, target) == 0 else {
-                throw SQLiteError.system(errno, path: target, while: "renaming the backup")
-            }
-            try SQLiteFiles.synchronizeFolder(of: target)
+            try SQLiteFiles.move(partial, to: target)
         } catch {
             // All three are this call's own, and of no use to anyone. A name that is not there is as good as one
             // removed.

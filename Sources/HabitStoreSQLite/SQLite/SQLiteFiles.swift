@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -50,8 +51,7 @@ enum SQLiteFiles {
 
     /// Whether this process may write the file, and make others beside it.
     static func isWritable(_ path: String) -> Bool {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        return access(path, W_OK) == 0 && access(folder, W_OK) == 0
+        access(path, W_OK) == 0 && access(DurableFile.folder(of: path), W_OK) == 0
     }
 
     /// The one path of a file, through all symbolic links. The file itself need not exist; its folder must.
@@ -73,41 +73,30 @@ enum SQLiteFiles {
 
     /// Makes an empty file that only its owner may read, so that the log and its index inherit that.
     static func create(_ path: String) throws {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw SQLiteError.system(errno, path: path, while: "creating the file")
+        do {
+            // The file is new, so no connection can have a lock on it that closing it would drop.
+            _ = try OpenFile(newAt: path)
+            try DurableFile.synchronizeFolder(of: path)
+        } catch {
+            throw SQLiteError.system(error.number, path: path, while: "creating the file")
         }
-        // The file is new, so no connection can have a lock on it that this would drop.
-        close(descriptor)
-        try synchronizeFolder(of: path)
     }
 
     /// Waits until the contents of a file that no connection has open are on the disk.
     static func synchronize(_ path: String) throws {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw SQLiteError.system(errno, path: path, while: "opening the file to sync it")
-        }
-        defer { close(descriptor) }
-        #if canImport(Darwin)
-        // fsync on Apple platforms does not reach past the drive's own cache.
-        if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
-        #endif
-        guard fsync(descriptor) == 0 else {
-            throw SQLiteError.system(errno, path: path, while: "syncing the file")
+        do {
+            try DurableFile.synchronize(path)
+        } catch {
+            throw SQLiteError.system(error.number, path: path, while: "syncing the file")
         }
     }
 
-    /// Waits until the names in the folder of a file are on the disk.
-    static func synchronizeFolder(of path: String) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw SQLiteError.system(errno, path: folder, while: "opening the folder to sync it")
-        }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 || errno == EINVAL else {
-            throw SQLiteError.system(errno, path: folder, while: "syncing the folder")
+    /// Gives a file that no connection has open another name in its folder, for good.
+    static func move(_ source: String, to path: String) throws {
+        do {
+            try DurableFile.move(source, to: path)
+        } catch {
+            throw SQLiteError.system(error.number, path: path, while: "renaming the file")
         }
     }
 

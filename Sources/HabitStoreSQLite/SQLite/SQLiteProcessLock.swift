@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -15,8 +16,7 @@ import Darwin
 /// can damage it (https://www.sqlite.org/wal.html#walresetbug). The lock file is left behind on purpose: deleting it
 /// would let two processes lock two files of one name. Not thread-safe; its owner lets one thread at a time at it.
 final class SQLiteProcessLock {
-    private static let shortestPauseMicroseconds: UInt32 = 250
-    private static let longestPauseMicroseconds: UInt32 = 4_000
+    private static let pauses = AdvisoryLock.Pauses(microseconds: 250...4_000)
 
     let path: String
     private var descriptor: Int32 = -1
@@ -28,29 +28,22 @@ final class SQLiteProcessLock {
 
     /// Takes the lock, and waits for it until the deadline; then throws `.busy`.
     func acquire(until deadline: SQLiteDeadline) throws {
-        var pause = Self.shortestPauseMicroseconds
-        while try !tryAcquire() {
-            guard !deadline.hasPassed else {
-                throw HabitStoreError(
-                    .busy,
-                    "another process holds the write lock of the store longer than the stated wait; try again later",
-                    at: HabitStoreError.Location(path: path)
-                )
-            }
-            // There is no flock with a time limit, and no signal to spend on one in a library.
-            usleep(pause)
-            pause = min(pause * 2, Self.longestPauseMicroseconds)
+        guard try AdvisoryLock.wait(Self.pauses, while: { !deadline.hasPassed }, for: tryAcquire) else {
+            throw HabitStoreError(
+                .busy,
+                "another process holds the write lock of the store longer than the stated wait; try again later",
+                at: HabitStoreError.Location(path: path)
+            )
         }
     }
 
     /// Takes the lock if nobody has it.
     func tryAcquire() throws -> Bool {
         if descriptor < 0 { try openDescriptor() }
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            let reason = errno
-            if reason == EINTR { continue }
-            if reason == EWOULDBLOCK { return false }
-            throw SQLiteError.system(reason, path: path, while: "locking the lock file")
+        do {
+            guard try AdvisoryLock.exclusive.tryTake(descriptor, path: path) else { return false }
+        } catch {
+            throw SQLiteError.system(error.number, path: path, while: "locking the lock file")
         }
         // A lock on a file that was deleted or replaced meanwhile keeps nobody out.
         if try isCurrent() { return true }
@@ -61,13 +54,14 @@ final class SQLiteProcessLock {
     /// Gives the lock back.
     func release() {
         guard descriptor >= 0 else { return }
-        flock(descriptor, LOCK_UN)
+        AdvisoryLock.release(descriptor)
     }
 
     private func openDescriptor() throws {
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else {
-            throw SQLiteError.system(errno, path: path, while: "opening the lock file")
+        do {
+            descriptor = try OpenFile.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+        } catch {
+            throw SQLiteError.system(error.number, path: path, while: "opening the lock file")
         }
     }
 

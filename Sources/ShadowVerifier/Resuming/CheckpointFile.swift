@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -86,13 +87,9 @@ struct CheckpointFile {
 
     /// Replaces what is kept, at once or not at all; readable for its owner only, since a report may hold values.
     func save(_ checkpoint: Checkpoint) throws {
-        let draft = path + ".partial"
         do {
             let data = Self.heading + (try JSONEncoder().encode(checkpoint))
-            try? FileManager.default.removeItem(atPath: draft)
-            guard FileManager.default.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600])
-            else { throw CocoaError(.fileWriteUnknown) }
-            guard rename(draft, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            try DurableFile.replace(path, data, draft: path + ".partial")
         } catch {
             throw HabitStoreError(
                 .inputOutput,

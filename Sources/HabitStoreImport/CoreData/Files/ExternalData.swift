@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 
 /// The folder in which Core Data keeps large values of a file, each in a file of its own: `.NAME_SUPPORT/_EXTERNAL_DATA`
@@ -24,6 +25,6 @@ struct ExternalData: Sendable {
 
     /// The bytes of a file; nil when it is not there, or cannot be read. The name is a UUID and leads nowhere else.
     func read(_ name: String) -> Data? {
-        (try? DurableFile.read("\(folder)/\(name)")).map { Data($0.bytes) }
+        (try? WholeFile.read("\(folder)/\(name)")).map { Data($0.bytes) }
     }
 }

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 import Hashing
@@ -98,15 +99,13 @@ struct SourceAge: Codable, Hashable, Sendable {
 
     /// A hash of the main file's pages; what is behind the last of them is not the database's.
     private static func digest(of snapshot: SourceSnapshot) throws -> String {
-        guard let file = FileHandle(forReadingAtPath: snapshot.path) else {
-            throw HabitStoreError(.inputOutput, "the private copy cannot be read", at: .init(path: snapshot.path))
-        }
-        defer { try? file.close() }
-        var left = snapshot.header.pageCount.map { $0 * snapshot.header.pageSize } ?? .max
+        let length = snapshot.header.pageCount.map { off_t($0 * snapshot.header.pageSize) } ?? .max
         var hash = SHA256()
-        while left > 0, let chunk = try file.read(upToCount: min(left, 1 << 20)), !chunk.isEmpty {
-            hash.update(data: chunk)
-            left -= chunk.count
+        try FileFailure.told {
+            try OpenFile(snapshot.path, O_RDONLY).forEachChunk(in: 0..<length) { chunk, _ in
+                hash.update(bufferPointer: chunk)
+                return true
+            }
         }
         return hash.finalize().prefix(16).map { byte in
             let digits = String(byte, radix: 16)

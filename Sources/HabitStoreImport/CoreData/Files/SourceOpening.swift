@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -181,7 +182,7 @@ struct SourceOpening {
     private mutating func judgeRest(behind pages: Int) throws {
         let end = pages * header.pageSize
         let rest = "behind its last page, the file goes on for \(Int(snapshot.stamps.main.size) - end) bytes"
-        if try FileCopy.isZero(snapshot.path, from: off_t(end)) {
+        if try FileFailure.told({ try FileCopy.isZero(snapshot.path, from: off_t(end)) }) {
             note("fileLonger", "\(rest) that are all zero: they are not read")
         } else {
             note("pagesUncounted", "\(rest) that the file does not count among its pages: they are not read")

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -22,7 +23,7 @@ final class SourceSnapshot {
         try requireFile(path)
         // Before anything is copied: what is not a database may be of any length.
         _ = try DatabaseHeader(of: path)
-        let resolved = try DurableFile.resolved(path)
+        let resolved = try WholeFile.resolved(path)
         return (try SourceSnapshot(of: resolved), resolved)
     }
 
@@ -94,10 +95,10 @@ final class SourceSnapshot {
         for attempt in 0..<tries {
             if attempt > 0 { Thread.sleep(forTimeInterval: 0.02) }
             guard let before = SourceStamps(original), before.isAtRest else { continue }
-            try FileCopy.copy(original, to: path)
+            try copyFile(original, to: path)
             for (suffix, stamp) in [("-journal", before.journal), ("-wal", before.log)] {
                 try? FileManager.default.removeItem(atPath: path + suffix)
-                if stamp != nil { try FileCopy.copy(original + suffix, to: path + suffix, mayBeMissing: true) }
+                if stamp != nil { try copyFile(original + suffix, to: path + suffix, mayBeMissing: true) }
             }
             if let after = SourceStamps(original), after.allowsCopy(before: before) { return before }
         }
@@ -106,6 +107,15 @@ final class SourceSnapshot {
             "the file is being written to without a pause, so that no copy of one moment can be made",
             at: .init(path: original)
         )
+    }
+
+    private static func copyFile(_ original: String, to path: String, mayBeMissing: Bool = false) throws {
+        do {
+            try FileCopy.copy(original, to: path)
+        } catch let failure as FileFailure {
+            if mayBeMissing, failure.path == original, failure.number == ENOENT { return }
+            throw HabitStoreError.system(failure, failure.path == original ? "the file" : "the private copy")
+        }
     }
 
     /// Removes the copies of processes that were killed: they hold a person's records.

@@ -42,7 +42,7 @@ public final class CoreDataMirror {
         _ options: CoreDataImporter.Options = CoreDataImporter.Options(),
         progress: (Int, Int) throws -> Void = { _, _ in }
     ) throws -> CoreDataImportReport? {
-        if let seen, let now = SourceStamps(try DurableFile.resolved(path)), now == seen { return nil }
+        if let seen, let now = SourceStamps(try WholeFile.resolved(path)), now == seen { return nil }
         let file = try CoreDataFile(path: path)
         defer { file.close() }
         let report = try apply(file, options, progress)

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -29,6 +30,7 @@ struct ImportStatement {
     func write(_ notCarried: [NotCarried]) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try DurableFile.replace(path, try encoder.encode(Contents(notCarried: notCarried)) + Data("\n".utf8))
+        let bytes = try encoder.encode(Contents(notCarried: notCarried)) + Data("\n".utf8)
+        try FileFailure.told { try DurableFile.replace(path, bytes) }
     }
 }

@@ -1,0 +1,70 @@
+import DurableFiles
+import Foundation
+import HabitStore
+
+/// Files that are read as a whole.
+enum WholeFile {
+    /// The most bytes that ``read(_:limit:)`` takes unless it is told otherwise.
+    static let defaultLimit = 256 << 20
+
+    /// All bytes of a file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` for a larger one, and an error for what is no file.
+    static func read(_ path: String, limit: Int = defaultLimit) throws -> (bytes: [UInt8], status: stat) {
+        // Opening a pipe would wait for ever.
+        let file = try readable { try OpenFile(path, O_RDONLY | O_NONBLOCK) }
+        let status = try readable { try file.status() }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw HabitStoreError(
+                .invalidSource,
+                "this is a folder, a device or a pipe; name a file",
+                at: .init(path: path)
+            )
+        }
+        guard status.st_size <= limit else {
+            throw HabitStoreError(
+                .limitExceeded,
+                "the file has \(status.st_size) bytes; \(limit) are the most that are read at once",
+                at: .init(path: path)
+            )
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Int(status.st_size) + 1)
+        try readable {
+            try file.forEachChunk { chunk, _ in
+                bytes += chunk
+                return bytes.count <= limit
+            }
+        }
+        // It has grown meanwhile.
+        guard bytes.count <= limit else { throw unreadable(EFBIG, path) }
+        return (bytes, status)
+    }
+
+    /// Makes a folder, for its owner only, where there is none.
+    static func makeFolder(_ path: String) throws {
+        try PrivateFolder.make(path, or: .permissionDenied, "the folder cannot be made; check the permissions above it")
+    }
+
+    /// The path without links in it.
+    static func resolved(_ path: String) throws -> String {
+        guard !path.utf8.contains(0), !path.isEmpty else {
+            throw HabitStoreError(.notFound, "there can be no file of this name", at: .init(path: path))
+        }
+        guard let resolved = realpath(path, nil) else { throw unreadable(errno, path) }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func readable<R: ~Copyable>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let failure as FileFailure {
+            throw unreadable(failure.number, failure.path)
+        }
+    }
+
+    private static func unreadable(_ number: Int32, _ path: String) -> HabitStoreError {
+        HabitStoreError.system(number, number == ENOENT ? "there is no file here" : "the file cannot be read", path)
+    }
+}

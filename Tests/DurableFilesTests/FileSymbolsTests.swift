@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+/// What lasts through a power cut, and who may read it, is decided in one place.
+struct FileSymbolsTests {
+    /// Programs that play somebody else's part with files.
+    private static let others = ["HabitStoreCrash", "HabitStoreFlagFuzz", "RawStoreFiles"]
+
+    @Test func noOtherTargetLocksSyncsOrRenamesFilesByItself() throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("Sources").path
+        let names = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
+        var files = 0
+        for name in names where name.hasSuffix(".swift") {
+            let target = name.prefix { $0 != "/" }
+            guard target != "DurableFiles", !Self.others.contains(String(target)) else { continue }
+            files += 1
+            let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
+            for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                let isOwn = line.contains(/\b(flock|rename|renameat|renameat2|renamex_np|fsync|fdatasync)\(/)
+                #expect(
+                    !isOwn && !line.contains(/\b(F_FULLFSYNC|O_DIRECTORY|O_EXCL \| O_CLOEXEC)\b/),
+                    "\(name):\(number + 1) does what DurableFiles is for: \(line)"
+                )
+            }
+        }
+        #expect(files > 500)
+    }
+}
