@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
+        .library(name: "HabitTrackerImport", targets: ["HabitTrackerImport"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .library(name: "RolloutTesting", targets: ["RolloutTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
@@ -97,9 +98,12 @@ let package = Package(
         ),
         .target(
             name: "HabitStoreImport",
-            dependencies: [
-                "CSQLite", "CZlib", "DurableFiles", "HabitStore", "HabitTracking", "Hashing",
-            ],
+            dependencies: ["CSQLite", "CZlib", "DurableFiles", "HabitStore", "Hashing"],
+            swiftSettings: crashSettings
+        ),
+        .target(
+            name: "HabitTrackerImport",
+            dependencies: ["CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitTracking"],
             swiftSettings: crashSettings
         ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
@@ -118,7 +122,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreRollout", "HabitTracking",
-                "ShadowVerifier",
+                "HabitTrackerImport", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -204,7 +208,7 @@ let package = Package(
                 "StandardEngines",
                 "CSQLite", "CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitStoreLMDB",
                 "HabitStoreSQLite",
-                "HabitStoreTesting", "ShadowVerifier",
+                "HabitStoreTesting", "HabitTrackerImport", "HabitTracking", "ShadowVerifier",
             ],
             swiftSettings: crashSettings
         ),

@@ -3,6 +3,7 @@ import Foundation
 import HabitStore
 import HabitStoreImport
 import HabitStoreRollout
+import HabitTrackerImport
 import StandardEngines
 
 /// `habitstore import FILE`.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HabitStore
-import HabitStoreImport
 import HabitStoreRollout
+import HabitTrackerImport
 import StandardEngines
 
 /// `habitstore import preferences FILE --key KEY`.

@@ -1,4 +1,4 @@
-import HabitStoreImport
+import HabitTrackerImport
 import HabitTracking
 
 /// What an import found and did, for people.

@@ -2,10 +2,10 @@ import Foundation
 
 /// Reads one JSON value (RFC 8259) from bytes: integers of 64 bits stay whole, doubles keep every bit, and a member that is
 /// there twice is an error.
-struct JSONValueParser {
+package struct JSONValueParser {
     /// What is wrong, in words.
-    struct Failure: Error {
-        let message: String
+    package struct Failure: Error {
+        package let message: String
     }
 
     private let bytes: [UInt8]
@@ -14,7 +14,7 @@ struct JSONValueParser {
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// The value that the bytes are, white space around it allowed.
-    static func parse(_ bytes: [UInt8]) throws(Failure) -> ImportJSON {
+    package static func parse(_ bytes: [UInt8]) throws(Failure) -> ImportJSON {
         var parser = JSONValueParser(bytes)
         let value = try parser.value(depth: 0)
         parser.skipSpace()

@@ -5,15 +5,20 @@ import HabitStore
 ///
 /// Lines end with LF or CRLF. A field in quotes may hold anything, quotes doubled. A byte order mark at the beginning is
 /// passed over. Unlike the RFC, rows may differ in length: who reads them says what that means.
-struct CSVReader {
+package struct CSVReader {
     /// A field: its text, and whether it stood in quotes, by which some tell nothing from an empty text.
-    struct Field: Equatable {
-        var text: String
-        var isQuoted = false
+    package struct Field: Equatable {
+        package var text: String
+        package var isQuoted = false
+
+        package init(text: String, isQuoted: Bool = false) {
+            self.text = text
+            self.isQuoted = isQuoted
+        }
     }
 
     /// The most bytes of one row.
-    static let maximumRowBytes = 64 << 20
+    package static let maximumRowBytes = 64 << 20
     private static let chunk = 1 << 16
 
     private let path: String
@@ -22,11 +27,11 @@ struct CSVReader {
     private var position = 0
     private var isAtEnd: Bool
     /// The line on which the last row began, from 1.
-    private(set) var line = 0
+    package private(set) var line = 0
     private var nextLine = 1
 
     /// Reads a file.
-    init(path: String) throws {
+    package init(path: String) throws {
         self.path = path
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw HabitStoreError.system(errno, "the file cannot be read", path) }
@@ -37,7 +42,7 @@ struct CSVReader {
     }
 
     /// Reads bytes that are in memory.
-    init(_ bytes: [UInt8], path: String) {
+    package init(_ bytes: [UInt8], path: String) {
         self.path = path
         file = nil
         buffer = bytes
@@ -48,7 +53,7 @@ struct CSVReader {
     /// The next row; nil at the end. A line without anything on it is a row of one empty field.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidSource`` for a quote without its other one, or text that is no UTF-8.
-    mutating func next() throws -> [Field]? {
+    package mutating func next() throws -> [Field]? {
         guard try peek() != nil else { return nil }
         line = nextLine
         var row: [Field] = []

@@ -2,10 +2,10 @@ import Foundation
 import Hashing
 
 /// The SHA-256 of bytes, as 64 hexadecimal digits.
-enum ContentDigest {
-    static func of(_ bytes: some DataProtocol) -> String { text(SHA256.hash(data: bytes)) }
+package enum ContentDigest {
+    package static func of(_ bytes: some DataProtocol) -> String { text(SHA256.hash(data: bytes)) }
 
-    static func text(_ digest: SHA256.Digest) -> String {
+    package static func text(_ digest: SHA256.Digest) -> String {
         digest.map { byte in
             let digits = String(byte, radix: 16)
             return digits.count == 1 ? "0" + digits : digits

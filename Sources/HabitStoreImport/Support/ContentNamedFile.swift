@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 
 /// A file whose name follows from what is in it: the same contents leave the same file, once.
-enum ContentNamedFile {
+package enum ContentNamedFile {
     /// Writes the file, unless it is there.
     ///
     /// - Parameters:
@@ -11,7 +11,7 @@ enum ContentNamedFile {
     ///   - kind: what the name begins with.
     ///   - folder: made where there is none.
     /// - Returns: the file's path.
-    static func write(_ contents: Data, behind header: Data = Data(), as kind: String, in folder: String) throws
+    package static func write(_ contents: Data, behind header: Data = Data(), as kind: String, in folder: String) throws
         -> String
     {
         let path = "\(folder)/\(kind)-\(ContentDigest.of(contents).prefix(16)).jsonl"

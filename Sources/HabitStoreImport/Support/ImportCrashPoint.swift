@@ -4,7 +4,7 @@ import Synchronization
 
 /// Named places at which a test kills the process: `HABITSTORE_CRASH_POINT=preferences.committed` kills it when it comes
 /// there. Only debug builds have them.
-enum ImportCrashPoint {
+package enum ImportCrashPoint {
     private static let wanted: (name: String, count: Int)? = {
         guard let text = ProcessInfo.processInfo.environment["HABITSTORE_CRASH_POINT"] else { return nil }
         let parts = text.split(separator: ":")
@@ -13,7 +13,7 @@ enum ImportCrashPoint {
     }()
     private static let reached = Atomic<Int>(0)
 
-    static func reach(_ name: String) {
+    package static func reach(_ name: String) {
         guard let wanted, wanted.name == name, reached.add(1, ordering: .relaxed).newValue == wanted.count else {
             return
         }
@@ -22,7 +22,7 @@ enum ImportCrashPoint {
 }
 #else
 /// Named places at which tests kill the process; nothing in release builds.
-enum ImportCrashPoint {
-    @inline(__always) static func reach(_ name: StaticString) {}
+package enum ImportCrashPoint {
+    @inline(__always) package static func reach(_ name: StaticString) {}
 }
 #endif

@@ -46,7 +46,7 @@ public enum ImportJSON: Sendable, Hashable, Codable {
     }
 
     /// What a column of a database holds.
-    init(_ value: SourceValue) {
+    package init(_ value: SourceValue) {
         switch value {
         case .null: self = .null
         case .int(let number): self = .int(number)
@@ -57,24 +57,24 @@ public enum ImportJSON: Sendable, Hashable, Codable {
     }
 
     /// Whether there is nothing in it.
-    var isEmpty: Bool {
+    package var isEmpty: Bool {
         switch self {
         case .null, .string(""), .array([]), .object([:]): true
         default: false
         }
     }
 
-    var text: String? {
+    package var text: String? {
         if case .string(let text) = self { return text }
         return nil
     }
 
-    var flag: Bool? {
+    package var flag: Bool? {
         if case .bool(let flag) = self { return flag }
         return nil
     }
 
-    var number: Double? {
+    package var number: Double? {
         switch self {
         case .int(let number): Double(number)
         case .double(let number): number
@@ -82,7 +82,7 @@ public enum ImportJSON: Sendable, Hashable, Codable {
         }
     }
 
-    var integer: Int? {
+    package var integer: Int? {
         switch self {
         case .int(let number): Int(number)
         case .double(let number): Int(exactly: number)
@@ -90,12 +90,12 @@ public enum ImportJSON: Sendable, Hashable, Codable {
         }
     }
 
-    var elements: [ImportJSON]? {
+    package var elements: [ImportJSON]? {
         if case .array(let elements) = self { return elements }
         return nil
     }
 
-    var members: [String: ImportJSON]? {
+    package var members: [String: ImportJSON]? {
         if case .object(let members) = self { return members }
         return nil
     }

@@ -1,10 +1,10 @@
 import HabitStore
 
 /// Refuses JSON that is nested so deep that decoding it could use up the stack.
-enum JSONDepth {
-    static let maximum = 256
+package enum JSONDepth {
+    package static let maximum = 256
 
-    static func require(_ bytes: some Sequence<UInt8>, path: String) throws {
+    package static func require(_ bytes: some Sequence<UInt8>, path: String) throws {
         var depth = 0
         var isText = false
         var isEscaped = false

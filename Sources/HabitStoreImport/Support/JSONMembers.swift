@@ -3,10 +3,10 @@ import HabitStore
 
 /// Refuses JSON of which a decoder would drop something without a word: all but one of several members with one name, and the
 /// last digits of long numbers; and JSON in another encoding, which the verification cannot read.
-enum JSONMembers {
+package enum JSONMembers {
     /// - Parameter wholeNumbers: whether whole numbers of more than 64 bits are refused, too.
     /// - Throws: ``HabitStoreError/Code/invalidSource`` that names the member and the place.
-    static func require(_ bytes: [UInt8], wholeNumbers: Bool = false, path: String) throws {
+    package static func require(_ bytes: [UInt8], wholeNumbers: Bool = false, path: String) throws {
         guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
             throw HabitStoreError(.invalidSource, "the JSON is not text in UTF-8", at: .init(path: path))
         }

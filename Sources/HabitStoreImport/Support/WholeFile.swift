@@ -3,14 +3,14 @@ import Foundation
 import HabitStore
 
 /// Files that are read as a whole.
-enum WholeFile {
+package enum WholeFile {
     /// The most bytes that ``read(_:limit:)`` takes unless it is told otherwise.
-    static let defaultLimit = 256 << 20
+    package static let defaultLimit = 256 << 20
 
     /// All bytes of a file.
     ///
     /// - Throws: ``HabitStoreError/Code/limitExceeded`` for a larger one, and an error for what is no file.
-    static func read(_ path: String, limit: Int = defaultLimit) throws -> (bytes: [UInt8], status: stat) {
+    package static func read(_ path: String, limit: Int = defaultLimit) throws -> (bytes: [UInt8], status: stat) {
         // Opening a pipe would wait for ever.
         let file = try readable { try OpenFile(path, O_RDONLY | O_NONBLOCK) }
         let status = try readable { try file.status() }
@@ -42,12 +42,12 @@ enum WholeFile {
     }
 
     /// Makes a folder, for its owner only, where there is none.
-    static func makeFolder(_ path: String) throws {
+    package static func makeFolder(_ path: String) throws {
         try PrivateFolder.make(path, or: .permissionDenied, "the folder cannot be made; check the permissions above it")
     }
 
     /// The path without links in it.
-    static func resolved(_ path: String) throws -> String {
+    package static func resolved(_ path: String) throws -> String {
         guard !path.utf8.contains(0), !path.isEmpty else {
             throw HabitStoreError(.notFound, "there can be no file of this name", at: .init(path: path))
         }

@@ -4,6 +4,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// A database that somebody else has made may be of any length, and its schema may ask for anything.
 @Suite struct HostileDatabaseTests {

@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// What an app saved last is in the `-wal` beside its file. Through a symbolic link to the file nothing was found beside the
 /// link, and 0 records of 5,000 were imported, with exit code 0.

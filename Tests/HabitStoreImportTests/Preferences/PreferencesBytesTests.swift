@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Emptying a key changes that value, and no other byte or type.
 struct PreferencesBytesTests {

@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Drafts that come out of a preferences file: none is lost, none is there twice, whatever stops a run.
 struct PreferencesImportTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// `23:59:59.999999999` was rounded up to midnight, and what was done on one day was on the next, "verified": reader and tally
 /// rounded alike.

@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Tallies of habits and entries said "verified" whatever became of the other cells of a CSV file, and of the other members of a JSON
 /// file. Now each has to be somewhere. The importers that lose something here do so on purpose.

@@ -4,6 +4,7 @@ import HabitTracking
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Loop's database, in the versions of its schema and with the damage that its own migrations clean up.
 struct LoopDatabaseTests {

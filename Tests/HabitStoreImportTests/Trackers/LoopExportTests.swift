@@ -4,6 +4,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Loop's export, as a folder and as a zip, honest and not.
 struct LoopExportTests {

@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Files that other apps wrote, where there are any: imported whole, twice, and equal to what their lists say.
 @Suite(.enabled(if: RealFiles.folder != nil, "HABITSTORE_REAL_STORES names no folder"))

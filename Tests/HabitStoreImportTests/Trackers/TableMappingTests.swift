@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Files of apps that nobody wrote a reader for, by a mapping in the format of a Core Data file's.
 @Suite struct TableMappingTests {

@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Whose entries are whose, where lists stand in lists and where several of them are of habits.
 @Suite struct TableOwnerTests {

@@ -4,6 +4,7 @@ import HabitTracking
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Values of mapped files that were dropped or changed without a word, under a report that said "verified".
 @Suite struct TableSilenceTests {

@@ -4,6 +4,7 @@ import HabitTracking
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Every other tracker's format, from files that have what real ones have.
 struct TrackerFormatTests {

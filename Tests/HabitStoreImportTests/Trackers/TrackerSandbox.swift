@@ -5,6 +5,7 @@ import HabitTracking
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// A folder with a source in it, and a store to import it into.
 final class TrackerSandbox {

@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// The comparison after an import finds what an import could get wrong.
 struct TrackerVerificationTests {

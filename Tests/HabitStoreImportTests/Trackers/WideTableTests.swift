@@ -3,6 +3,7 @@ import HabitStore
 import Testing
 
 @testable import HabitStoreImport
+@testable import HabitTrackerImport
 
 /// Tables of hundreds of columns: a suggested mapping of them is right as it is, and nothing that is said of them is one long line.
 @Suite struct WideTableTests {

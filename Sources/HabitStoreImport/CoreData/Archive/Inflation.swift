@@ -2,9 +2,9 @@ internal import CZlib
 import Foundation
 
 /// Taking DEFLATE apart, with a bound on what comes out: a few bytes of input can stand for gigabytes.
-enum Inflation {
+package enum Inflation {
     /// What the bytes were packed into.
-    enum Wrapping: Int32, CaseIterable {
+    package enum Wrapping: Int32, CaseIterable {
         /// Nothing: raw DEFLATE, as Core Data writes its model.
         case none = -15
         /// zlib's header and checksum.
@@ -12,7 +12,7 @@ enum Inflation {
     }
 
     /// The bytes that were compressed; nil when these are none of that kind, are cut short, or give more than `limit`.
-    static func inflate(_ input: Data, _ wrapping: Wrapping, limit: Int) -> Data? {
+    package static func inflate(_ input: Data, _ wrapping: Wrapping, limit: Int) -> Data? {
         var stream = z_stream()
         guard czlib_inflate_init(&stream, wrapping.rawValue) == Z_OK else { return nil }
         defer { inflateEnd(&stream) }

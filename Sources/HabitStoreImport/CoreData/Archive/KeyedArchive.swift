@@ -5,46 +5,54 @@ struct KeyedArchive {
     /// An object of the archive, by its number.
     typealias Reference = Int
 
-    private let list: BinaryPropertyList
+    /// The list's objects by their numbers.
+    private let nodes: [PropertyListNode]
     private let objects: [Int]
     /// The topmost object.
     let root: Reference
 
     /// Nil for bytes that are no keyed archive.
     init?(_ data: Data) {
-        guard let list = BinaryPropertyList(data), let top = Self.members(list, list.top),
-            let objectsNode = top["$objects"], case .array(let objects) = list.nodes[objectsNode],
-            let topNode = top["$top"], let tops = Self.members(list, topNode),
-            let rootNode = tops["root"] ?? tops.values.first, case .uid(let root) = list.nodes[rootNode],
+        guard let list = try? BinaryPropertyList([UInt8](data)) else { return nil }
+        var nodes: [PropertyListNode] = []
+        nodes.reserveCapacity(list.objects.count)
+        for object in list.objects {
+            guard let node = PropertyListNode(object, of: list) else { return nil }
+            nodes.append(node)
+        }
+        guard let top = Self.members(nodes, list.top),
+            let objectsNode = top["$objects"], case .array(let objects) = nodes[objectsNode],
+            let topNode = top["$top"], let tops = Self.members(nodes, topNode),
+            let rootNode = tops["root"] ?? tops.values.first, case .uid(let root) = nodes[rootNode],
             objects.indices.contains(root)
         else { return nil }
-        self.list = list
+        self.nodes = nodes
         self.objects = objects
         self.root = root
     }
 
-    private static func members(_ list: BinaryPropertyList, _ node: Int) -> [String: Int]? {
-        guard case .dictionary(let pairs) = list.nodes[node] else { return nil }
+    private static func members(_ nodes: [PropertyListNode], _ node: Int) -> [String: Int]? {
+        guard case .dictionary(let pairs) = nodes[node] else { return nil }
         var result: [String: Int] = [:]
         for (key, value) in pairs {
-            if case .string(let name) = list.nodes[key] { result[name] = value }
+            if case .string(let name) = nodes[key] { result[name] = value }
         }
         return result
     }
 
     /// The object of a reference.
     func node(_ reference: Reference) -> PropertyListNode {
-        objects.indices.contains(reference) ? list.nodes[objects[reference]] : .null
+        objects.indices.contains(reference) ? nodes[objects[reference]] : .null
     }
 
     /// The keys of an object and what stands behind them, a reference followed to what it leads to.
     func fields(_ reference: Reference) -> [String: Field] {
-        guard objects.indices.contains(reference), let members = Self.members(list, objects[reference]) else {
+        guard objects.indices.contains(reference), let members = Self.members(nodes, objects[reference]) else {
             return [:]
         }
         return members.mapValues { number in
-            if case .uid(let target) = list.nodes[number] { return Field(reference: target, node: node(target)) }
-            return Field(reference: nil, node: list.nodes[number])
+            if case .uid(let target) = nodes[number] { return Field(reference: target, node: node(target)) }
+            return Field(reference: nil, node: nodes[number])
         }
     }
 
@@ -62,7 +70,7 @@ struct KeyedArchive {
         if let known = fields["values"]?.reference { fields = self.fields(known) }
         guard case .array(let members)? = fields["NS.objects"]?.node else { return [] }
         return members.compactMap { member in
-            if case .uid(let target) = list.nodes[member] { return target }
+            if case .uid(let target) = nodes[member] { return target }
             return nil
         }
     }

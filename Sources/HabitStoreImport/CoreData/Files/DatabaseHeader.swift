@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 
 /// The header of a SQLite database, by SQLite's file format, section 1.3.
-struct DatabaseHeader {
+package struct DatabaseHeader {
     private let bytes: [UInt8]
 
     private static let magic = Array("SQLite format 3\0".utf8)
@@ -53,7 +53,7 @@ struct DatabaseHeader {
     private func word(_ offset: Int) -> UInt32 { bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
 
     /// The first bytes of a file, fewer where there are not so many.
-    static func head(of path: String, _ count: Int) -> [UInt8] {
+    package static func head(of path: String, _ count: Int) -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: path) else { return [] }
         defer { try? file.close() }
         return Array((try? file.read(upToCount: count)) ?? Data())

@@ -3,12 +3,12 @@ import Foundation
 import HabitStore
 
 /// Opens the private copy of a database, and says what is odd about its files.
-struct SourceOpening {
+package struct SourceOpening {
     let path: String
     /// The path of the file itself, where the other one is a link: its log and what else belongs to it lie beside the file.
     let resolvedPath: String
     let snapshot: SourceSnapshot
-    private(set) var oddities: [CoreDataOddity] = []
+    package private(set) var oddities: [CoreDataOddity] = []
     /// The log that is read with the file; nil where none is.
     private(set) var readLog: WriteAheadLog?
     private let header: DatabaseHeader
@@ -18,7 +18,7 @@ struct SourceOpening {
     /// Copies the files.
     ///
     /// - Throws: ``HabitStoreError/Code/notAStore`` for what is no SQLite database.
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         self.path = path
         (snapshot, resolvedPath) = try SourceSnapshot.ofTarget(of: path)
         header = snapshot.header
@@ -27,7 +27,7 @@ struct SourceOpening {
     /// Opens the copy.
     ///
     /// - Throws: ``HabitStoreError/Code/corrupt`` when pages are missing or damaged.
-    mutating func open() throws -> SourceConnection {
+    package mutating func open() throws -> SourceConnection {
         let log = try judgeLog()
         judgeJournal()
         try requireAllPages(log)
@@ -36,6 +36,9 @@ struct SourceOpening {
         try check(connection)
         return connection
     }
+
+    /// Takes the copy's names away, while whoever has opened it goes on reading.
+    package func hide() { snapshot.hide() }
 
     /// Opens the copy with its log, or without it when the numbers that only grow say that the main file is newer.
     private mutating func connect(isLogRead: Bool) throws -> SourceConnection {

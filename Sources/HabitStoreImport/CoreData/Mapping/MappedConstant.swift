@@ -39,7 +39,7 @@ public enum MappedConstant: Sendable, Hashable, Codable {
     }
 
     /// The value for an attribute; nil when it is none of its kind.
-    func value(of attribute: AttributeDescription) -> Value? {
+    package func value(of attribute: AttributeDescription) -> Value? {
         switch self {
         case .null: return attribute.isOptional ? .null : nil
         case .bool(let flag): return fit(.bool(flag), attribute)

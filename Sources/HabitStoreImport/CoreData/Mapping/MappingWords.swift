@@ -1,5 +1,5 @@
 /// Words that mean the same in the models of different apps.
-enum MappingWords {
+package enum MappingWords {
     private static let alike: [[String]] = [
         ["habit", "task", "track", "goal", "activity", "routine"],
         ["entry", "outcome", "repetition", "completion", "checkin", "log", "record", "mood", "event", "occurrence"],
@@ -18,7 +18,7 @@ enum MappingWords {
 
     /// How near two names are: ``same``, less for words that mean the same, the less the later they stand in their list, and
     /// 0 for all others.
-    static func nearness(_ left: String, _ right: String) -> Int {
+    package static func nearness(_ left: String, _ right: String) -> Int {
         let (left, right) = (plain(left), plain(right))
         if left == right || singular(left) == singular(right) { return same }
         let distances = alike.compactMap { words -> Int? in

@@ -7,7 +7,7 @@ internal import SQLite3
 #endif
 
 /// A connection to the private copy of another app's database. Used by one thread at a time.
-final class SourceConnection {
+package final class SourceConnection {
     /// The path that errors speak of: that of the original.
     let path: String
     fileprivate(set) var pointer: OpaquePointer?
@@ -91,10 +91,10 @@ final class SourceConnection {
     }
 
     /// Compiles one statement.
-    func prepare(_ sql: String) throws -> SourceStatement { try SourceStatement(sql, self) }
+    package func prepare(_ sql: String) throws -> SourceStatement { try SourceStatement(sql, self) }
 
     /// The rows' first columns as texts.
-    func texts(_ sql: String) throws -> [String] {
+    package func texts(_ sql: String) throws -> [String] {
         let statement = try prepare(sql)
         var result: [String] = []
         while try statement.step() { result.append(statement.text(0) ?? "") }
@@ -102,7 +102,7 @@ final class SourceConnection {
     }
 
     /// The first column of the first row as a number.
-    func int(_ sql: String) throws -> Int64? {
+    package func int(_ sql: String) throws -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.optionalInt(0) : nil
     }
@@ -117,7 +117,7 @@ final class SourceConnection {
     func error(_ code: Int32, _ action: String) -> HabitStoreError { Self.error(code, pointer, path, action) }
 
     /// A name as SQL writes it.
-    static func quoted(_ name: String) -> String {
+    package static func quoted(_ name: String) -> String {
         "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
 

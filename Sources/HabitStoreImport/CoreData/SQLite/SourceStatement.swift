@@ -7,7 +7,7 @@ internal import SQLite3
 #endif
 
 /// A statement over another app's database: step, and read columns by what is stored in them, whatever was declared.
-final class SourceStatement {
+package final class SourceStatement {
     private let connection: SourceConnection
     private var pointer: OpaquePointer?
 
@@ -21,10 +21,10 @@ final class SourceStatement {
     deinit { sqlite3_finalize(pointer) }
 
     /// The number of columns.
-    var columnCount: Int { Int(sqlite3_column_count(pointer)) }
+    package var columnCount: Int { Int(sqlite3_column_count(pointer)) }
 
     /// The name of a column.
-    func columnName(_ column: Int) -> String {
+    package func columnName(_ column: Int) -> String {
         sqlite3_column_name(pointer, Int32(column)).map { String(cString: $0) } ?? ""
     }
 
@@ -51,7 +51,7 @@ final class SourceStatement {
     func reset() { sqlite3_reset(pointer) }
 
     /// Goes to the next row; false behind the last.
-    func step() throws -> Bool {
+    package func step() throws -> Bool {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -66,7 +66,7 @@ final class SourceStatement {
     }
 
     /// What is stored in a column of the row.
-    func value(_ column: Int) -> SourceValue {
+    package func value(_ column: Int) -> SourceValue {
         switch sqlite3_column_type(pointer, Int32(column)) {
         case SQLITE_INTEGER: return .int(sqlite3_column_int64(pointer, Int32(column)))
         case SQLITE_FLOAT: return .real(sqlite3_column_double(pointer, Int32(column)))
@@ -81,7 +81,7 @@ final class SourceStatement {
     }
 
     /// A column as a number; nil for null.
-    func optionalInt(_ column: Int) -> Int64? {
+    package func optionalInt(_ column: Int) -> Int64? {
         guard sqlite3_column_type(pointer, Int32(column)) != SQLITE_NULL else { return nil }
         return sqlite3_column_int64(pointer, Int32(column))
     }
@@ -93,13 +93,13 @@ final class SourceStatement {
     }
 
     /// A column as a double; nil for null.
-    func optionalDouble(_ column: Int) -> Double? {
+    package func optionalDouble(_ column: Int) -> Double? {
         guard sqlite3_column_type(pointer, Int32(column)) != SQLITE_NULL else { return nil }
         return sqlite3_column_double(pointer, Int32(column))
     }
 
     /// A column as text; nil for null. Bytes that are no UTF-8 become U+FFFD.
-    func text(_ column: Int) -> String? {
+    package func text(_ column: Int) -> String? {
         guard let start = sqlite3_column_text(pointer, Int32(column)) else { return nil }
         let count = Int(sqlite3_column_bytes(pointer, Int32(column)))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)

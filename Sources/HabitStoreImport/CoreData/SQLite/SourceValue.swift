@@ -1,7 +1,7 @@
 import Foundation
 
 /// What a column of another app's database holds, by its storage class.
-enum SourceValue: Sendable, Hashable {
+package enum SourceValue: Sendable, Hashable {
     case null
     case int(Int64)
     case real(Double)
@@ -11,5 +11,5 @@ enum SourceValue: Sendable, Hashable {
     case blob(Data)
 
     /// Whether there is nothing.
-    var isNull: Bool { self == .null }
+    package var isNull: Bool { self == .null }
 }

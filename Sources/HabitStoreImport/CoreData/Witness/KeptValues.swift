@@ -150,8 +150,8 @@ private enum KeptHash {
 }
 
 /// The lines of a file, one after the other.
-enum WitnessLines {
-    static func read(_ path: String, _ body: (Data) throws -> Void) throws {
+package enum WitnessLines {
+    package static func read(_ path: String, _ body: (Data) throws -> Void) throws {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw HabitStoreError(.inputOutput, "the file cannot be read", at: .init(path: path))
         }

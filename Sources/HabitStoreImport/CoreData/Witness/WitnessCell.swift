@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 
 /// What is in one cell of a file, held against what a store or an attachment has.
-enum WitnessCell {
+package enum WitnessCell {
     // MARK: Against a store
 
     /// Whether a store's value is what the cell holds: the same number, the same text in NFC, the same bytes.
@@ -82,7 +82,7 @@ enum WitnessCell {
     // MARK: Against an attachment
 
     /// The words for a cell as it is stored: what a row that was kept whole has.
-    static func words(_ cell: SourceValue) -> String {
+    package static func words(_ cell: SourceValue) -> String {
         switch cell {
         case .null: return "null"
         case .int(let number): return words(number)
@@ -121,7 +121,7 @@ enum WitnessCell {
     }
 
     /// The words for a value of an attachment; nil for none.
-    static func words(json value: ImportJSON) -> String? {
+    package static func words(json value: ImportJSON) -> String? {
         switch value {
         case .string(let text): "t:\(text)"
         case .int(let number): words(number)

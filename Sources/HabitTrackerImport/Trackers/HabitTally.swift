@@ -1,0 +1,44 @@
+import HabitStore
+import HabitStoreImport
+
+/// What a habit's entries come to: enough to tell that none is missing, doubled, moved or changed.
+struct HabitTally: CustomStringConvertible {
+    let name: String
+    private(set) var entries = 0
+    private(set) var sum = 0.0
+    private(set) var first: String?
+    private(set) var last: String?
+    /// Characters of all notes, in bytes of their composed form.
+    private(set) var noteBytes = 0
+
+    private static let tolerance = 1e-9
+
+    init(name: String) { self.name = name.precomposedStringWithCanonicalMapping }
+
+    mutating func add(day: String, value: Double?, note: String?, count: Int = 1) {
+        entries += count
+        sum += value ?? 0
+        noteBytes += note?.precomposedStringWithCanonicalMapping.utf8.count ?? 0
+        if first.map({ day < $0 }) ?? true { first = day }
+        if last.map({ day > $0 }) ?? true { last = day }
+    }
+
+    /// Without the name, which is the user's.
+    var description: String {
+        "\(entries) entries, the sum \(sum), from \(first ?? "never") to \(last ?? "never"), \(noteBytes) bytes of notes"
+    }
+
+    /// Habits of one name are told apart by what they hold.
+    var order: [String] { [name, pad(entries), first ?? "", last ?? "", pad(noteBytes), "\(sum)"] }
+
+    func isEqual(to other: HabitTally) -> Bool {
+        let scale = max(1, abs(sum), abs(other.sum))
+        return name == other.name && entries == other.entries && first == other.first && last == other.last
+            && noteBytes == other.noteBytes && abs(sum - other.sum) <= Self.tolerance * scale
+    }
+
+    private func pad(_ number: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, 20 - text.count)) + text
+    }
+}

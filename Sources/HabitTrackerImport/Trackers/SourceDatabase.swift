@@ -1,0 +1,112 @@
+import Foundation
+import HabitStore
+import HabitStoreImport
+
+/// The database of another app: a private copy, and what tables and columns there are, which differ by version.
+final class SourceDatabase {
+    /// A row: columns by their names in lower case.
+    typealias Row = [String: SourceValue]
+
+    let path: String
+    let connection: SourceConnection
+    /// What is odd about the files themselves.
+    let oddities: [String]
+    /// The names of the tables, by their lower-case form.
+    private let tables: [String: String]
+    // The copy is removed when it is not needed any more.
+    private let opening: SourceOpening
+
+    /// Copies the file and what belongs to it, and opens the copy.
+    init(path: String) throws {
+        var opening = try SourceOpening(path)
+        connection = try opening.open()
+        self.opening = opening
+        self.path = path
+        oddities = opening.oddities.map(\.message)
+        opening.hide()
+        let names = try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        tables = Dictionary(names.map { ($0.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The names of all tables.
+    var tableNames: [String] { tables.values.sorted() }
+
+    /// Whether there is a table, in whatever case.
+    func has(_ table: String) -> Bool { tables[table.lowercased()] != nil }
+
+    /// The names of a table's columns, in lower case.
+    func columns(_ table: String) throws -> Set<String> {
+        let statement = try connection.prepare("SELECT * FROM \(quoted(table)) LIMIT 0")
+        return Set((0..<statement.columnCount).map { statement.columnName($0).lowercased() })
+    }
+
+    /// How many rows a table has.
+    func count(_ table: String) throws -> Int {
+        Int(try connection.int("SELECT count(*) FROM \(quoted(table))") ?? 0)
+    }
+
+    /// Hands each row of a table to `body`, in the order of its row identifiers.
+    func forEachRow(_ table: String, _ body: (Row) throws -> Void) throws {
+        let statement = try ordered(table)
+        let names = (0..<statement.columnCount).map { statement.columnName($0).lowercased() }
+        while try statement.step() {
+            var row: Row = [:]
+            for (column, name) in names.enumerated() { row[name] = statement.value(column) }
+            try body(row)
+        }
+    }
+
+    /// A table that is declared without row identifiers is read in its own order.
+    private func ordered(_ table: String) throws -> SourceStatement {
+        do {
+            return try connection.prepare("SELECT * FROM \(quoted(table)) ORDER BY rowid")
+        } catch let error as HabitStoreError where error.detail?.contains("no such column") == true {
+            return try connection.prepare("SELECT * FROM \(quoted(table))")
+        }
+    }
+
+    private func quoted(_ table: String) -> String {
+        SourceConnection.quoted(tables[table.lowercased()] ?? table)
+    }
+}
+
+extension [String: SourceValue] {
+    /// A column as a whole number: integers, and doubles without a fraction.
+    func int(_ column: String) -> Int? {
+        switch self[column] {
+        case .int(let number): Int(number)
+        case .real(let number): Int(exactly: number)
+        default: nil
+        }
+    }
+
+    /// A column as a double.
+    func double(_ column: String) -> Double? {
+        switch self[column] {
+        case .int(let number): Double(number)
+        case .real(let number): number
+        default: nil
+        }
+    }
+
+    /// A column as text, also where a number or bytes are stored, as SQLite gives them; nil for null and for an empty one.
+    func text(_ column: String) -> String? {
+        switch self[column] {
+        case .text(let text): text.isEmpty ? nil : text
+        case .int(let number): String(number)
+        case .real(let number): "\(number)"
+        case .blob(let bytes), .malformedText(let bytes): bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        case .null, nil: nil
+        }
+    }
+
+    /// What is in columns that are not named, as far as there is anything.
+    func rest(without columns: Set<String>) -> [String: ImportJSON] {
+        var result: [String: ImportJSON] = [:]
+        for (name, value) in self where !columns.contains(name) && !value.isNull { result[name] = ImportJSON(value) }
+        return result
+    }
+
+    /// The whole row.
+    var json: [String: ImportJSON] { mapValues { ImportJSON($0) } }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import HabitStore
+import HabitStoreImport
+
+/// Lists of records in a file that no reader was written for: the tables of a database, the rows of CSV files, the arrays of a
+/// JSON file.
+struct SourceTables {
+    /// A row of a list, by its place there.
+    struct Place: Hashable {
+        let list: String
+        let row: Int
+    }
+
+    /// A row, with the rows of other lists that it stands in, in JSON: the outermost first.
+    struct Row {
+        let fields: [String: ImportJSON]
+        var ancestors: [Place] = []
+    }
+
+    /// A list of rows under a name.
+    struct Table {
+        /// The table's, the file's without its extension, or the members that lead there: `habits.checkins`.
+        let name: String
+        /// The columns, in their order.
+        let columns: [String]
+        let rows: [Row]
+    }
+
+    let path: String
+    private(set) var tables: [Table] = []
+    /// What stands beside the lists of a JSON file, by the members that lead there.
+    private(set) var others: [String: ImportJSON] = [:]
+    /// What is odd about the files.
+    private(set) var oddities: [String] = []
+
+    private static let maximumDepth = 8
+    private static let sqliteMagic = Array("SQLite format 3\0".utf8)
+
+    /// Reads a database, a CSV file, a folder of these, or a JSON file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unknownFormat`` for anything else, ``HabitStoreError/Code/invalidSource`` for what is
+    ///   damaged.
+    init(path: String) throws {
+        self.path = path
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw HabitStoreError.system(errno, "the file cannot be reached", path) }
+        if status.st_mode & S_IFMT == S_IFDIR {
+            let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+            for name in names where name.lowercased().hasSuffix(".csv") { try readCSV(path + "/" + name) }
+            guard !tables.isEmpty else {
+                throw HabitStoreError(.unknownFormat, "there is no CSV file in this folder", at: .init(path: path))
+            }
+            return
+        }
+        // Only what is held in memory as a whole has to be small enough for that.
+        if status.st_mode & S_IFMT == S_IFREG,
+            DatabaseHeader.head(of: path, Self.sqliteMagic.count) == Self.sqliteMagic
+        {
+            try readDatabase()
+            return
+        }
+        let bytes = try WholeFile.read(path).bytes
+        let first = bytes.first { $0 > 0x20 && $0 < 0x80 }
+        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+            try readJSON(bytes)
+            return
+        }
+        try readCSV(path)
+    }
+
+    private mutating func readDatabase() throws {
+        let database = try SourceDatabase(path: path)
+        oddities = database.oddities
+        for name in database.tableNames where !name.hasPrefix("sqlite_") {
+            let statement = try database.connection.prepare("SELECT * FROM \(SourceConnection.quoted(name))")
+            let columns = (0..<statement.columnCount).map { statement.columnName($0) }
+            var rows: [Row] = []
+            while try statement.step() {
+                var fields: [String: ImportJSON] = [:]
+                for (place, column) in columns.enumerated() { fields[column] = ImportJSON(statement.value(place)) }
+                rows.append(Row(fields: fields))
+            }
+            tables.append(Table(name: name, columns: columns, rows: rows))
+        }
+    }
+
+    private mutating func readCSV(_ file: String) throws {
+        var reader = try CSVReader(path: file)
+        let header = (try reader.next() ?? []).map(\.text)
+        guard Set(header).count == header.count, header.contains(where: { !$0.isEmpty }) else {
+            throw HabitStoreError(
+                .invalidSource,
+                "the first row of the CSV has to name the columns, each once",
+                at: .init(path: file)
+            )
+        }
+        if let place = header.firstIndex(where: Self.isValue) {
+            throw HabitStoreError(
+                .invalidSource,
+                "the first row of the CSV has to name the columns, and column \(place + 1) has a day or a number there: "
+                    + "put a row of names before it",
+                at: .init(path: file)
+            )
+        }
+        var rows: [Row] = []
+        while let row = try reader.next() {
+            if row == [CSVReader.Field(text: "")] { continue }
+            guard row.count <= header.count else {
+                throw HabitStoreError(
+                    .invalidSource,
+                    "line \(reader.line) has \(row.count) fields, and there are \(header.count) columns",
+                    at: .init(path: file)
+                )
+            }
+            var fields: [String: ImportJSON] = [:]
+            for (name, field) in zip(header, row) where !field.text.isEmpty { fields[name] = .string(field.text) }
+            rows.append(Row(fields: fields))
+        }
+        let name = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
+        tables.append(Table(name: name, columns: header, rows: rows))
+    }
+
+    /// Whether a cell is a day, a time or a number, after which no column is called.
+    private static func isValue(_ cell: String) -> Bool {
+        if TableValue.isDecimal(cell) { return true }
+        return cell.utf8.contains { $0 >= 0x30 && $0 <= 0x39 } && cell.contains { "/.-:".contains($0) }
+            && cell.allSatisfy { "0123456789/.-:+ TZ".contains($0) }
+    }
+
+    // MARK: JSON
+
+    private mutating func readJSON(_ bytes: [UInt8]) throws {
+        try JSONDepth.require(bytes, path: path)
+        try JSONMembers.require(bytes, wholeNumbers: true, path: path)
+        let json: ImportJSON
+        do {
+            json = try JSONDecoder().decode(ImportJSON.self, from: Data(bytes))
+        } catch {
+            throw HabitStoreError(.invalidSource, "the file is damaged JSON", at: .init(path: path), underlying: error)
+        }
+        var found: [(name: String, rows: [Row])] = []
+        if let elements = json.elements {
+            Self.add(elements, "items", [], &found, 0)
+        } else {
+            others = Self.walk(json, "", [], &found, 0)
+        }
+        tables = found.map { item in
+            let columns = Set(item.rows.flatMap(\.fields.keys)).sorted()
+            return Table(name: item.name, columns: columns, rows: item.rows)
+        }
+    }
+
+    /// Takes the lists out of an object.
+    ///
+    /// - Returns: what is left of it: its other members.
+    private static func walk(
+        _ json: ImportJSON,
+        _ name: String,
+        _ ancestors: [Place],
+        _ found: inout [(name: String, rows: [Row])],
+        _ depth: Int
+    ) -> [String: ImportJSON] {
+        var rest: [String: ImportJSON] = [:]
+        for (member, value) in (json.members ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let path = name.isEmpty ? member : "\(name).\(member)"
+            if depth < maximumDepth, let elements = value.elements,
+                elements.contains(where: { $0.members != nil }) || isDays(elements)
+            {
+                add(elements, path, ancestors, &found, depth + 1)
+            } else if depth < maximumDepth, let members = value.members, isDays(members.keys) {
+                let rows = members.sorted { $0.key < $1.key }.map {
+                    Row(fields: ["key": .string($0.key), "value": $0.value], ancestors: ancestors)
+                }
+                append(rows, path, &found)
+            } else if name.isEmpty, depth < maximumDepth, value.members != nil {
+                for (inner, left) in walk(value, path, [], &found, depth + 1) { rest["\(member).\(inner)"] = left }
+            } else {
+                rest[member] = value
+            }
+        }
+        return rest
+    }
+
+    private static func add(
+        _ elements: [ImportJSON],
+        _ name: String,
+        _ ancestors: [Place],
+        _ found: inout [(name: String, rows: [Row])],
+        _ depth: Int
+    ) {
+        for element in elements {
+            guard element.members != nil else {
+                append([Row(fields: ["value": element], ancestors: ancestors)], name, &found)
+                continue
+            }
+            let place = found.first { $0.name == name }?.rows.count ?? 0
+            append([Row(fields: [:], ancestors: ancestors)], name, &found)
+            let fields = walk(element, name, ancestors + [Place(list: name, row: place)], &found, depth)
+            if let table = found.firstIndex(where: { $0.name == name }) {
+                found[table].rows[place] = Row(fields: fields, ancestors: ancestors)
+            }
+        }
+    }
+
+    private static func append(_ rows: [Row], _ name: String, _ found: inout [(name: String, rows: [Row])]) {
+        if let table = found.firstIndex(where: { $0.name == name }) {
+            found[table].rows += rows
+        } else {
+            found.append((name, rows))
+        }
+    }
+
+    private static func isDays(_ elements: [ImportJSON]) -> Bool {
+        !elements.isEmpty && elements.allSatisfy { $0.text.map { isDay($0) } ?? false }
+    }
+
+    private static func isDays(_ keys: some Collection<String>) -> Bool { !keys.isEmpty && keys.allSatisfy(isDay) }
+
+    private static func isDay(_ text: String) -> Bool { SourceMoment.day(iso: text.prefix(10)) != nil }
+}

@@ -1,0 +1,22 @@
+import HabitStoreImport
+
+extension TrackerSource {
+    /// A source that is a database: what is odd about its files is noted.
+    init(_ format: TrackerFormat, _ database: SourceDatabase) {
+        self.init(format, path: database.path)
+        for oddity in database.oddities { note(oddity) }
+    }
+
+    /// Keeps all rows of the tables that are not imported, and counts every table.
+    mutating func keepTables(of database: SourceDatabase, except imported: Set<String>, derived: Set<String> = [])
+        throws
+    {
+        for table in database.tableNames {
+            counts.append((table, try database.count(table)))
+            guard !imported.contains(table.lowercased()) else { continue }
+            let what =
+                derived.contains(table.lowercased()) ? "\(table): computed by the app" : "\(table): no place here"
+            try database.forEachRow(table) { keep(what, $0.json) }
+        }
+    }
+}
