@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
         .library(name: "HabitTrackerImport", targets: ["HabitTrackerImport"]),
+        .library(name: "HabitStoreReports", targets: ["HabitStoreReports"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .library(name: "RolloutTesting", targets: ["RolloutTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
@@ -106,6 +107,11 @@ let package = Package(
             dependencies: ["CZlib", "DurableFiles", "HabitStore", "HabitStoreImport", "HabitTracking"],
             swiftSettings: crashSettings
         ),
+        .target(
+            name: "HabitStoreReports",
+            dependencies: ["HabitTracking", "ShadowVerifier"],
+            swiftSettings: settings
+        ),
         .target(name: "HabitStoreTesting", dependencies: ["HabitStore"], swiftSettings: settings),
         .target(
             name: "RolloutTesting",
@@ -121,8 +127,9 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "StandardEngines",
-                "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreRollout", "HabitTracking",
-                "HabitTrackerImport", "ShadowVerifier",
+                "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreReports",
+                "HabitStoreRollout",
+                "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],
@@ -185,12 +192,14 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitTrackingTests",
-            dependencies: ["HabitStoreTesting", "HabitTracking"],
+            dependencies: ["HabitStoreReports", "HabitStoreTesting", "HabitTracking"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ShadowVerifierTests",
-            dependencies: ["CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "ShadowVerifier"],
+            dependencies: [
+                "CSQLite", "HabitStore", "HabitStoreLMDB", "HabitStoreReports", "HabitStoreSQLite", "ShadowVerifier",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,4 +1,4 @@
-import HabitTracking
+import HabitStoreReports
 import Testing
 
 /// ``displayWidth(of:)`` and ``TerminalText``.

@@ -1,4 +1,5 @@
 import Foundation
+import HabitStoreReports
 import HabitStoreTesting
 import HabitTracking
 import Testing

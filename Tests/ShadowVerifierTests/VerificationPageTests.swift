@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import Testing
 
+@testable import HabitStoreReports
 @testable import ShadowVerifier
 
 /// The page says what the report says, to a reader without network and script, and shows nobody's words unasked.

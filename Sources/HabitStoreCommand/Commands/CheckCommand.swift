@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import HabitStore
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 import StandardEngines
 
 /// `habitstore check A`.

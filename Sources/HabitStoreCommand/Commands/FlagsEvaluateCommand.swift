@@ -1,7 +1,7 @@
 import ArgumentParser
 import FeatureFlags
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore flags evaluate`.
 struct FlagsEvaluateCommand: ReportingCommand {

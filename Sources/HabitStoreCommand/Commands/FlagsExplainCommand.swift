@@ -1,8 +1,8 @@
 import ArgumentParser
 import FeatureFlags
 import Foundation
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore flags explain`.
 struct FlagsExplainCommand: ReportingCommand {

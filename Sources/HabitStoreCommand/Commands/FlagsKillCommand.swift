@@ -1,6 +1,6 @@
 import ArgumentParser
 import FeatureFlags
-import HabitTracking
+import HabitStoreReports
 
 /// `habitstore flags kill`.
 struct FlagsKillCommand: ReportingCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import FeatureFlags
-import HabitTracking
+import HabitStoreReports
 
 /// `habitstore flags rearm`.
 struct FlagsRearmCommand: ReportingCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 
 /// `habitstore habit archive HABIT`.
 struct HabitArchiveCommand: ReportingCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 
 /// `habitstore habit delete HABIT`.
 struct HabitDeleteCommand: ReportingCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStore
+import HabitStoreReports
 import HabitTracking
 
 /// `habitstore habit list`.

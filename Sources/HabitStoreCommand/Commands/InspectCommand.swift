@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreImport
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 import StandardEngines
 
 /// `habitstore inspect FILE`.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStore
+import HabitStoreReports
 import HabitStoreRollout
 import HabitTracking
 import StandardEngines

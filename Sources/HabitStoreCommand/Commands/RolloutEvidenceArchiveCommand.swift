@@ -1,6 +1,6 @@
 import ArgumentParser
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore rollout evidence archive`.
 struct RolloutEvidenceArchiveCommand: ReportingCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore rollout evidence reset`.
 struct RolloutEvidenceResetCommand: ReportingCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HabitStore
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// `habitstore rollout rehearse`.
 struct RolloutRehearseCommand: ReportingCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import HabitStore
 import HabitStoreImport
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 import StandardEngines
 
 /// `habitstore schema lint --cloudkit [FILE]`.

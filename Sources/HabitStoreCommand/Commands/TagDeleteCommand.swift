@@ -1,6 +1,6 @@
 import ArgumentParser
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 
 /// `habitstore tag delete TAG`.
 struct TagDeleteCommand: ReportingCommand {

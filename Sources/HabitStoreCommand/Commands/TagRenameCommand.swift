@@ -1,6 +1,6 @@
 import ArgumentParser
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 
 /// `habitstore tag rename TAG NAME`.
 struct TagRenameCommand: ReportingCommand {

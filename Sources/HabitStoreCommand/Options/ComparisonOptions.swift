@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HabitStoreReports
 import ShadowVerifier
 
 /// What a comparison ignores, how long it may take, and the files that it writes.

@@ -1,5 +1,5 @@
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// What became of the users who were to be moved forward.
 struct AdvanceReport {

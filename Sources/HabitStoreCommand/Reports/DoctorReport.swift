@@ -1,5 +1,5 @@
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// What is wrong with users' folders, and what was mended.
 struct DoctorReport {

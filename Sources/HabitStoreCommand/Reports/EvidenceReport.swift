@@ -1,6 +1,6 @@
 import Foundation
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// A user's evidence, and whether it is as it was written.
 struct EvidenceReport: Encodable {

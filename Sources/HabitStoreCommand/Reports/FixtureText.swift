@@ -1,5 +1,5 @@
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// The verification of a folder of fixtures as text.
 enum FixtureText {

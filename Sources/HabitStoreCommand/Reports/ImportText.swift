@@ -1,5 +1,5 @@
 import HabitStoreImport
-import HabitTracking
+import HabitStoreReports
 
 /// What an import of a Core Data file says to people.
 struct ImportText {

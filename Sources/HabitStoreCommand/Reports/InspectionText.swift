@@ -1,6 +1,6 @@
 import Foundation
 import HabitStoreImport
-import HabitTracking
+import HabitStoreReports
 
 /// What an inspection of a Core Data file says to people.
 struct InspectionText {

@@ -1,5 +1,5 @@
 import HabitStoreImport
-import HabitTracking
+import HabitStoreReports
 
 /// What an import of an export did, for people.
 struct InterchangeReportText {

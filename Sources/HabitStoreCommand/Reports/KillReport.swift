@@ -1,5 +1,5 @@
 import FeatureFlags
-import HabitTracking
+import HabitStoreReports
 
 /// What pulling the kill switch came to: the triggers, and who was taken back.
 struct KillReport {

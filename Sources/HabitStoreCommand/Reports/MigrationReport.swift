@@ -1,7 +1,7 @@
 import Foundation
 import HabitStore
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 import StandardEngines
 
 /// What a migration did, or would do.

@@ -1,4 +1,4 @@
-import HabitTracking
+import HabitStoreReports
 import ShadowVerifier
 
 /// The recorded mismatches of a file.

@@ -1,5 +1,5 @@
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// What the gate said to one user's promotion, or to the last step of an advance.
 struct PromotionReport: Encodable {

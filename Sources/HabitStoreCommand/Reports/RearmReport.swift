@@ -1,4 +1,4 @@
-import HabitTracking
+import HabitStoreReports
 
 /// What re-arming the kill switch came to.
 struct RearmReport {

@@ -1,5 +1,5 @@
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 import ShadowVerifier
 
 /// A replayed mismatch as text: what was found, then both sides of it.

@@ -1,6 +1,6 @@
 import Foundation
+import HabitStoreReports
 import HabitStoreRollout
-import HabitTracking
 
 /// Where users are on the way, as a table and a summary.
 struct RolloutStatusReport {

@@ -1,5 +1,5 @@
+import HabitStoreReports
 import HabitTrackerImport
-import HabitTracking
 
 /// What an import found and did, for people.
 struct TrackerReportText {

@@ -1,6 +1,6 @@
 import Foundation
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 import ShadowVerifier
 
 /// A comparison of two stores as text: the verdict first, then what it rests on.

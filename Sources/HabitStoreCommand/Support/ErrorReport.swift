@@ -2,6 +2,7 @@ import ArgumentParser
 import FeatureFlags
 import Foundation
 import HabitStore
+import HabitStoreReports
 import HabitTracking
 
 /// What an error comes to: text for standard error (or, for help, standard output), an object for programs, and the exit

@@ -1,5 +1,5 @@
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 
 /// An error of a filter, with a caret under the place where it is.
 enum FilterFailure {

@@ -1,6 +1,6 @@
 import Foundation
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 
 /// A JSON document under construction. Keys come out sorted, so that two runs can be compared line by line.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import HabitTracking
+import HabitStoreReports
 
 /// A bar on standard error for long work; shown only when that is a terminal.
 final class ProgressBar {

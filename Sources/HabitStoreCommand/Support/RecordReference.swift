@@ -1,6 +1,6 @@
 import Foundation
 import HabitStore
-import HabitTracking
+import HabitStoreReports
 
 /// A record as it is named on the command line: by its exact name, a beginning of its identifier, or all of that.
 struct RecordReference {

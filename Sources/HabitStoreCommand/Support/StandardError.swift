@@ -1,5 +1,5 @@
 import Foundation
-import HabitTracking
+import HabitStoreReports
 
 /// Standard error, for errors, notes and progress.
 enum StandardError {

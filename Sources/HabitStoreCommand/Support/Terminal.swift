@@ -1,5 +1,5 @@
 import Foundation
-import HabitTracking
+import HabitStoreReports
 
 /// What the standard streams lead to.
 enum Terminal {

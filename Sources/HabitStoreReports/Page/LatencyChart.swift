@@ -1,4 +1,5 @@
 import Foundation
+import ShadowVerifier
 
 /// The latency of both stores for each query as horizontal bars on one logarithmic scale, in SVG.
 struct LatencyChart {

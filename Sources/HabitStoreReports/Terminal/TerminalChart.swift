@@ -1,3 +1,5 @@
+import HabitTracking
+
 /// The last days of a habit, drawn as text.
 ///
 /// ```

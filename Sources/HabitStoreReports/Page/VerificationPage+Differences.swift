@@ -1,3 +1,5 @@
+import ShadowVerifier
+
 extension VerificationPage {
     /// The differences side by side, those that count first.
     var differences: Markup {

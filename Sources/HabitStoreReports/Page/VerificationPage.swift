@@ -1,4 +1,5 @@
 import Foundation
+import ShadowVerifier
 
 /// A report as one HTML page that needs nothing else: no network, no script, no other file.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreRollout
 import ShadowVerifier
 
 /// Verifies every store in a folder of fixtures.
@@ -9,19 +10,19 @@ import ShadowVerifier
 /// another and with the expected results. A
 /// `NAME.pair.json` names two stores and the differences that must be found between them, neither more nor fewer.
 /// The folder itself is only read.
-public struct FixtureVerification {
+struct FixtureVerification {
     /// What came of one fixture.
-    public struct Result: Sendable, Codable {
+    struct Result: Sendable, Codable {
         /// The fixture's name.
-        public var name: String
+        var name: String
         /// What it is, for people.
-        public var description: String
+        var description: String
         /// Whether everything is as it must be.
-        public var passed: Bool
+        var passed: Bool
         /// What is not, in sentences without the user's values.
-        public var problems: [String]
+        var problems: [String]
         /// The comparison.
-        public var report: VerificationReport
+        var report: VerificationReport
     }
 
     private let engines: Engines
@@ -35,7 +36,7 @@ public struct FixtureVerification {
     ///   - engines: those whose stores are fixtures; each is copied to the first other one.
     ///   - queriesPath: the file of queries; nil takes `queries.json` in the folder.
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such folder, or no file of queries in it.
-    public init(_ engines: Engines, directory: String, queriesPath: String? = nil, showsValues: Bool = false) throws {
+    init(_ engines: Engines, directory: String, queriesPath: String? = nil, showsValues: Bool = false) throws {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory) else {
             throw HabitStoreError(.notFound, "there is no folder of fixtures here", at: .init(path: directory))
@@ -57,7 +58,7 @@ public struct FixtureVerification {
     /// The names of the fixtures, in the order in which they are verified; the file's, where both engines have one.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is none, and when a store has no expectations beside it.
-    public func names() throws -> [String] {
+    func names() throws -> [String] {
         let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
         let described = files.compactMap { file in
             [".expected.json", ".pair.json"].first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
@@ -89,7 +90,7 @@ public struct FixtureVerification {
     /// Verifies one fixture.
     ///
     /// - Parameter progress: is told what is being done, and how far it is.
-    public func verify(_ name: String, progress: (String, Int, Int) throws -> Void = { _, _, _ in }) throws -> Result {
+    func verify(_ name: String, progress: (String, Int, Int) throws -> Void = { _, _, _ in }) throws -> Result {
         let aside = FileManager.default.temporaryDirectory.appendingPathComponent("habitstore-\(UUID().uuidString)")
         try PrivateFolder.make(
             aside.path,

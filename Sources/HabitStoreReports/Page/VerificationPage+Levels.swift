@@ -1,3 +1,5 @@
+import ShadowVerifier
+
 extension VerificationPage {
     /// What each level compared and found.
     var levels: Markup {

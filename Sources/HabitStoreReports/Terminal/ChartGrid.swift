@@ -1,3 +1,5 @@
+import HabitTracking
+
 /// The three rows of a chart that have one cell for each day: bars, days of the week, dates.
 struct ChartGrid {
     /// The columns of the grid.
