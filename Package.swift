@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "HabitStoreSQLite", targets: ["HabitStoreSQLite"]),
         .library(name: "HabitStoreLMDB", targets: ["HabitStoreLMDB"]),
         .library(name: "FeatureFlags", targets: ["FeatureFlags"]),
+        .library(name: "FlagTools", targets: ["FlagTools"]),
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
@@ -77,6 +78,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(name: "FlagTools", dependencies: ["DurableFiles", "FeatureFlags"], swiftSettings: settings),
         .target(name: "HabitTracking", swiftSettings: settings),
         .target(
             name: "ShadowVerifier",
@@ -127,7 +129,7 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "StandardEngines",
-                "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreImport", "HabitStoreReports",
+                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreImport", "HabitStoreReports",
                 "HabitStoreRollout",
                 "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -184,7 +186,7 @@ let package = Package(
         .testTarget(
             name: "FeatureFlagsTests",
             dependencies: [
-                "FeatureFlags", "HabitStoreTesting",
+                "FeatureFlags", "FlagTools", "HabitStoreTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],

@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 
 /// What is wrong with a flag file, a flag or an evaluation, and where.
@@ -70,4 +71,11 @@ extension FlagError: CustomStringConvertible {
 extension FlagError: LocalizedError {
     /// The same line as ``description``.
     public var errorDescription: String? { description }
+}
+
+extension FlagError {
+    /// What the system has refused to do with a file, which `message` says.
+    package init(_ failure: FileFailure, _ message: String) {
+        self.init(.fileUnwritable, message, at: FlagError.Location(file: failure.path))
+    }
 }

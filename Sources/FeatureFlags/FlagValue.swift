@@ -66,7 +66,7 @@ extension FlagValue {
     private static let largestExactDouble = 9_007_199_254_740_991.0
 
     /// The type's name as JSON has it, for messages.
-    var typeName: String {
+    package var typeName: String {
         switch self {
         case .null: "null"
         case .bool: "boolean"

@@ -1,12 +1,12 @@
 /// Finds what somebody may have meant by a name that does not exist.
-enum NearMiss {
+package enum NearMiss {
     /// How many candidates of a like length are compared, so that asking for a name that does not exist stays cheap.
     private static let maximumCompared = 500
     private static let maximumLength = 64
 
     /// The candidate that is nearest to a name; nil where none is near. A name that differs in case and separators
     /// only is nearest of all.
-    static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
+    package static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
         let length = name.utf8.count
         guard length > 0, length <= maximumLength else { return nil }
         let wanted = Array(name.unicodeScalars)
@@ -29,19 +29,19 @@ enum NearMiss {
     }
 
     /// The end of a message about a name that does not exist: the question whether the nearest one was meant, or nothing.
-    static func question(_ name: String, among candidates: some Sequence<String>) -> String {
+    package static func question(_ name: String, among candidates: some Sequence<String>) -> String {
         nearest(to: name, among: candidates).map { "; did you mean \(quoted($0))?" } ?? ""
     }
 
     /// Whether two names are the same but for case, and for hyphens, underscores and spaces.
-    static func isSameWord(_ first: String, _ second: String) -> Bool {
+    package static func isSameWord(_ first: String, _ second: String) -> Bool {
         func letters(_ name: String) -> String { name.lowercased().filter { !"-_ ".contains($0) } }
         return letters(first) == letters(second)
     }
 
     /// How many insertions, removals, replacements and exchanges of neighbours lead from one name to the other; nil for
     /// more than the limit. (Optimal string alignment.)
-    static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar], limit: Int) -> Int? {
+    package static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar], limit: Int) -> Int? {
         guard limit >= 0, abs(first.count - second.count) <= limit else { return nil }
         var beforeLast = [Int](repeating: 0, count: second.count + 1)
         var last = Array(0...second.count)

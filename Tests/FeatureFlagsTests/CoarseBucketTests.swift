@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// A rollout of 5 % that took everybody at once, with `flags lint --strict` clean, `--against` clean and `flags set`
 /// willing: its bucket read the targeting key, as in `{"substr": [{"var": "targetingKey"}, 0, 0]}`, and came to the same

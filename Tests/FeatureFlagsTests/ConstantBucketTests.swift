@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// A rollout bucketed by `"targetingKey"`, without its `var`: the linter said that nothing was found, `--against` ended
 /// with 0, and raising 5 % to 95 % took ten of ten users at once, since all of them were in the one bucket of that text.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// The files under `Flags`, as they are shipped.
 @Suite struct ExampleFileTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// The greatest and the least numbers in each place of a flag file that has one, in the context that rules ask, and in rules that
 /// calculate: an error value, a quarantined flag or an answer, and never the end of the process.

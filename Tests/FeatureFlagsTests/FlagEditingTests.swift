@@ -3,6 +3,7 @@ import HabitStoreTesting
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// Changes of flag files: what they change, and that they change nothing else.
 @Suite struct FlagEditingTests {

@@ -3,6 +3,7 @@ import HabitStoreTesting
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// The linter and the editor over files that were damaged at random.
 @Suite struct LinterFuzzTests {

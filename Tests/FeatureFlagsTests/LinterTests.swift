@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// What the linter finds, by the stable names of its rules.
 @Suite struct LinterTests {

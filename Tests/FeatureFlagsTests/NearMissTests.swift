@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 @Suite struct NearMissTests {
     private func distance(_ first: String, _ second: String, _ limit: Int = 9) -> Int? {

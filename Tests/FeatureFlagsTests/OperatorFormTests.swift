@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// `{"==": [{"var": "targetingKey"}, "ada", "bob"]}` asks for ada alone, and nothing was said of bob. The counts here are
 /// those of flagd's schema of rules, written down a second time: the linter's own table is not asked.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 /// Mistakes of people, planted one at a time. Of 43 such the linter once saw 23: a timestamp in milliseconds, arguments
 /// the wrong way round or a misspelt `targetingkey` were rules as good as any other, which simply never matched.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import FeatureFlags
+@testable import FlagTools
 
 @Suite struct YAMLTests {
     private func snapshot(_ yaml: String) throws -> FlagSnapshot {

@@ -1,6 +1,6 @@
 /// A JSON value together with the place where it stands in its file.
-struct JSONNode: Sendable {
-    enum Value: Sendable {
+package struct JSONNode: Sendable {
+    package enum Value: Sendable {
         case null
         case bool(Bool)
         case int(Int64)
@@ -10,28 +10,28 @@ struct JSONNode: Sendable {
         case object([JSONMember])
     }
 
-    let value: Value
+    package let value: Value
     /// The bytes of the value, from its first to behind its last, in ``SourceText/bytes``.
-    let range: Range<Int>
+    package let range: Range<Int>
 }
 
 /// A member of a JSON object.
-struct JSONMember: Sendable {
-    let key: String
+package struct JSONMember: Sendable {
+    package let key: String
     /// The bytes of the key, quotes included.
-    let keyRange: Range<Int>
-    let value: JSONNode
+    package let keyRange: Range<Int>
+    package let value: JSONNode
 }
 
 extension JSONNode {
     /// The object's member of this name, or nil.
-    func member(_ key: String) -> JSONMember? {
+    package func member(_ key: String) -> JSONMember? {
         guard case .object(let members) = value else { return nil }
         return members.first { $0.key == key }
     }
 
     /// The same value without its places. The depth of a file is limited, and so is the recursion.
-    var flagValue: FlagValue {
+    package var flagValue: FlagValue {
         switch value {
         case .null: .null
         case .bool(let value): .bool(value)
@@ -48,7 +48,7 @@ extension JSONNode {
 
     /// The first number in the value that cannot be used: one that is too large or too long, or YAML's `.inf` and
     /// `.nan`. It is not finite. The file can be read nevertheless, and what the number stands in is refused.
-    var unusableNumber: JSONNode? {
+    package var unusableNumber: JSONNode? {
         switch value {
         case .double(let number): number.isFinite ? nil : self
         case .array(let elements): elements.lazy.compactMap(\.unusableNumber).first
@@ -58,12 +58,12 @@ extension JSONNode {
     }
 
     /// What is wrong with it.
-    static let unusableNumberMessage =
+    package static let unusableNumberMessage =
         "a number must be finite, no larger than 64 bits of floating point hold, and at most "
         + "\(FlagLimits.numberLengthBytes) bytes long"
 
     /// The type's name, for messages.
-    var typeName: String {
+    package var typeName: String {
         switch value {
         case .null: "null"
         case .bool: "boolean"

@@ -3,11 +3,11 @@
 /// Foundation's parser forgets the places, and errors, the linter and the editor of flag files need them. It takes
 /// nothing beyond the standard: no comments, no trailing commas, no NaN. It walks with a stack of its own, so that a
 /// file of a million brackets is an error and not a stack overflow.
-struct JSONParser {
-    let source: SourceText
-    let bytes: [UInt8]
-    var index = 0
-    var warnings: FlagWarningList
+package struct JSONParser {
+    package let source: SourceText
+    package let bytes: [UInt8]
+    package var index = 0
+    package var warnings: FlagWarningList
     private var containers: [JSONContainer] = []
     private var values = 0
     private var isWholeDocument = true
@@ -19,7 +19,7 @@ struct JSONParser {
     }
 
     /// The file's one value. Duplicate keys, lone surrogates and rounded integers are added to the warnings.
-    static func parse(_ source: SourceText, warnings: inout FlagWarningList) throws(FlagError) -> JSONNode {
+    package static func parse(_ source: SourceText, warnings: inout FlagWarningList) throws(FlagError) -> JSONNode {
         var parser = JSONParser(source, warnings)
         defer { WorkMeter.current?.add(parser.values + parser.index) }
         let node = try parser.parseDocument()
@@ -29,7 +29,7 @@ struct JSONParser {
 
     /// The value that begins at a byte, whatever follows it, and how many bytes were read; nil where it is not whole.
     /// For damaged files.
-    static func value(at start: Int, in source: SourceText) -> (node: JSONNode?, readBytes: Int) {
+    package static func value(at start: Int, in source: SourceText) -> (node: JSONNode?, readBytes: Int) {
         var parser = JSONParser(source, FlagWarningList())
         parser.index = start
         parser.isWholeDocument = false
@@ -40,7 +40,7 @@ struct JSONParser {
         }
     }
 
-    func error(_ message: String, at offset: Int) -> FlagError {
+    package func error(_ message: String, at offset: Int) -> FlagError {
         FlagError(.parseError, message, at: source.location(at: offset))
     }
 
@@ -181,7 +181,7 @@ struct JSONParser {
 }
 
 /// A name from a file, made fit for a message: in quotes, on one line, and cut off where it is long.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
     // Asking Unicode about each character takes longer than the evaluation that names a flag.
     let isPlain = text.utf8.count <= 64 && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
     if isPlain { return "\"\(text)\"" }

@@ -1,11 +1,11 @@
 /// The bytes of a flag file, checked to be UTF-8, and the way from a byte's offset to its line and column.
-struct SourceText: Sendable {
+package struct SourceText: Sendable {
     /// The file's name, for messages.
-    let name: String
+    package let name: String
     /// The file's bytes, without a byte order mark.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// Whether the file began with a byte order mark.
-    let hadByteOrderMark: Bool
+    package let hadByteOrderMark: Bool
     /// Line and column at every 1024th byte. Without them a file of one long line with many errors would be
     /// walked from its start for each of them.
     private let checkpoints: [Checkpoint]
@@ -34,7 +34,7 @@ struct SourceText: Sendable {
 
     private static let checkpointSpacing = 1024
 
-    init(bytes: [UInt8], name: String) throws(FlagError) {
+    package init(bytes: [UInt8], name: String) throws(FlagError) {
         try Self.refuseOtherEncodings(bytes, name)
         hadByteOrderMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
         self.bytes = hadByteOrderMark ? Array(bytes.dropFirst(3)) : bytes
@@ -56,7 +56,7 @@ struct SourceText: Sendable {
     }
 
     /// The place of the byte at `offset`; an offset past the end is the end.
-    func location(at offset: Int) -> FlagError.Location {
+    package func location(at offset: Int) -> FlagError.Location {
         let target = min(max(offset, 0), bytes.count)
         let index = min(target / Self.checkpointSpacing, checkpoints.count - 1)
         var current = checkpoints[index]
@@ -65,7 +65,7 @@ struct SourceText: Sendable {
     }
 
     /// The offset of the character at a line and a column; one behind the end of the text is the end.
-    func offset(line: Int, column: Int) -> Int {
+    package func offset(line: Int, column: Int) -> Int {
         var low = 0
         var high = checkpoints.count
         while low + 1 < high {
@@ -87,7 +87,7 @@ struct SourceText: Sendable {
 
     /// A text that may be damaged: each byte that is no UTF-8 becomes a control character, which no string may hold,
     /// so that what it stood in is not taken for whole.
-    init?(damaged bytes: [UInt8], name: String) {
+    package init?(damaged bytes: [UInt8], name: String) {
         var bytes = bytes
         var start = 0
         while let offset = UTF8Validation.firstInvalidOffset(in: bytes, from: start) {

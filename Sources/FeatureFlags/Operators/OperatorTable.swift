@@ -1,5 +1,5 @@
 /// The operators that rules can call.
-enum OperatorTable {
+package enum OperatorTable {
     private static let operators: [any RuleOperator.Type] = [
         VariableOperator.self,
         MissingOperator.self,
@@ -41,7 +41,10 @@ enum OperatorTable {
     }()
 
     /// The names of all operators.
-    static var names: [String] { byName.keys.sorted() }
+    package static var names: [String] { byName.keys.sorted() }
+
+    /// Whether an operator has the name.
+    package static func has(_ name: String) -> Bool { byName[name] != nil }
 
     static func type(named name: String) -> (any RuleOperator.Type)? { byName[name] }
 }

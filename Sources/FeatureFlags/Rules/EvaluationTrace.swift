@@ -1,5 +1,5 @@
 /// What happened in one evaluation, for explaining it to a person. An evaluation that nobody wants explained has none.
-final class EvaluationTrace {
+package final class EvaluationTrace {
     private(set) var steps: [EvaluationStep] = []
     /// The work that the evaluation was, see ``WorkMeter``.
     var work = 0

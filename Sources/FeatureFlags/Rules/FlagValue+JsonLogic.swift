@@ -1,7 +1,7 @@
 /// Truth, equality, order and conversions as jsonlogic.com defines them: JavaScript's, but an empty array is false.
 extension FlagValue {
     /// False are null, false, 0, NaN, the empty text and the empty list. `"0"` and `{}` are true.
-    var isTruthy: Bool {
+    package var isTruthy: Bool {
         switch self {
         case .null: false
         case .bool(let value): value
@@ -54,7 +54,7 @@ extension FlagValue {
     }
 
     /// JavaScript's `String(value)`.
-    var javaScriptText: String {
+    package var javaScriptText: String {
         switch self {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
@@ -73,7 +73,7 @@ extension FlagValue {
     }
 
     /// The number, or nil for a value of another type.
-    var number: JavaScriptNumber? {
+    package var number: JavaScriptNumber? {
         switch self {
         case .int(let value): .int(value)
         case .double(let value): .double(value)
@@ -82,7 +82,7 @@ extension FlagValue {
     }
 
     /// JavaScript's `Number(value)`; nil is NaN.
-    var convertedNumber: JavaScriptNumber? {
+    package var convertedNumber: JavaScriptNumber? {
         switch self {
         case .null: .int(0)
         case .bool(let value): .int(value ? 1 : 0)
@@ -118,7 +118,7 @@ extension FlagValue {
 extension String {
     /// Whether the UTF-8 bytes are the same. Swift's `==` also takes different Unicode forms of a text for equal, and
     /// flagd does not.
-    func hasSameBytes(as other: String) -> Bool {
+    package func hasSameBytes(as other: String) -> Bool {
         // Texts of the same bytes are always equal, and for most pairs this is the quickest way to say no.
         self == other && utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }

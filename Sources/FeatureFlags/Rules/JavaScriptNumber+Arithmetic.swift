@@ -30,12 +30,12 @@ extension JavaScriptNumber {
         return normalized(left.double.truncatingRemainder(dividingBy: right.double))
     }
 
-    static func < (left: JavaScriptNumber, right: JavaScriptNumber) -> Bool {
+    package static func < (left: JavaScriptNumber, right: JavaScriptNumber) -> Bool {
         if case .int(let first) = left, case .int(let second) = right { return first < second }
         return left.double < right.double
     }
 
-    static func <= (left: JavaScriptNumber, right: JavaScriptNumber) -> Bool {
+    package static func <= (left: JavaScriptNumber, right: JavaScriptNumber) -> Bool {
         if case .int(let first) = left, case .int(let second) = right { return first <= second }
         return left.double <= right.double
     }
@@ -47,7 +47,7 @@ extension JavaScriptNumber {
         return .double(-double)
     }
 
-    var double: Double {
+    package var double: Double {
         switch self {
         case .int(let value): Double(value)
         case .double(let value): value

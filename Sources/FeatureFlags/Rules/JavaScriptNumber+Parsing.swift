@@ -1,7 +1,7 @@
 extension JavaScriptNumber {
     /// ECMAScript's `StringToNumber`: white space around the number is ignored, nothing at all is 0, and `0x`, `0o`
     /// and `0b` are understood. nil is NaN.
-    init?(parsing text: String) {
+    package init?(parsing text: String) {
         var text = text
         let number = text.withUTF8 { bytes -> JavaScriptNumber? in
             var scanner = DecimalScanner(bytes)

@@ -1,10 +1,10 @@
 /// A number as rules see it. JsonLogic has JavaScript's numbers, which are all floating-point; integers are kept
 /// exact here, and two numbers are equal when they are mathematically equal.
-enum JavaScriptNumber: Sendable {
+package enum JavaScriptNumber: Sendable {
     case int(Int64)
     case double(Double)
 
-    static func == (left: JavaScriptNumber, right: JavaScriptNumber) -> Bool {
+    package static func == (left: JavaScriptNumber, right: JavaScriptNumber) -> Bool {
         switch (left, right) {
         case (.int(let left), .int(let right)): left == right
         case (.double(let left), .double(let right)): left == right
@@ -14,7 +14,7 @@ enum JavaScriptNumber: Sendable {
     }
 
     /// ECMAScript's `Number::toString` in base 10.
-    var text: String {
+    package var text: String {
         switch self {
         case .int(let value): String(value)
         case .double(let value): Self.text(of: value)

@@ -1,6 +1,6 @@
 /// A version by Semantic Versioning 2.0.0, as flagd reads it: `v` or `V` may stand in front, a missing minor or patch
 /// version is 0, and build metadata is ignored. Numbers may be of any length.
-struct SemanticVersion: Sendable {
+package struct SemanticVersion: Sendable {
     private var major = Number()
     private var minor = Number()
     private var patch = Number()
@@ -8,7 +8,7 @@ struct SemanticVersion: Sendable {
     private var prerelease: [[UInt8]] = []
 
     /// nil for a text that is no version.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var text = text
         let isVersion = text.withUTF8 { bytes in
             var rest = bytes[...]
@@ -17,12 +17,12 @@ struct SemanticVersion: Sendable {
         guard isVersion else { return nil }
     }
 
-    func hasSameMajor(as other: SemanticVersion) -> Bool { major == other.major }
+    package func hasSameMajor(as other: SemanticVersion) -> Bool { major == other.major }
 
-    func hasSameMinor(as other: SemanticVersion) -> Bool { minor == other.minor }
+    package func hasSameMinor(as other: SemanticVersion) -> Bool { minor == other.minor }
 
     /// Less than, equal to or greater than 0, as this version is older, of the same precedence, or newer.
-    func compare(_ other: SemanticVersion) -> Int {
+    package func compare(_ other: SemanticVersion) -> Int {
         if major != other.major { return major < other.major ? -1 : 1 }
         if minor != other.minor { return minor < other.minor ? -1 : 1 }
         if patch != other.patch { return patch < other.patch ? -1 : 1 }

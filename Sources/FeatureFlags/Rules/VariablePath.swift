@@ -1,7 +1,7 @@
 /// The path of a `var`, taken apart once: `app.version` is the member `version` of the attribute `app`.
-struct VariablePath: Sendable {
+package struct VariablePath: Sendable {
     /// What the first name of the path means in an evaluation context.
-    enum Root: Sendable {
+    package enum Root: Sendable {
         /// All of the context: the empty path.
         case everything
         case targetingKey
@@ -13,21 +13,21 @@ struct VariablePath: Sendable {
     }
 
     /// A name between the dots, which is also an index where it stands below a list.
-    struct Component: Sendable {
-        let name: String
-        let index: Int?
+    package struct Component: Sendable {
+        package let name: String
+        package let index: Int?
 
-        init(_ name: Substring) {
+        package init(_ name: Substring) {
             self.name = String(name)
             if let index = Int(name), String(index) == name { self.index = index } else { self.index = nil }
         }
     }
 
-    let root: Root
+    package let root: Root
     /// All names of the path, from the first on; empty for the empty path.
-    let components: [Component]
+    package let components: [Component]
 
-    init(_ text: String) {
+    package init(_ text: String) {
         components =
             text.isEmpty ? [] : text.split(separator: ".", omittingEmptySubsequences: false).map(Component.init)
         switch (components.first?.name, components.dropFirst().map(\.name)) {
@@ -42,12 +42,12 @@ struct VariablePath: Sendable {
 
     /// The path of a `var` whose argument was computed. JsonLogic takes null for the empty path, and turns anything
     /// else into a text.
-    init(_ argument: FlagValue) {
+    package init(_ argument: FlagValue) {
         if case .null = argument { self.init("") } else { self.init(argument.javaScriptText) }
     }
 
     /// What the names from `first` on lead to.
-    func descend(into value: FlagValue, from first: Int) -> FlagValue? {
+    package func descend(into value: FlagValue, from first: Int) -> FlagValue? {
         var current = value
         for component in components.dropFirst(first) {
             switch current {

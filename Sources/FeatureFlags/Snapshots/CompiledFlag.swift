@@ -1,6 +1,6 @@
 /// A flag, ready to be evaluated: every outcome that it can have is made when the file is loaded, and an evaluation
 /// hands one of them out.
-final class CompiledFlag: Sendable {
+package final class CompiledFlag: Sendable {
     enum Behavior: Sendable {
         /// Disabled, quarantined or without targeting: always the same.
         case fixed(Resolution)
@@ -35,7 +35,7 @@ final class CompiledFlag: Sendable {
         if case .fixed(let resolution) = behavior { resolution } else { nil }
     }
 
-    func resolve(
+    package func resolve(
         _ context: EvaluationContext,
         clock: @escaping @Sendable () -> Int64,
         trace: EvaluationTrace? = nil

@@ -1,23 +1,25 @@
 import Hashing
 
 /// Turns the JSON of a whole flag file into compiled flags.
-struct FlagFileCompiler {
+package struct FlagFileCompiler {
     private let source: SourceText
     private let configuration: FlagConfiguration
     private(set) var warnings: FlagWarningList
-    private(set) var flags: [String: CompiledFlag] = [:]
-    private(set) var quarantined: [String: FlagError] = [:]
+    package private(set) var flags: [String: CompiledFlag] = [:]
+    package private(set) var quarantined: [String: FlagError] = [:]
+    /// All flags in the order of the file, also those that a later one of the same key hides.
+    private var definitions: [(key: String, node: JSONNode)] = []
     private(set) var metadata: [String: FlagValue] = [:]
 
     private static let knownMembers: Set<String> = ["flags", "metadata", "$evaluators", "$schema"]
 
-    init(source: SourceText, configuration: FlagConfiguration, warnings: FlagWarningList) {
+    package init(source: SourceText, configuration: FlagConfiguration, warnings: FlagWarningList) {
         self.source = source
         self.configuration = configuration
         self.warnings = warnings
     }
 
-    mutating func compile(_ root: JSONNode) throws(FlagError) {
+    package mutating func compile(_ root: JSONNode) throws(FlagError) {
         guard case .object(let members) = root.value else {
             throw error("a flag file must be an object, and this is a value of type \(root.typeName)", root.range)
         }
@@ -52,12 +54,11 @@ struct FlagFileCompiler {
     }
 
     /// What tells the compiled flags from those of another version of the file.
-    func fingerprints(of root: JSONNode) -> [String: SHA256.Digest] {
+    package func fingerprints(of root: JSONNode) -> [String: SHA256.Digest] {
         var evaluators: [String: JSONNode] = [:]
         if case .object(let members)? = root.member("$evaluators")?.value.value {
             for evaluator in members { evaluators[evaluator.key] = evaluator.value }
         }
-        let definitions = FlagDocument.flags(of: root).map { (key: $0.key, node: $0.node) }
         return FlagFingerprints.make(of: definitions, metadata: metadata, evaluators: evaluators)
     }
 
@@ -105,6 +106,7 @@ struct FlagFileCompiler {
         _ keyRange: Range<Int>,
         _ compiler: inout FlagCompiler
     ) {
+        definitions.append((key, node))
         if flags[key] != nil {
             compiler.warnings.add(
                 "the flag \(quoted(key)) stands twice; the last one counts",

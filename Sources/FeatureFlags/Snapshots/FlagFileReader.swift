@@ -1,8 +1,8 @@
 import Foundation
 
 /// Reads a flag file's bytes and tells apart the ways in which that can fail.
-enum FlagFileReader {
-    static func read(path: String) throws(FlagError) -> [UInt8] {
+package enum FlagFileReader {
+    package static func read(path: String) throws(FlagError) -> [UInt8] {
         let location = FlagError.Location(file: path)
         guard !path.utf8.contains(0) else {
             throw FlagError(.fileNotFound, "the path holds a NUL byte; no file can have such a name", at: location)
@@ -15,7 +15,7 @@ enum FlagFileReader {
         return try readAll(descriptor, location)
     }
 
-    static func tooLarge(_ location: FlagError.Location) -> FlagError {
+    package static func tooLarge(_ location: FlagError.Location) -> FlagError {
         FlagError(
             .fileTooLarge,
             "the flag file is larger than \(FlagLimits.fileSizeBytes) bytes; split it or shorten its lists",

@@ -99,7 +99,7 @@ public final class FlagSnapshot: Sendable {
         try self.init(bytes: Array(data), format: format, source: source, configuration: configuration)
     }
 
-    init(
+    package init(
         bytes: [UInt8],
         format: FlagFormat,
         source: String,

@@ -5,8 +5,8 @@ import Yams
 ///
 /// Scalars are read by the core schema of YAML 1.2, as flagd does: `yes` and `on` are texts. Merge keys (`<<`) and
 /// aliases are followed, up to the limits of ``FlagLimits``.
-enum YAMLReader {
-    static func parse(_ source: SourceText) throws(FlagError) -> JSONNode {
+package enum YAMLReader {
+    package static func parse(_ source: SourceText) throws(FlagError) -> JSONNode {
         guard source.bytes.count <= FlagLimits.yamlSizeBytes else {
             throw FlagError(
                 .fileTooLarge,

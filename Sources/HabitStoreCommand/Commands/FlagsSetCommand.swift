@@ -1,5 +1,6 @@
 import ArgumentParser
 import FeatureFlags
+import FlagTools
 import HabitStoreReports
 import HabitStoreRollout
 

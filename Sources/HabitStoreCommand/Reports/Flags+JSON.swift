@@ -1,4 +1,5 @@
 import FeatureFlags
+import FlagTools
 
 extension LintFinding {
     /// The finding in an answer.

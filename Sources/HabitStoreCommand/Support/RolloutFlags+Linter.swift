@@ -1,4 +1,5 @@
 import FeatureFlags
+import FlagTools
 import HabitStoreRollout
 
 extension RolloutFlags {

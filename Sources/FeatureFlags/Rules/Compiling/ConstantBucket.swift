@@ -4,14 +4,20 @@
 ///
 /// The first argument of `fractional` is what it buckets by, unless it is a list, which is an entry then, or comes to
 /// null, for which the flag's key and the targeting key are taken.
-struct ConstantBucket {
-    let source: SourceText
-    let configuration: FlagConfiguration
-    let evaluators: [String: JSONNode]
+package struct ConstantBucket {
+    private let source: SourceText
+    private let configuration: FlagConfiguration
+    private let evaluators: [String: JSONNode]
+
+    package init(source: SourceText, configuration: FlagConfiguration, evaluators: [String: JSONNode]) {
+        self.source = source
+        self.configuration = configuration
+        self.evaluators = evaluators
+    }
 
     /// What is wrong with the first argument of a `fractional`; nil where it tells users apart, or where that cannot be
     /// said.
-    func message(about first: JSONNode) -> String? {
+    package func message(about first: JSONNode) -> String? {
         guard isOfSubject(first) else { return constantMessage(about: first) }
         guard let outcome = sampling(of: first)?.fewBuckets() else { return nil }
         return outcome.values == 1 ? Self.message(aboutOneBucketOf: outcome) : Self.message(aboutFewBucketsOf: outcome)

@@ -1,6 +1,6 @@
 extension RuleCompiler {
     /// What a rule comes to that needs no context; nil where it cannot be compiled, or comes to nothing.
-    static func value(
+    package static func value(
         of node: JSONNode,
         in source: SourceText,
         _ configuration: FlagConfiguration,

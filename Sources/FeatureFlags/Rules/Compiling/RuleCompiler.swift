@@ -1,5 +1,5 @@
 /// Turns a rule's JSON into a ``Rule``, once, when the file is loaded.
-struct RuleCompiler {
+package struct RuleCompiler {
     /// A compiled rule and what it takes up of the limits.
     struct Result {
         let rule: Rule

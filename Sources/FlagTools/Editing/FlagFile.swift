@@ -1,0 +1,83 @@
+import DurableFiles
+import FeatureFlags
+import Foundation
+
+/// Flag files on the disk: read, and replaced in one step.
+public enum FlagFile {
+    /// Reads a file's text.
+    ///
+    /// - Throws: A ``FlagError`` for a file that cannot be read or parsed.
+    public static func read(path: String) throws(FlagError) -> FlagFileText {
+        try FlagFileText(bytes: FlagFileReader.read(path: path), format: FlagFormat(path: path), source: path)
+    }
+
+    /// Changes a file: under a lock on its folder, with a new file that is written and synced beside it, renamed over
+    /// it, and the folder synced. Whoever reads the file sees the old text or the new one. Its permissions stay, and
+    /// where the path is a link, the file that it leads to is the one that is changed. A text that is not changed is
+    /// not written.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - timeoutSeconds: How long the lock is waited for.
+    ///   - change: Makes the new text of the old one.
+    /// - Returns: The text before and after.
+    /// - Throws: What `change` throws, and a ``FlagError`` for a file that cannot be read, parsed or written; the file
+    ///   is then as it was, unless the error says otherwise.
+    @discardableResult
+    public static func update(
+        path: String,
+        timeoutSeconds: Double = 10,
+        _ change: (FlagFileText) throws(FlagError) -> FlagFileText
+    ) throws(FlagError) -> (old: FlagFileText, new: FlagFileText) {
+        let target = try Self.target(of: path)
+        let lock = try lock(DurableFile.folder(of: target), timeoutSeconds)
+        // Held until the file is replaced.
+        defer { withExtendedLifetime(lock) {} }
+        let old = try read(path: path)
+        let new = try change(old)
+        if new.bytes != old.bytes { try replace(target, with: new.bytes) }
+        return (old, new)
+    }
+
+    private static func lock(_ folder: String, _ timeoutSeconds: Double) throws(FlagError) -> LockedFile {
+        do {
+            return try LockedFile(folder: folder, timeoutSeconds: timeoutSeconds)
+        } catch {
+            guard error.isBusy else { throw FlagError(error, "the folder of the flag file \(error)") }
+            throw FlagError(
+                .fileBusy,
+                "another process has been changing flag files in this folder for \(timeoutSeconds) s; try again",
+                at: FlagError.Location(file: folder)
+            )
+        }
+    }
+
+    private static func replace(_ file: String, with bytes: [UInt8]) throws(FlagError) {
+        let name = file.split(separator: "/").last.map(String.init) ?? file
+        let folder = DurableFile.folder(of: file)
+        // Always the same, so that one that a crash left is written over.
+        let draft = (folder == "/" ? "" : folder) + "/.\(name).new"
+        var status = stat()
+        let isThere = stat(file, &status) == 0
+        do {
+            try DurableFile.replace(file, bytes, draft: draft, like: isThere ? status : nil)
+        } catch {
+            switch error.step {
+            case .make: throw FlagError(error, "no file can be made beside the flag file: \(error.reason)")
+            case .synchronizeFolder:
+                throw FlagError(error, "the flag file was replaced, but a power failure may undo it: \(error.reason)")
+            default: throw FlagError(error, "the new flag file \(error)")
+            }
+        }
+    }
+
+    private static func target(of path: String) throws(FlagError) -> String {
+        guard !path.utf8.contains(0), let resolved = realpath(path, nil) else {
+            // Reading it says what is wrong with it.
+            _ = try FlagFileReader.read(path: path)
+            throw FlagError(.fileUnreadable, "the flag file cannot be found", at: FlagError.Location(file: path))
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

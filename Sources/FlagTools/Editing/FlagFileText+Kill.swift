@@ -1,0 +1,166 @@
+import FeatureFlags
+
+/// The forms of rules that killing writes and rearming takes away again.
+///
+/// - `{"if": [{"in": [{"var": "targetingKey"}, ["ada", …]]}, "killed", rest]}` kills the users of the list;
+/// - `{"if": [true, "killed", rest]}` kills everybody where the flag had a rule of its own, which `rest` keeps.
+private struct KillRule {
+    enum Condition {
+        case everybody
+        /// The list as it stands in the file, with its texts.
+        case users(JSONNode, [String])
+    }
+
+    let condition: Condition
+    /// The rule that is asked for everybody else; nil for none.
+    let rest: JSONNode?
+
+    init?(_ node: JSONNode, killed: String) {
+        guard case .object(let members) = node.value, members.count == 1, let member = members.first,
+            member.key == "if",
+            case .array(let arguments) = member.value.value, (2...3).contains(arguments.count),
+            case .string(killed) = arguments[1].value
+        else { return nil }
+        let last = arguments.count == 3 ? arguments[2] : nil
+        if case .null? = last?.value { rest = nil } else { rest = last }
+        if case .bool(true) = arguments[0].value {
+            condition = .everybody
+            return
+        }
+        guard case .array(let operands)? = arguments[0].member("in")?.value.value, operands.count == 2,
+            operands[0].flagValue == ["var": "targetingKey"], case .array(let elements) = operands[1].value
+        else { return nil }
+        var users: [String] = []
+        for element in elements {
+            guard case .string(let user) = element.value else { return nil }
+            users.append(user)
+        }
+        condition = .users(operands[1], users)
+    }
+}
+
+extension FlagFileText {
+    /// Pulls a kill flag for everybody, or for some users.
+    ///
+    /// The flag is enabled and its default becomes the variant that is `true`; a rule of its own is put behind a
+    /// condition that is always true, from where ``rearming(_:users:)`` takes it back. For some users a list is put in
+    /// front of the rule.
+    ///
+    /// - Parameter users: The targeting keys; nil for everybody.
+    /// - Throws: A ``FlagError``, where the flag is not there, has not the form of a kill flag, or would not kill.
+    public func killing(_ key: String, users: [String]? = nil) throws(FlagError) -> FlagFileText {
+        let flag = try flag(key)
+        let variants = try killVariants(flag)
+        var edits: [FlagFileEdit] = []
+        if flag.node.member("state")?.value.flagValue != "ENABLED" {
+            edits.append(set("state", JSONText.string(State.enabled.rawValue), of: flag))
+        }
+        if let users {
+            edits += killEdits(flag, variants.killed, users)
+        } else {
+            if flag.node.member("defaultVariant")?.value.flagValue != .string(variants.killed) {
+                edits.append(set("defaultVariant", JSONText.string(variants.killed), of: flag))
+            }
+            edits += killEverybodyEdits(flag, variants.killed)
+        }
+        let text = try applying(edits)
+        let snapshot = try text.snapshot()
+        for user in users?.map({ Optional($0) }) ?? [nil, "", "anybody"] {
+            let resolution = snapshot.resolve(key, context: EvaluationContext(targetingKey: user))
+            guard resolution.value == .bool(true) else {
+                throw refusal(
+                    "the flag \(quoted(key)) would not kill: \(resolution.errorMessage ?? "its rule decides otherwise")",
+                    flag.keyRange
+                )
+            }
+        }
+        return text
+    }
+
+    /// Takes back what ``killing(_:users:)`` did, for everybody, or for some users.
+    ///
+    /// - Throws: A ``FlagError``, where the flag is not there or has not the form of a kill flag.
+    public func rearming(_ key: String, users: [String]? = nil) throws(FlagError) -> FlagFileText {
+        let flag = try flag(key)
+        let variants = try killVariants(flag)
+        if let users {
+            guard let rule = rule(of: flag), let kill = KillRule(rule, killed: variants.killed),
+                case .users(let node, let listed) = kill.condition
+            else { return self }
+            var list = JSONListText(document: document, node: node)
+            list.elements = zip(listed, list.elements).filter { !users.holds($0.0) }.map(\.1)
+            guard list.elements.isEmpty else { return try applying([replacing(node, list.text, in: flag)]) }
+            return try applying(restEdits(kill, flag))
+        }
+        var text = self
+        if flag.node.member("defaultVariant")?.value.flagValue != .string(variants.armed) {
+            text = try text.applying([set("defaultVariant", JSONText.string(variants.armed), of: flag)])
+        }
+        // The list of users may stand behind the condition for everybody.
+        while let flag = text.document.flag(key), let rule = text.rule(of: flag),
+            let kill = KillRule(rule, killed: variants.killed)
+        {
+            text = try text.applying(text.restEdits(kill, flag))
+        }
+        return text
+    }
+
+    private func killVariants(_ flag: FlagDocument.Flag) throws(FlagError) -> (killed: String, armed: String) {
+        guard case .object(let members)? = flag.node.member("variants")?.value.value,
+            let killed = members.first(where: { $0.value.flagValue == .bool(true) })?.key,
+            let armed = members.first(where: { $0.value.flagValue == .bool(false) })?.key
+        else {
+            throw refusal(
+                "the kill flag \(quoted(flag.key)) must have a variant that is true and one that is false",
+                flag.keyRange
+            )
+        }
+        return (killed, armed)
+    }
+
+    private func killEverybodyEdits(_ flag: FlagDocument.Flag, _ killed: String) -> [FlagFileEdit] {
+        guard let rule = rule(of: flag) else { return [] }
+        if let kill = KillRule(rule, killed: killed) {
+            if case .everybody = kill.condition { return [] }
+            // The list gives null to all others, and so the default is theirs.
+            if kill.rest == nil { return [] }
+        }
+        let text = "{ \"if\": [true, \(JSONText.string(killed)), \(document.text(of: rule))] }"
+        return [set("targeting", text, of: flag)]
+    }
+
+    private func killEdits(_ flag: FlagDocument.Flag, _ killed: String, _ users: [String]) -> [FlagFileEdit] {
+        let texts = users.map { JSONText.string($0) }
+        if let rule = rule(of: flag), let kill = KillRule(rule, killed: killed) {
+            switch kill.condition {
+            case .everybody:
+                return []
+            case .users(let node, let listed):
+                let new = zip(users, texts).filter { !listed.holds($0.0) }.map(\.1)
+                guard !new.isEmpty else { return [] }
+                var list = JSONListText(document: document, node: node)
+                list.elements += new
+                return [replacing(node, list.text, in: flag)]
+            }
+        }
+        let rest = rule(of: flag).map { document.text(of: $0) } ?? "null"
+        let condition = "{ \"in\": [{ \"var\": \"targetingKey\" }, [\(texts.joined(separator: ", "))]] }"
+        return [set("targeting", "{ \"if\": [\(condition), \(JSONText.string(killed)), \(rest)] }", of: flag)]
+    }
+
+    private func restEdits(_ kill: KillRule, _ flag: FlagDocument.Flag) -> [FlagFileEdit] {
+        guard let rest = kill.rest else { return [FlagFileEdit(flag.path + [.member("targeting")], .remove)] }
+        return [set("targeting", document.text(of: rest), of: flag)]
+    }
+
+    /// Puts another text in the place of the list of users of a ``KillRule``.
+    private func replacing(_ list: JSONNode, _ text: String, in flag: FlagDocument.Flag) -> FlagFileEdit {
+        let path = flag.path + [.member("targeting"), .member("if"), .element(0), .member("in"), .element(1)]
+        return FlagFileEdit(path, .replace(text))
+    }
+}
+
+extension [String] {
+    /// Whether an id is among them, as rules compare texts: by its bytes.
+    fileprivate func holds(_ id: String) -> Bool { contains { $0.hasSameBytes(as: id) } }
+}

@@ -1,0 +1,94 @@
+import FeatureFlags
+
+/// A flag file as it is written: its bytes, and where everything stands in them. The linter, the editor and
+/// explanations work on it.
+struct FlagDocument: Sendable {
+    /// A step on the way to a place in the file.
+    enum Step: Sendable, Equatable {
+        case member(String)
+        case element(Int)
+    }
+
+    /// A flag, as an object's member or as an array's element with a `"key"`.
+    struct Flag: Sendable {
+        let key: String
+        let keyRange: Range<Int>
+        let node: JSONNode
+        /// Where it stands below the root.
+        let path: [Step]
+    }
+
+    let source: SourceText
+    let format: FlagFormat
+    let root: JSONNode
+    /// What the parser had to say, such as duplicate keys.
+    let warnings: [FlagWarning]
+    /// All flags in the order of the file, also those that a later one of the same key hides.
+    let flags: [Flag]
+    /// The rules that flags share, by name.
+    let evaluators: [String: JSONNode]
+
+    init(bytes: [UInt8], format: FlagFormat, name: String) throws(FlagError) {
+        let source = try SourceText(bytes: bytes, name: name)
+        var warnings = FlagWarningList()
+        let root: JSONNode =
+            switch format {
+            case .json: try JSONParser.parse(source, warnings: &warnings)
+            case .yaml: try YAMLReader.parse(source)
+            }
+        self.source = source
+        self.format = format
+        self.root = root
+        self.warnings = warnings.warnings
+        flags = Self.flags(of: root)
+        var evaluators: [String: JSONNode] = [:]
+        if case .object(let members)? = root.member("$evaluators")?.value.value {
+            for member in members { evaluators[member.key] = member.value }
+        }
+        self.evaluators = evaluators
+    }
+
+    /// The flag that counts: the last one of this key.
+    func flag(_ key: String) -> Flag? { flags.last { $0.key == key } }
+
+    /// The flags of a file, in its order.
+    static func flags(of root: JSONNode) -> [Flag] {
+        switch root.member("flags")?.value.value {
+        case .object(let members)?:
+            return members.map {
+                Flag(key: $0.key, keyRange: $0.keyRange, node: $0.value, path: [.member("flags"), .member($0.key)])
+            }
+        case .array(let elements)?:
+            return elements.enumerated().compactMap { index, element in
+                guard let member = element.member("key"), case .string(let key) = member.value.value else { return nil }
+                return Flag(
+                    key: key,
+                    keyRange: member.value.range,
+                    node: element,
+                    path: [.member("flags"), .element(index)]
+                )
+            }
+        default:
+            return []
+        }
+    }
+}
+
+extension FlagDocument {
+    /// The bytes of a node as a text.
+    func text(of node: JSONNode) -> String { String(decoding: source.bytes[node.range], as: UTF8.self) }
+
+    /// The node at a place; nil where there is none.
+    func node(at path: [Step]) -> JSONNode? {
+        var node: JSONNode? = root
+        for step in path {
+            switch (step, node?.value) {
+            case (.member(let name), .object?): node = node?.member(name)?.value
+            case (.element(let index), .array(let elements)?) where elements.indices.contains(index):
+                node = elements[index]
+            default: return nil
+            }
+        }
+        return node
+    }
+}

@@ -1,0 +1,200 @@
+import FeatureFlags
+
+/// Comparisons and searches that are written as they would be in another language, and mean something else here.
+struct ComparisonLint {
+    let reader: RuleReader
+    let collector: LintCollector
+
+    private static let timestamp = "$flagd.timestamp"
+    /// 100 thousand million seconds after 1970 is the year 5138: a time in milliseconds.
+    private static let firstMilliseconds = 100_000_000_000.0
+    /// 2001-09-09, before there was any flag.
+    private static let firstSeconds = 1_000_000_000.0
+
+    func check(_ operation: RuleReader.Operation) {
+        switch operation.name {
+        case "==", "!=", "===", "!==":
+            checkTimestamp(operation, isOrder: false)
+            checkEquality(operation)
+        case "<", "<=", ">", ">=":
+            checkTimestamp(operation, isOrder: true)
+            checkOrder(operation)
+        case "in": checkIn(operation)
+        case "starts_with", "ends_with": checkAffix(operation)
+        case "and", "or": checkRepeated(operation)
+        default: break
+        }
+    }
+
+    // MARK: Times
+
+    private func checkTimestamp(_ operation: RuleReader.Operation, isOrder: Bool) {
+        guard operation.arguments.contains(where: { reader.variablePath($0) == Self.timestamp }) else { return }
+        for argument in operation.arguments {
+            guard let value = reader.constant(argument) else { continue }
+            switch value {
+            case .string(let text) where JavaScriptNumber(parsing: text) == nil:
+                // Of an equality the types are compared elsewhere.
+                guard isOrder else { continue }
+                let seconds =
+                    UTCDate.seconds(of: text).map { "; write \($0)" } ?? ", as \"date -u -d 2026-12-01 +%s\" prints it"
+                add(
+                    .timestamp,
+                    "\"$flagd.timestamp\" is a number of seconds, and never before or after a text\(seconds)",
+                    argument.range
+                )
+            case .int, .double, .string:
+                guard let number = value.convertedNumber?.double else { continue }
+                checkSeconds(number, argument.range)
+            case .null, .bool, .list, .object:
+                continue
+            }
+        }
+    }
+
+    private func checkSeconds(_ number: Double, _ range: Range<Int>) {
+        if number >= Self.firstMilliseconds {
+            let seconds = Int64(exactly: (number / 1000).rounded(.down)).map { "; write \($0)" } ?? ""
+            add(.timestamp, "\"$flagd.timestamp\" counts seconds, and this is a time in milliseconds\(seconds)", range)
+        } else if number < Self.firstSeconds {
+            collector.add(
+                .timestamp,
+                "\"$flagd.timestamp\" counts seconds since 1970, and this is a time before September 2001",
+                at: range,
+                severity: .warning
+            )
+        }
+    }
+
+    // MARK: Equality and order
+
+    private func checkEquality(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 2 else { return }
+        for (argument, other) in [(0, 1), (1, 0)].map({ (operation.arguments[$0.0], operation.arguments[$0.1]) }) {
+            guard reader.constant(other) == nil, let value = reader.constant(argument) else { continue }
+            switch value {
+            case .list where reader.types(other) == nil:
+                add(
+                    .typeMismatch,
+                    "this compares with a list as a whole; \"in\" looks for a value in it",
+                    argument.range
+                )
+            case .string(let text):
+                if text == "true" || text == "false" {
+                    add(
+                        .typeMismatch,
+                        "this compares with the text \(quoted(text)), which the boolean is not equal to; leave the quotes out",
+                        argument.range
+                    )
+                }
+                checkText(text, argument.range)
+            case .null, .bool, .int, .double, .list, .object: continue
+            }
+        }
+    }
+
+    private func checkOrder(_ operation: RuleReader.Operation) {
+        guard operation.arguments.contains(where: { reader.constant($0) == nil }) else { return }
+        for argument in operation.arguments {
+            guard case .string(let text)? = reader.constant(argument), text.contains("."),
+                text.split(separator: ".").count > 2, RuleReader.isVersion(.string(text))
+            else { continue }
+            add(
+                .typeMismatch,
+                "\(quoted(operation.name)) compares versions as texts, so that 10.0.0 comes before 9.0.0; use \"sem_ver\"",
+                argument.range
+            )
+        }
+    }
+
+    // MARK: Searches
+
+    private func checkIn(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 2 else { return }
+        let (needle, haystack) = (operation.arguments[0], operation.arguments[1])
+        switch (reader.constant(needle), reader.constant(haystack)) {
+        case (.list?, nil):
+            collector.add(
+                .exchangedArguments,
+                "\"in\" looks for its first argument in the second; the list stands first",
+                at: needle.range,
+                severity: .error
+            )
+        case (.string?, nil) where reader.variablePath(haystack) == "targetingKey":
+            add(
+                .exchangedArguments,
+                "\"in\" looks for its first argument in the second: this is true for every id with this text in it",
+                needle.range
+            )
+        case (nil, .string(let text)?):
+            guard !text.isEmpty else { return }
+            add(
+                .exchangedArguments,
+                "\"in\" with a text is true for every part of the text; to look for values, write a list",
+                haystack.range
+            )
+        case (nil, .list(let elements)?):
+            checkElements(elements, haystack)
+        default: break
+        }
+    }
+
+    private func checkElements(_ elements: [FlagValue], _ haystack: JSONNode) {
+        let nodes: [JSONNode] = if case .array(let nodes) = reader.resolved(haystack).value { nodes } else { [] }
+        var known: Set<FlagValue> = []
+        for (index, element) in elements.enumerated() {
+            let range = index < nodes.count ? nodes[index].range : haystack.range
+            if !known.insert(element).inserted {
+                collector.add(.duplicateKey, "this stands in the list twice", at: range, severity: .warning)
+            }
+            if case .string(let text) = element { checkText(text, range) }
+        }
+    }
+
+    private func checkAffix(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 2 else { return }
+        let (text, affix) = (operation.arguments[0], operation.arguments[1])
+        switch (reader.constant(text), reader.constant(affix)) {
+        case (.string?, nil):
+            add(
+                .exchangedArguments,
+                "\(quoted(operation.name)) looks at its first argument, and this is a text of the file; exchange the arguments",
+                text.range
+            )
+        case (nil, .string(let affix)?) where affix.isEmpty:
+            add(
+                .constantCondition,
+                "every text begins and ends with the empty text; this is always true",
+                operation.arguments[1].range
+            )
+        case (nil, .string(let text)?):
+            checkText(text, affix.range)
+        default: break
+        }
+    }
+
+    /// A text that is compared with something.
+    private func checkText(_ text: String, _ range: Range<Int>) {
+        if text.hasPrefix("*") || text.hasSuffix("*") {
+            add(
+                .suspiciousText,
+                "there are no wildcards, and this looks for a \"*\"; use \"starts_with\" or \"ends_with\"",
+                range
+            )
+        }
+        if let first = text.first, let last = text.last, first.isWhitespace || last.isWhitespace {
+            add(.suspiciousText, "this text begins or ends with white space, and is compared with it", range)
+        }
+    }
+
+    private func checkRepeated(_ operation: RuleReader.Operation) {
+        var known: Set<FlagValue> = []
+        for argument in operation.arguments where !known.insert(argument.flagValue).inserted {
+            add(.constantCondition, "this stands in the \(quoted(operation.name)) twice", argument.range)
+        }
+    }
+
+    private func add(_ rule: LintRule, _ message: String, _ range: Range<Int>) {
+        collector.add(rule, message, at: range)
+    }
+}

@@ -1,0 +1,298 @@
+import FeatureFlags
+
+/// Each operator of a rule by itself: its name, its arguments, and what it refers to.
+struct OperatorLint {
+    /// What `var` reads.
+    private enum Frame {
+        case context
+        /// An element of a list.
+        case element
+        /// The element and the result so far of `reduce`.
+        case reduction
+    }
+
+    let reader: RuleReader
+    let collector: LintCollector
+    let references: ReferenceList
+    /// The evaluator that is looked at; nil for a flag's own rule.
+    var evaluator: String?
+    /// The variables of the file.
+    var variables: VariableList
+
+    func visit(_ node: JSONNode) { visit(node, .context) }
+
+    private func visit(_ node: JSONNode, _ frame: Frame) {
+        switch node.value {
+        case .null, .bool, .int, .double, .string:
+            break
+        case .array(let elements):
+            for element in elements { visit(element, frame) }
+        case .object(let members):
+            visit(members, node, frame)
+        }
+    }
+
+    private func visit(_ members: [JSONMember], _ node: JSONNode, _ frame: Frame) {
+        guard members.count == 1, let member = members.first else {
+            if let name = members.first(where: { OperatorTable.has($0.key) || $0.key == "$ref" })?.key {
+                collector.add(
+                    .schema,
+                    "the operator \(quoted(name)) must be the only member of its object",
+                    at: node.range
+                )
+            }
+            return
+        }
+        if member.key == "$ref" {
+            checkReference(member)
+            return
+        }
+        guard OperatorTable.has(member.key) else {
+            let question = NearMiss.question(member.key, among: OperatorTable.names)
+            collector.add(
+                .unknownOperator,
+                "the operator \(quoted(member.key)) is not known; "
+                    + (question.isEmpty ? "check how it is spelled" : String(question.dropFirst(2))),
+                at: member.keyRange
+            )
+            return
+        }
+        visitArguments(member, frame)
+        guard let operation = reader.operation(node) else { return }
+        check(operation, member.value, frame)
+    }
+
+    /// The rule for the elements of a list sees these, and not the context.
+    private func visitArguments(_ member: JSONMember, _ frame: Frame) {
+        guard case .array(let arguments) = member.value.value else {
+            visit(member.value, frame)
+            return
+        }
+        for (index, argument) in arguments.enumerated() {
+            switch member.key {
+            case "map", "filter", "all", "some", "none": visit(argument, index == 1 ? .element : frame)
+            case "reduce": visit(argument, index == 1 ? .reduction : frame)
+            default: visit(argument, frame)
+            }
+        }
+    }
+
+    private func checkReference(_ member: JSONMember) {
+        guard case .string(let name) = member.value.value else {
+            collector.add(
+                .unknownReference,
+                "a \"$ref\" must be the name of one of the \"$evaluators\"",
+                at: member.value.range
+            )
+            return
+        }
+        if let evaluator {
+            collector.add(
+                .unknownReference,
+                "the evaluator \(quoted(evaluator)) refers to \(quoted(name)); evaluators cannot refer to each other",
+                at: member.keyRange
+            )
+            return
+        }
+        references.add(name)
+        if reader.document.evaluators[name] == nil {
+            let question = NearMiss.question(name, among: reader.document.evaluators.keys.sorted())
+            collector.add(
+                .unknownReference,
+                "there is no evaluator \(quoted(name)) under \"$evaluators\"\(question)",
+                at: member.value.range
+            )
+        }
+    }
+
+    private func check(_ operation: RuleReader.Operation, _ value: JSONNode, _ frame: Frame) {
+        FormLint(reader: reader, collector: collector).check(operation, value)
+        ComparisonLint(reader: reader, collector: collector).check(operation)
+        switch operation.name {
+        case "var": checkVariable(operation, frame)
+        case "if", "?:":
+            checkIf(operation)
+            checkEqualBranches(operation)
+        case "==", "!=", "===", "!==": checkEquality(operation)
+        case "in": checkIn(operation)
+        case "sem_ver": checkVersions(operation)
+        case "starts_with", "ends_with": checkAffix(operation)
+        case "fractional": _ = FractionalLint(reader: reader, collector: collector).check(operation)
+        default: break
+        }
+    }
+
+    private func checkVariable(_ operation: RuleReader.Operation, _ frame: Frame) {
+        guard let first = operation.arguments.first else { return }
+        guard case .string(let path) = first.value else {
+            if operation.arguments.count > 1 || first.isObject {
+                collector.add(
+                    .arguments,
+                    "the path of this \"var\" is no text of the file; it cannot be checked, and the schema of flagd refuses it",
+                    at: first.range,
+                    severity: .warning
+                )
+            }
+            return
+        }
+        switch frame {
+        case .context: variables.add(path, first.range)
+        case .element: if path.hasPrefix("$flagd.") { variables.add(path, first.range) }
+        case .reduction: variables.checkReduction(path, first.range)
+        }
+    }
+
+    /// A last condition that decides nothing: its branch and the else branch are the same.
+    private func checkEqualBranches(_ operation: RuleReader.Operation) {
+        let arguments = operation.arguments
+        guard arguments.count >= 3, arguments.count % 2 == 1,
+            arguments[arguments.count - 2].flagValue == arguments[arguments.count - 1].flagValue
+        else { return }
+        collector.add(
+            .equalBranches,
+            "this is what the branch before it gives too; its condition decides nothing",
+            at: arguments[arguments.count - 1].range
+        )
+    }
+
+    /// Conditions that are always the same, or were asked before. One about which something was said already, such as
+    /// that its list is empty, is not reported again.
+    private func checkIf(_ operation: RuleReader.Operation) {
+        var earlier: Set<FlagValue> = []
+        var isDecided = false
+        for index in stride(from: 0, to: operation.arguments.count - 1, by: 2) {
+            let condition = operation.arguments[index]
+            if isDecided {
+                addUnreachable(condition.range)
+                return
+            }
+            if !earlier.insert(condition.flagValue).inserted {
+                collector.add(
+                    .unreachableBranch,
+                    "this condition was asked before; its branch is never reached",
+                    at: condition.range
+                )
+            }
+            switch reader.truth(condition) {
+            case false? where !collector.hasFinding(in: condition.range):
+                collector.add(
+                    .constantCondition,
+                    "this condition is never true; its branch is never reached",
+                    at: condition.range
+                )
+            case true?: isDecided = true
+            case false?, nil: break
+            }
+        }
+        if isDecided, operation.arguments.count % 2 == 1, let last = operation.arguments.last {
+            addUnreachable(last.range)
+        }
+    }
+
+    private func addUnreachable(_ range: Range<Int>) {
+        collector.add(
+            .unreachableBranch,
+            "this is never reached: a condition before it is always true",
+            at: range
+        )
+    }
+
+    private func checkEquality(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 2, let left = reader.types(operation.arguments[0]),
+            let right = reader.types(operation.arguments[1])
+        else { return }
+        let types = (left.subtracting([.null]), right.subtracting([.null]))
+        // A comparison with null asks whether there is a value.
+        guard !types.0.isEmpty, !types.1.isEmpty, types.0.isDisjoint(with: types.1) else { return }
+        collector.add(
+            .typeMismatch,
+            "this compares \(Self.text(types.0)) with \(Self.text(types.1))",
+            at: operation.nameRange
+        )
+    }
+
+    private static func text(_ types: Set<RuleReader.ResultType>) -> String {
+        types.map { $0 == .array || $0 == .object ? "an \($0.rawValue)" : "a \($0.rawValue)" }.sorted()
+            .joined(separator: " or ")
+    }
+
+    private func checkIn(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count > 1 else { return }
+        guard let haystack = reader.constant(operation.arguments[1]) else { return }
+        let range = operation.arguments[1].range
+        switch haystack {
+        case .list(let elements):
+            if elements.isEmpty {
+                collector.add(.emptyList, "nothing is in an empty list", at: range)
+            } else if let types = reader.types(operation.arguments[0])?.subtracting([.null]), !types.isEmpty,
+                !elements.contains(where: { element in types.contains { $0.rawValue == element.typeName } })
+            {
+                collector.add(
+                    .typeMismatch,
+                    "this looks for \(Self.text(types)), and the list has none; values are not converted here",
+                    at: range
+                )
+            }
+        case .string(let text):
+            if text.isEmpty { collector.add(.emptyList, "nothing is in an empty text", at: range) }
+        case .null, .bool, .int, .double, .object:
+            collector.add(
+                .arguments,
+                "\"in\" looks into a list or a text, not a value of type \(haystack.typeName)",
+                at: range
+            )
+        }
+    }
+
+    private func checkVersions(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 3 else { return }
+        for index in [0, 2] {
+            let node = operation.arguments[index]
+            guard let value = reader.constant(node) else { continue }
+            guard RuleReader.isVersion(value) else {
+                collector.add(.invalidVersion, "this is no version; write one as 1.2.3", at: node.range)
+                continue
+            }
+            checkForm(of: value, node)
+        }
+        if let comparison = reader.constant(operation.arguments[1]), !RuleReader.isVersionComparison(comparison) {
+            collector.add(
+                .invalidVersion,
+                "this is no operator of \"sem_ver\"; there are = != < <= > >= ~ ^",
+                at: operation.arguments[1].range
+            )
+        }
+    }
+
+    /// A version that is read here, and that the schema refuses.
+    private func checkForm(of version: FlagValue, _ node: JSONNode) {
+        guard case .string(let text) = version else {
+            collector.add(
+                .invalidVersion,
+                "a version is a text; the number 2.10 is 2.1",
+                at: node.range,
+                severity: .warning
+            )
+            return
+        }
+        let core = text.prefix { $0 != "-" && $0 != "+" }
+        guard core.first?.isNumber != true || core.split(separator: ".").count != 3 else { return }
+        collector.add(
+            .invalidVersion,
+            "the schema of flagd wants a version as 1.2.3, without a \"v\" and with all three numbers",
+            at: node.range,
+            severity: .warning
+        )
+    }
+
+    private func checkAffix(_ operation: RuleReader.Operation) {
+        guard operation.arguments.count == 2,
+            let bad = operation.arguments.first(where: { reader.types($0).map { !$0.contains(.string) } ?? false })
+        else { return }
+        collector.add(
+            .arguments,
+            "\(quoted(operation.name)) takes two texts; with anything else it gives null",
+            at: bad.range
+        )
+    }
+}

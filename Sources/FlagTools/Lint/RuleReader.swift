@@ -1,0 +1,114 @@
+import FeatureFlags
+
+/// Reads rules as they are written: operators with their arguments, what a rule comes to where that follows from the
+/// file alone, and of which types its results can be.
+struct RuleReader {
+    /// An operator as it stands in the file.
+    struct Operation {
+        let name: String
+        let nameRange: Range<Int>
+        let arguments: [JSONNode]
+    }
+
+    /// The types of a result.
+    enum ResultType: String, Hashable, CaseIterable {
+        case null, boolean, number, string, array, object
+    }
+
+    let document: FlagDocument
+    let configuration: FlagConfiguration
+
+    /// The operation that an object of one member is; nil for anything else, also for a `$ref`.
+    func operation(_ node: JSONNode) -> Operation? {
+        guard case .object(let members) = node.value, members.count == 1, let member = members.first,
+            member.key != "$ref"
+        else { return nil }
+        let value = resolved(member.value)
+        let arguments: [JSONNode] = if case .array(let elements) = value.value { elements } else { [value] }
+        return Operation(name: member.key, nameRange: member.keyRange, arguments: arguments)
+    }
+
+    /// The name that a `$ref` gives.
+    func reference(_ node: JSONNode) -> (name: String, range: Range<Int>)? {
+        guard case .object(let members) = node.value, members.count == 1, let member = members.first,
+            member.key == "$ref", case .string(let name) = member.value.value
+        else { return nil }
+        return (name, member.value.range)
+    }
+
+    /// The evaluator in the place of a `$ref` to it; any other node as it is.
+    func resolved(_ node: JSONNode) -> JSONNode {
+        guard let (name, _) = reference(node), let evaluator = document.evaluators[name] else { return node }
+        return evaluator
+    }
+
+    /// The value of a rule that needs no context; nil where one is needed.
+    func constant(_ node: JSONNode) -> FlagValue? {
+        switch node.value {
+        case .null, .bool, .int, .string: return node.flagValue
+        case .double, .array, .object: break
+        }
+        guard isConstant(resolved(node)) else { return nil }
+        return RuleCompiler.value(of: node, in: document.source, configuration, evaluators: document.evaluators)
+    }
+
+    /// The operators whose result follows from their arguments alone.
+    private static let pure: Set<String> = [
+        "if", "?:", "and", "or", "!", "!!", "==", "!=", "===", "!==", "<", "<=", ">", ">=", "+", "-", "*", "/", "%",
+        "min", "max", "cat", "substr", "in", "merge", "sem_ver", "starts_with", "ends_with",
+    ]
+
+    private func isConstant(_ node: JSONNode) -> Bool {
+        switch node.value {
+        case .null, .bool, .int, .double, .string:
+            return true
+        case .array(let elements):
+            return elements.allSatisfy { isConstant(resolved($0)) }
+        case .object(let members):
+            guard members.count == 1 else { return true }
+            guard let operation = operation(node), Self.pure.contains(operation.name) else { return false }
+            return operation.arguments.allSatisfy { isConstant(resolved($0)) }
+        }
+    }
+
+    /// The text of a `var` whose path stands in the file.
+    func variablePath(_ node: JSONNode) -> String? {
+        guard let operation = operation(resolved(node)), operation.name == "var" else { return nil }
+        guard let first = operation.arguments.first else { return "" }
+        guard case .string(let path) = first.value else { return nil }
+        return path
+    }
+
+    /// The types that a rule's result can be of; nil where nothing is known.
+    func types(_ node: JSONNode) -> Set<ResultType>? {
+        let node = resolved(node)
+        switch node.value {
+        case .null: return [.null]
+        case .bool: return [.boolean]
+        case .int, .double: return [.number]
+        case .string: return [.string]
+        case .array: return [.array]
+        case .object(let members):
+            guard members.count == 1, let operation = operation(node) else { return [.object] }
+            return types(operation, node)
+        }
+    }
+
+    private func types(_ operation: Operation, _ node: JSONNode) -> Set<ResultType>? {
+        switch operation.name {
+        case "var":
+            switch variablePath(node) {
+            case "$flagd.timestamp": return [.number]
+            case "$flagd.flagKey": return [.string]
+            case "targetingKey": return operation.arguments.count > 1 ? nil : [.string, .null]
+            default: return nil
+            }
+        case "==", "!=", "===", "!==", "<", "<=", ">", ">=", "!", "!!", "in", "all", "some", "none": return [.boolean]
+        case "starts_with", "ends_with", "sem_ver": return [.boolean, .null]
+        case "+", "-", "*", "/", "%", "min", "max": return [.number, .null]
+        case "cat", "substr": return [.string]
+        case "merge", "map", "filter", "missing", "missing_some": return [.array]
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import FeatureFlags
+
+/// The form of a flag file: which members there are, and of which types.
+struct SchemaLint {
+    let document: FlagDocument
+    let collector: LintCollector
+
+    private static let fileMembers: Set<String> = ["flags", "metadata", "$evaluators", "$schema"]
+    private static let flagMembers: Set<String> = ["state", "variants", "defaultVariant", "targeting", "metadata"]
+
+    func run() {
+        addParserWarnings()
+        guard case .object(let members) = document.root.value else {
+            collector.add(
+                .schema,
+                "a flag file must be an object, not of type \(document.root.typeName)",
+                at: document.root.range
+            )
+            return
+        }
+        for member in members where !Self.fileMembers.contains(member.key) {
+            collector.add(
+                .unknownMember,
+                "a flag file has no member \(quoted(member.key)); it is ignored"
+                    + NearMiss.question(member.key, among: Self.fileMembers.sorted()),
+                at: member.keyRange
+            )
+        }
+        if let member = document.root.member("metadata") { checkMetadata(member.value) }
+        if let member = document.root.member("$evaluators"), !member.value.isObject {
+            collector.add(
+                .schema,
+                "the \"$evaluators\" must be an object, not of type \(member.value.typeName)",
+                at: member.value.range
+            )
+        }
+        guard let flags = document.root.member("flags") else {
+            collector.add(.schema, "the file has no \"flags\"", at: document.root.range)
+            return
+        }
+        checkFlags(flags.value)
+        for flag in document.flags { checkFlag(flag) }
+    }
+
+    /// What the parser noticed; what it points at tells what it is.
+    private func addParserWarnings() {
+        if document.source.hadByteOrderMark {
+            collector.add(
+                .encoding,
+                "the file begins with a byte order mark, which flagd refuses; remove it",
+                at: 0..<0
+            )
+        }
+        for warning in document.warnings {
+            let offset = document.source.offset(line: warning.location.line ?? 1, column: warning.location.column ?? 1)
+            let isKey = offset < document.source.bytes.count && document.source.bytes[offset] == UInt8(ascii: "\"")
+            collector.add(LintFinding(isKey ? .duplicateKey : .encoding, warning.message, at: warning.location))
+        }
+    }
+
+    private func checkFlags(_ node: JSONNode) {
+        switch node.value {
+        case .object:
+            break
+        case .array(let elements):
+            var known: Set<String> = []
+            for element in elements {
+                guard let member = element.member("key"), case .string(let key) = member.value.value else {
+                    collector.add(.schema, "a flag of an array must be an object with a \"key\"", at: element.range)
+                    continue
+                }
+                if !known.insert(key).inserted {
+                    collector.add(
+                        .duplicateKey,
+                        "the flag \(quoted(key)) stands twice; the last one counts",
+                        at: member.value.range
+                    )
+                }
+            }
+        default:
+            collector.add(
+                .schema,
+                "the \"flags\" must be an object or an array, not of type \(node.typeName)",
+                at: node.range
+            )
+        }
+    }
+
+    private func checkFlag(_ flag: FlagDocument.Flag) {
+        let node = flag.node
+        guard case .object(let members) = node.value else {
+            collector.add(.schema, "a flag must be an object, not of type \(node.typeName)", at: node.range)
+            return
+        }
+        let isElement = flag.path.last.map { if case .element = $0 { true } else { false } } ?? false
+        for member in members where !Self.flagMembers.contains(member.key) && !(isElement && member.key == "key") {
+            collector.add(
+                .unknownMember,
+                "a flag has no member \(quoted(member.key)); it is ignored"
+                    + NearMiss.question(member.key, among: Self.flagMembers.sorted()),
+                at: member.keyRange
+            )
+        }
+        if let member = node.member("metadata") { checkMetadata(member.value) }
+        checkState(flag)
+        let variants = checkVariants(flag)
+        checkDefaultVariant(flag, variants)
+        checkTargeting(flag)
+    }
+
+    private func checkState(_ flag: FlagDocument.Flag) {
+        guard let member = flag.node.member("state") else {
+            collector.add(.schema, "the flag has no \"state\"; write \"ENABLED\" or \"DISABLED\"", at: flag.keyRange)
+            return
+        }
+        guard case .string(let text) = member.value.value, text == "ENABLED" || text == "DISABLED" else {
+            collector.add(.schema, "the \"state\" must be \"ENABLED\" or \"DISABLED\"", at: member.value.range)
+            return
+        }
+        guard text == "DISABLED", let targeting = flag.node.member("targeting") else { return }
+        if case .object(let members) = targeting.value.value, !members.isEmpty {
+            collector.add(
+                .disabledTargeting,
+                "the flag \(quoted(flag.key)) is disabled, and its targeting is not asked",
+                at: targeting.keyRange
+            )
+        }
+    }
+
+    private func checkVariants(_ flag: FlagDocument.Flag) -> Set<String>? {
+        guard let member = flag.node.member("variants") else {
+            collector.add(.schema, "the flag has no \"variants\"", at: flag.keyRange)
+            return nil
+        }
+        guard case .object(let members) = member.value.value, let first = members.first else {
+            collector.add(
+                .schema,
+                "the \"variants\" must be an object with at least one member",
+                at: member.value.range
+            )
+            return nil
+        }
+        for variant in members {
+            let type = variant.value.typeName
+            if !["boolean", "string", "number", "object"].contains(type) {
+                collector.add(
+                    .schema,
+                    "a variant must be a boolean, string, number or object, not \(type)",
+                    at: variant.value.range
+                )
+            } else if type != first.value.typeName {
+                collector.add(
+                    .schema,
+                    "all variants of a flag must be of one type: \(quoted(first.key)) is of type "
+                        + "\(first.value.typeName), and \(quoted(variant.key)) of type \(type)",
+                    at: variant.value.range
+                )
+            }
+        }
+        return Set(members.map(\.key))
+    }
+
+    private func checkDefaultVariant(_ flag: FlagDocument.Flag, _ variants: Set<String>?) {
+        guard let member = flag.node.member("defaultVariant") else { return }
+        switch member.value.value {
+        case .null: break
+        case .string(let name):
+            guard let variants, !variants.contains(name), !name.isEmpty else { return }
+            collector.add(
+                .schema,
+                "the \"defaultVariant\" \(quoted(name)) is not one of the variants"
+                    + NearMiss.question(name, among: variants.sorted()),
+                at: member.value.range
+            )
+        default:
+            collector.add(
+                .schema,
+                "the \"defaultVariant\" must be the name of a variant, or null",
+                at: member.value.range
+            )
+        }
+    }
+
+    private func checkTargeting(_ flag: FlagDocument.Flag) {
+        guard let member = flag.node.member("targeting") else { return }
+        switch member.value.value {
+        case .null: break
+        case .object(let members) where members.count <= 1: break
+        case .object:
+            collector.add(
+                .schema,
+                "the \"targeting\" must hold one operator, and holds more members",
+                at: member.value.range
+            )
+        default:
+            collector.add(
+                .schema,
+                "the \"targeting\" must be an object with one operator, not of type \(member.value.typeName)",
+                at: member.value.range
+            )
+        }
+    }
+
+    private func checkMetadata(_ node: JSONNode) {
+        guard case .object(let members) = node.value else {
+            collector.add(.metadata, "the \"metadata\" must be an object; it is ignored", at: node.range)
+            return
+        }
+        for member in members {
+            switch member.value.value {
+            case .double(let number) where !number.isFinite:
+                collector.add(
+                    .metadata,
+                    "the metadata \(quoted(member.key)) is ignored: \(JSONNode.unusableNumberMessage)",
+                    at: member.value.range
+                )
+            case .bool, .int, .double, .string: break
+            case .null, .array, .object:
+                collector.add(
+                    .metadata,
+                    "the metadata \(quoted(member.key)) must be a string, number or boolean; it is ignored",
+                    at: member.value.range
+                )
+            }
+        }
+    }
+}
+
+extension JSONNode {
+    var isObject: Bool { if case .object = value { true } else { false } }
+}

@@ -1,0 +1,103 @@
+import FeatureFlags
+
+/// The names that `var` reads in a file: what does not exist, and what looks like another name that does.
+final class VariableList {
+    private let collector: LintCollector
+
+    /// How often each attribute is read in the file.
+    private var counts: [String: Int] = [:]
+    private var places: [(path: String, range: Range<Int>)] = []
+
+    private static let flagdPaths = ["$flagd.flagKey", "$flagd.timestamp"]
+    private static let targetingKey = "targetingKey"
+    /// Shorter names, such as `v1` and `v2`, are often alike.
+    private static let comparedLength = 6
+    /// A file that reads more attributes is one that a program wrote, and programs do not misspell.
+    private static let comparedPaths = 500
+
+    init(collector: LintCollector) { self.collector = collector }
+
+    /// Looks at one `var` that reads the context.
+    func add(_ path: String, _ range: Range<Int>) {
+        if path.hasPrefix("$flagd.") {
+            guard !Self.flagdPaths.contains(path) else { return }
+            let question = NearMiss.question(path, among: Self.flagdPaths)
+            let known = Self.flagdPaths.map { quoted($0) }.joined(separator: " and ")
+            collector.add(
+                .unknownVariable,
+                "there is no \(quoted(path)), and it is always null; there are \(known)\(question)",
+                at: range,
+                severity: .error
+            )
+        } else if path.isEmpty {
+            warn("the empty path reads the whole context; name what is to be read", range)
+        } else if let meant = Self.flagdPaths.first(where: { Self.isMeant($0, by: path) }) {
+            warn("the context has no \(quoted(path)) of its own; did you mean \(quoted(meant))?", range)
+        } else if Self.isNearTargetingKey(path) {
+            warn("\(quoted(path)) is read as an attribute; did you mean \(quoted(Self.targetingKey))?", range)
+        } else {
+            counts[path, default: 0] += 1
+            places.append((path, range))
+        }
+    }
+
+    /// Looks at a `var` inside of `reduce`, where there are two names only.
+    func checkReduction(_ path: String, _ range: Range<Int>) {
+        let names = ["current", "accumulator"]
+        guard let first = path.split(separator: ".").first.map(String.init), !names.contains(first) else { return }
+        let question = NearMiss.question(first, among: names)
+        warn(
+            "\"reduce\" shows its rule \"current\" and \"accumulator\" only, and this is always null\(question)",
+            range
+        )
+    }
+
+    /// Compares the attributes that were read with each other: one that is read less often than one of nearly its name.
+    func finish() {
+        guard counts.count <= Self.comparedPaths else { return }
+        let paths = counts.keys.sorted()
+        var questions: [String: String] = [:]
+        for path in paths {
+            let others = paths.filter { isLikely($0, insteadOf: path) }
+            if let meant = others.first { questions[path] = meant }
+        }
+        for place in places {
+            guard let meant = questions[place.path] else { continue }
+            warn("the file reads \(quoted(meant)) too; did you mean that?", place.range)
+        }
+    }
+
+    private func isLikely(_ other: String, insteadOf path: String) -> Bool {
+        guard other != path, counts[other, default: 0] > counts[path, default: 0] else { return false }
+        if NearMiss.isSameWord(other, path) { return true }
+        let names = (Array(path.unicodeScalars), Array(other.unicodeScalars))
+        guard names.0.count >= Self.comparedLength, names.0.count == names.1.count,
+            path.filter(\.isNumber) == other.filter(\.isNumber)
+        else { return false }
+        return NearMiss.distance(names.0, names.1, limit: 1) != nil
+    }
+
+    /// Whether a path is one of `$flagd` without its sign, or with another word before the point.
+    private static func isMeant(_ known: String, by path: String) -> Bool {
+        let parts = path.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let name = known.split(separator: ".").last,
+            NearMiss.isSameWord(String(parts[1]), String(name))
+        else { return false }
+        return ["$flag", "flagd", "flag", "$flagd", "$flagD", "$fladg", "$falgd", "@flagd"]
+            .contains { NearMiss.isSameWord($0, String(parts[0])) }
+    }
+
+    private static func isNearTargetingKey(_ path: String) -> Bool {
+        guard path != targetingKey else { return false }
+        let last = path.split(separator: ".").last.map(String.init) ?? path
+        if ["$", "context.", "ctx.", "user.", "$flagd"].contains(where: path.hasPrefix),
+            NearMiss.isSameWord(last, targetingKey)
+                || NearMiss.isSameWord(path, "$" + targetingKey)
+        {
+            return true
+        }
+        return NearMiss.nearest(to: path, among: [targetingKey]) != nil || NearMiss.isSameWord(path, "targetKey")
+    }
+
+    private func warn(_ message: String, _ range: Range<Int>) { collector.add(.unknownVariable, message, at: range) }
+}
