@@ -92,7 +92,7 @@ struct WhereaboutsTests {
         return try Word.allCases.map { old in
             try Word.allCases.map { new in
                 let found = try found(old, new, directory)
-                return letter(Whereabouts(found, Self.engines, witness, isKilled: isKilled).verdict)
+                return letter(Whereabouts(found, Self.engines, witness, isKilled: isKilled).answer)
             }.joined()
         }
     }
@@ -108,8 +108,8 @@ struct WhereaboutsTests {
 
     private static let engines = EnginePair(old: .sqlite, new: .lmdb)
 
-    private func letter(_ verdict: Whereabouts.Verdict) -> String {
-        switch verdict {
+    private func letter(_ answer: Whereabouts.Answer) -> String {
+        switch answer {
         case .nobody: "-"
         case .serves(let standing): standing.engine == .sqlite ? "o" : "n"
         case .reopens(let standing): standing.engine == .sqlite ? "O" : "N"

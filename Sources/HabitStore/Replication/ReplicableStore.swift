@@ -80,6 +80,7 @@ public protocol ReplicaSnapshot: AnyObject {
 }
 
 extension ReplicaSnapshot {
+    /// The part of ``information()`` that changes.
     public func position() throws -> StorePosition {
         let information = try information()
         return StorePosition(

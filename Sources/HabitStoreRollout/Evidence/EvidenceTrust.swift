@@ -22,13 +22,6 @@ struct EvidenceTrust: Sendable, Hashable {
         self.seal = seal
     }
 
-    /// What a store remembers.
-    init(_ state: RolloutState?, seal: EvidenceSeal?) {
-        // A list that cannot be read vouches for nothing.
-        let vouched = state?.vouched.map { VouchedLines($0) ?? VouchedLines() }
-        self.init(anchor: state?.evidence, vouched: vouched, seal: seal)
-    }
-
     /// Why a line does not count; nil for one that does.
     ///
     /// - Parameter line: its bytes, newline included.

@@ -35,7 +35,7 @@ struct UserInspection {
         // A kill that no store could be told of yet.
         if control?.isKilled == true { status.isKilled = true }
         let isKilled = status.isKilled || status.killTrigger != nil
-        if case .refused(let error) = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled).verdict {
+        if case .refused(let error) = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled).answer {
             noteRefusal(error, into: &status)
         }
         noteDisagreement(found, wanted, into: &status)

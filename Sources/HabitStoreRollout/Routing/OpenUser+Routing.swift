@@ -140,7 +140,7 @@ extension OpenUser {
     private func first(_ wanted: WantedStage) -> RolloutState {
         var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, engines: wanted.engines)
         state.noteTurn(by: flags.identity)
-        if wanted.isDirect { state.noteTurn(by: Toggle.directTurn(flags)) }
+        if wanted.isDirect { state.noteTurn(by: flags.directTurn) }
         return state
     }
 

@@ -54,7 +54,7 @@ extension StageSwitch {
         _ engines: EnginePair,
         _ isKilled: Bool
     ) throws -> ActualStage? {
-        switch Whereabouts(found, engines, witness, isKilled: isKilled).verdict {
+        switch Whereabouts(found, engines, witness, isKilled: isKilled).answer {
         case .nobody: return nil
         case .serves(let standing):
             let actual = try settle(on: standing, found, engines)

@@ -3,7 +3,7 @@ import HabitStore
 /// Where a user is, by what the stores say and what is known beside them: the one rule, which whoever opens, moves, inspects or
 /// copies a user's stores goes by. Nothing is asked or changed by it.
 struct Whereabouts {
-    enum Verdict {
+    enum Answer {
         /// Nobody: no store was ever given a role.
         case nobody
         /// This store serves.
@@ -17,16 +17,16 @@ struct Whereabouts {
         case refused(HabitStoreError)
     }
 
-    let verdict: Verdict
+    let answer: Answer
 
     /// - Parameters:
     ///   - engines: those that the user's rollout is between.
     ///   - isKilled: whether the user is to be taken back: a new store that does not answer is left then.
     init(_ found: StandingsFound, _ engines: EnginePair, _ witness: StoreWitness, isKilled: Bool) {
         do throws(HabitStoreError) {
-            verdict = try Self.judge(found, engines, witness, isKilled)
+            answer = try Self.judge(found, engines, witness, isKilled)
         } catch {
-            verdict = .refused(error)
+            answer = .refused(error)
         }
     }
 
@@ -36,7 +36,7 @@ struct Whereabouts {
     ///   everything.
     var current: Standing? {
         get throws(HabitStoreError) {
-            switch verdict {
+            switch answer {
             case .nobody: nil
             case .serves(let standing), .reopens(let standing), .takesOver(let standing, _): standing
             case .refused(let error): throw error
@@ -49,7 +49,7 @@ struct Whereabouts {
         _ engines: EnginePair,
         _ witness: StoreWitness,
         _ isKilled: Bool
-    ) throws(HabitStoreError) -> Verdict {
+    ) throws(HabitStoreError) -> Answer {
         let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
         let leading = own.filter { $0.hasRole && !$0.isRescued }.leading
         let authoritative = leading.flatMap { $0.role == .authoritative ? $0 : nil }
@@ -84,7 +84,7 @@ struct Whereabouts {
     private static func judgeWithoutRole(
         _ found: StandingsFound,
         _ witness: StoreWitness
-    ) throws(HabitStoreError) -> Verdict {
+    ) throws(HabitStoreError) -> Answer {
         if let failure = found.failure {
             // No store was ever given a role here: a process was killed while it made the user's first one.
             let isUnmade = found.failures.values.allSatisfy { $0.code == .notAStore }
@@ -113,29 +113,4 @@ struct Whereabouts {
 
     /// What can only be said of the file itself, wherever it is read.
     static let lastingDamage: Set<HabitStoreError.Code> = [.corrupt, .notAStore]
-}
-
-extension Standing {
-    /// Whether the store serves, or was sealed in the middle of a move.
-    fileprivate var hasRole: Bool { role == .authoritative || role == .sealed }
-
-    /// Whether the store is the old one and sure to hold everything that was ever acknowledged or shown.
-    var claimsAll: Bool {
-        guard let state, state.side(engine) == .old else { return false }
-        return role == .sealed
-            ? state.movingTo != nil && state.movingTo != .complete : role == .standby && state.claimsAll
-    }
-}
-
-extension Sequence<Standing> {
-    /// The store whose word on the rollout counts: one with a role before one without, and then the one of the highest epoch.
-    /// A sealed store with a higher epoch than any authoritative one was reopened once, and left again since the other one was
-    /// given its epoch by a kill that slept.
-    var leading: Standing? {
-        func rank(_ standing: Standing) -> (Int, Int, Int, Int64) {
-            let isServing = standing.role == .authoritative ? 1 : 0
-            return (standing.hasRole ? 1 : 0, standing.epoch, isServing, Int64(standing.token.rawValue))
-        }
-        return self.max { rank($0) < rank($1) }
-    }
 }

@@ -44,13 +44,8 @@ struct Toggle {
         }
     }
 
-    /// What a user's state remembers of a flag file that has put the user on another engine directly.
-    static func directTurn(_ flags: FlagWatch) -> String { "direct-" + flags.identity }
-
-    private var directTurn: String { Self.directTurn(open.flags) }
-
     private func requireToggle(_ actual: ActualStage, to stage: Stage) throws {
-        guard !actual.state.hasTurned(by: directTurn) else {
+        guard !actual.state.hasTurned(by: open.flags.directTurn) else {
             throw HabitStoreError(
                 .unsupported,
                 "flag files disagree: others have put the user here since these did",
@@ -83,7 +78,7 @@ struct Toggle {
                 to: stage,
                 isKilled: actual.state.isKilled,
                 evidence: context.evidence.remembered(actual),
-                turnedBy: directTurn
+                turnedBy: open.flags.directTurn
             ) {
                 let report = try context.verification(from, target).run { progress("verifying", $0.done, $0.total) }
                 token = report.a.information.token

@@ -73,6 +73,9 @@ final class FlagWatch: Sendable {
         return String(repeating: "0", count: hash.leadingZeroBitCount / 4) + (hash == 0 ? "" : String(hash, radix: 16))
     }
 
+    /// What a user's state remembers of a flag file that has put the user on another engine directly.
+    var directTurn: String { "direct-" + identity }
+
     /// Why the flags in force are not what the files say now, one line each.
     var notes: [String] {
         provider.state.sources.compactMap { source in
