@@ -113,11 +113,7 @@ package final class SharedCommit<Place>: @unchecked Sendable {
             waiter.called.wait()
             return waiter.call
         }
-        throw HabitStoreError(
-            .busy,
-            "another thread holds the write lock of the store longer than the stated wait; try again later",
-            at: .init(path: path)
-        )
+        throw HabitStoreError.busyWriter(path: path)
     }
 
     private func lead<R>(_ body: (_ gather: (Place, UInt64) -> Void) throws -> R) throws -> R {

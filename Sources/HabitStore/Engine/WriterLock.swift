@@ -34,4 +34,13 @@ extension HabitStoreError {
             at: .init(path: path)
         )
     }
+
+    /// The error for a write that another thread's has kept from beginning for longer than a write waits.
+    package static func busyWriter(path: String?) -> HabitStoreError {
+        HabitStoreError(
+            .busy,
+            "another thread holds the write lock of the store longer than the stated wait; try again later",
+            at: .init(path: path)
+        )
+    }
 }

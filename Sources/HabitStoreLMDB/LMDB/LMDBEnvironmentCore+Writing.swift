@@ -74,15 +74,13 @@ extension LMDBEnvironmentCore {
 
     /// Waits until no other thread of the process writes; the gate is locked.
     private func takeTurn(_ thread: UInt, until deadline: DispatchTime) throws {
-        guard writerThread != thread else {
-            throw HabitStoreError.nestedWrite(path: path)
-        }
+        guard writerThread != thread else { throw HabitStoreError.nestedWrite(path: path) }
         if writerThread != nil {
             let now = DispatchTime.now().uptimeNanoseconds
             let left = deadline.uptimeNanoseconds > now ? deadline.uptimeNanoseconds - now : 0
             let deadline = Date(timeIntervalSinceNow: Double(left) / 1_000_000_000)
             while writerThread != nil {
-                guard wait(until: deadline) || writerThread == nil else { throw busy("another write goes on") }
+                guard wait(until: deadline) || writerThread == nil else { throw HabitStoreError.busyWriter(path: path) }
             }
         }
         writerThread = thread

@@ -49,16 +49,8 @@ extension SQLiteSharedFile {
 
     /// Runs `body` as the only writer and checkpointer there is, in this process and among all.
     func withWriteLock<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
-        guard !isHeldByThisThread else {
-            throw HabitStoreError.nestedWrite(path: path)
-        }
-        guard writerGate.enter(until: deadline) else {
-            throw HabitStoreError(
-                .busy,
-                "another thread holds the write lock of the store longer than the stated wait; try again later",
-                at: HabitStoreError.Location(path: path)
-            )
-        }
+        guard !isHeldByThisThread else { throw HabitStoreError.nestedWrite(path: path) }
+        guard writerGate.enter(until: deadline) else { throw HabitStoreError.busyWriter(path: path) }
         setWriterThread(pthread_self())
         defer {
             setWriterThread(nil)

@@ -1,0 +1,32 @@
+import HabitStore
+import StandardEngines
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A write inside of another one of the same store would wait for itself.
+///
+/// It was refused with one sentence by one store and with others by others, so that what an app had looked up about the
+/// error did not hold any more when its user had been moved. Now all say the same.
+struct NestedWriteTests {
+    /// What a store says to a write inside of one.
+    private func refusal(of store: some HabitStore) throws -> HabitStoreError {
+        try store.write(author: nil) { _ in
+            try #require(throws: HabitStoreError.self) { try store.save(Tag(name: "inner")) }
+        }
+    }
+
+    @Test(arguments: EngineName.standard, Stage.allCases)
+    func aWriteInsideOfAWriteIsRefusedAlikeWhereverAUserIs(old: EngineName, stage: Stage) throws {
+        let expected = try refusal(of: InMemoryHabitStore())
+        let user = try StagedUser(old: old)
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: stage)
+        let found = try refusal(of: store)
+        #expect(found.code == expected.code)
+        #expect(found.message == expected.message)
+        #expect(try store.all(Tag.self).allSatisfy { $0.name != "inner" })
+    }
+}
