@@ -169,13 +169,14 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
 /// looked up for each row.
 private final class RowStream {
     private let filter: CandidateFilter
-    private var window: FetchWindow.Walk
+    private var toSkip: Int
+    private var left: Int
     private let body: (inout AttributeReader) throws -> Bool
     var statistics = FetchStatistics()
 
     init(filter: CandidateFilter, window: FetchWindow, body: @escaping (inout AttributeReader) throws -> Bool) {
         self.filter = filter
-        self.window = FetchWindow.Walk(window)
+        (toSkip, left) = (window.offset, window.limit ?? Int.max)
         self.body = body
     }
 
@@ -183,9 +184,13 @@ private final class RowStream {
     func step(_ row: inout AttributeReader) throws -> Bool {
         statistics.examined += 1
         guard try filter.passes(&row) else { return true }
-        if window.passesOver() { return true }
+        guard toSkip == 0 else {
+            toSkip -= 1
+            return true
+        }
+        left -= 1
         statistics.returned += 1
-        return try body(&row) && window.goesOn()
+        return try body(&row) && left > 0
     }
 }
 

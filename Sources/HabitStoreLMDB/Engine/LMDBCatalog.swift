@@ -65,8 +65,7 @@ final class LMDBCatalog: Sendable {
     let indexList: [UInt8]
     /// The last moment at which all indexes were found to be complete, see ``LMDBSnapshot/moment``.
     let completeMoment = Atomic<UInt64>(.max)
-    /// The plans of queries that were asked before.
-    let plans = Mutex(KeptPlans<LMDBKeptPlan>())
+    let plans = LMDBPlanCache()
     /// The databases of the schema's indexes.
     let indexNames: Set<String>
 

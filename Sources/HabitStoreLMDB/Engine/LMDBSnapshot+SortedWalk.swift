@@ -9,7 +9,7 @@ extension LMDBSnapshot {
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index,
         _ walk: LMDBRangeWalk,
-        _ window: inout FetchWindow.Walk,
+        _ window: inout LMDBWindow,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws {
         if !plan.lendsIdentifiersOnly, holdsCopies(index) {
@@ -43,7 +43,7 @@ extension LMDBSnapshot {
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index,
         _ walk: LMDBRangeWalk,
-        _ window: inout FetchWindow.Walk,
+        _ window: inout LMDBWindow,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws {
         var found: [(id: LMDBIdentifierOrder, copy: UnsafeRawBufferPointer)] = []
@@ -65,7 +65,7 @@ extension LMDBSnapshot {
     private func lend(
         _ keys: [LMDBIdentifierOrder],
         _ table: LMDBCatalog.Table,
-        _ window: inout FetchWindow.Walk,
+        _ window: inout LMDBWindow,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws {
         let row = LMDBIdentifierRow()

@@ -6,7 +6,7 @@ extension LMDBSnapshot {
     @discardableResult
     public func walk(_ plan: LMDBPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {
         let table = catalog.tables[plan.entity]
-        var window = FetchWindow.Walk(plan.window)
+        var window = LMDBWindow(plan.window)
         switch plan.access {
         case .nothing: break
         case .records:
@@ -62,7 +62,7 @@ extension LMDBSnapshot {
         _ plan: LMDBPlan,
         _ table: LMDBCatalog.Table,
         _ walk: LMDBRangeWalk,
-        _ window: inout FetchWindow.Walk,
+        _ window: inout LMDBWindow,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws {
         let row = LMDBIdentifierRow()
@@ -79,7 +79,7 @@ extension LMDBSnapshot {
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index,
         _ walk: LMDBRangeWalk,
-        _ window: inout FetchWindow.Walk,
+        _ window: inout LMDBWindow,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws {
         let row = LMDBKeyRow(index.layout)
@@ -127,7 +127,7 @@ extension LMDBSnapshot {
         _ table: LMDBCatalog.Table,
         _ index: LMDBCatalog.Index,
         _ walk: LMDBRangeWalk,
-        _ window: inout FetchWindow.Walk,
+        _ window: inout LMDBWindow,
         _ body: (inout AttributeReader) throws -> Bool
     ) throws {
         var run = LMDBKeyRun()
@@ -195,6 +195,31 @@ extension LMDBSnapshot {
             return false
         }
         return keyed.map(\.member)
+    }
+}
+
+/// A walk as far as a window goes. It stands beside its loops, for which it has to be compiled in one module.
+struct LMDBWindow {
+    private var toPassOver: Int
+    private var left: Int
+    private(set) var passedOver = 0
+
+    init(_ window: FetchWindow) { (toPassOver, left) = (window.offset, window.limit ?? Int.max) }
+
+    /// Whether a candidate lies before the offset.
+    @inline(__always)
+    mutating func passesOver() -> Bool {
+        guard toPassOver > 0 else { return false }
+        toPassOver -= 1
+        passedOver += 1
+        return true
+    }
+
+    /// Whether another candidate is wanted after one that was handed out.
+    @inline(__always)
+    mutating func goesOn() -> Bool {
+        left -= 1
+        return left > 0
     }
 }
 

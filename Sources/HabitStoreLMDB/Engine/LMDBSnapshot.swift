@@ -172,7 +172,7 @@ public class LMDBSnapshot: EngineSnapshot {
     /// How the engine would answer a query.
     public func plan(_ query: BoundQuery) throws -> LMDBPlan {
         guard mayKeepPlans else { return try plan(query, depth: 0) }
-        return try keptPlan(query) { try plan($0, depth: 0) }
+        return try catalog.plans.plan(query, self) { try plan($0, depth: 0) }
     }
 
     /// Plans inside of a write are others, and so are those of a file whose indexes are not all there.

@@ -4,8 +4,8 @@ import HabitStore
 final class SQLiteConnectionNotes {
     /// What the file's definitions were found to be right by, and the cookie that it had then.
     var judged: (cookie: Int64, definitions: SQLiteDefinitions)?
-    /// The plans of queries that were asked before.
-    var plans = KeptPlans<SQLiteKeptPlan>()
+    /// The plans of queries that were asked before. Made for the first of them.
+    private(set) lazy var plans = SQLitePlanCache()
     /// How often rows were counted to make a plan.
     var probes: UInt64 = 0
 }

@@ -22,7 +22,7 @@ struct SQLitePlanner {
     func plan(_ query: BoundQuery) throws -> SQLitePlan {
         guard query.isAnalyzed else {
             guard joinShare == SQLiteProbe.leastShare else { return plan(query, counting: .nothing) }
-            return keptPlan(query) { self.plan($0, counting: .nothing) }
+            return connection.notes.plans.plan(query, self) { self.plan($0, counting: .nothing) }
         }
         _ = try connection.countingVisits()
         let plan = plan(query, counting: .rows)

@@ -25,31 +25,4 @@ package struct FetchWindow: Sendable, Hashable {
 
     /// How many it leaves of so many.
     package func count(of total: Int) -> Int { min(max(0, total - offset), limit ?? Int.max) }
-
-    /// A walk through a result, one by one, as far as the window goes.
-    package struct Walk {
-        @usableFromInline var toPassOver: Int
-        @usableFromInline var left: Int
-        /// How many lay before the offset.
-        @usableFromInline package internal(set) var passedOver = 0
-
-        /// A walk from the result's beginning; the window is not empty.
-        package init(_ window: FetchWindow) { (toPassOver, left) = (window.offset, window.limit ?? Int.max) }
-
-        /// Whether the next one lies before the offset.
-        @inlinable
-        package mutating func passesOver() -> Bool {
-            guard toPassOver > 0 else { return false }
-            toPassOver -= 1
-            passedOver += 1
-            return true
-        }
-
-        /// Whether another one is wanted after one that was handed out.
-        @inlinable
-        package mutating func goesOn() -> Bool {
-            left -= 1
-            return left > 0
-        }
-    }
 }

@@ -1,0 +1,40 @@
+import HabitStore
+import Synchronization
+
+/// The plans of one store, by the shapes of their filters; see ``LMDBKeptPlan``.
+final class LMDBPlanCache: Sendable {
+    /// When there are more, all are forgotten: whoever asks for so many asks for few of them often.
+    private static let mostPlans = 64
+
+    private struct State {
+        var plans: [ObjectIdentifier: [LMDBKeptPlan]] = [:]
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The plan of a query that has a shape: the kept one with the query's constants, or one that `make` makes.
+    func plan(
+        _ query: BoundQuery,
+        _ snapshot: LMDBSnapshot,
+        _ make: (BoundQuery) throws -> LMDBPlan
+    ) throws -> LMDBPlan {
+        guard let (shape, values) = query.shape, shape.comparesDirectly else { return try make(query) }
+        let place = ObjectIdentifier(shape)
+        let kept = state.withLock { $0.plans[place]?.first { $0.query.covers(query) } }
+        if let kept { return try kept.plan(query, values, snapshot.buffer) ?? make(query) }
+        let counts = snapshot.keyCounts
+        let plan = try make(query)
+        // What was decided by counting keys may be decided otherwise next time.
+        guard snapshot.keyCounts == counts,
+            let kept = LMDBKeptPlan(query, shape, plan, snapshot.catalog.tables[query.entity]),
+            try kept.plan(query, values, snapshot.buffer)?.ranges == plan.ranges
+        else { return plan }
+        state.withLock { state in
+            if state.count >= Self.mostPlans { state = State() }
+            state.plans[place, default: []].append(kept)
+            state.count += 1
+        }
+        return plan
+    }
+}
