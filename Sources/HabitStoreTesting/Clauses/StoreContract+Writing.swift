@@ -2,9 +2,6 @@ import Foundation
 import HabitStore
 
 extension StoreContract {
-    /// What a clause throws to abandon a transaction.
-    struct Abandoned: Error {}
-
     static let writingClauses: [Clause] = [
         Clause("insert refuses an identifier that is taken, and save replaces its record") { bench in
             let store = try bench.habits()

@@ -1,0 +1,4 @@
+extension StoreContract {
+    /// What is thrown to abandon a transaction.
+    struct Abandoned: Error {}
+}
