@@ -33,9 +33,9 @@ public struct RolloutOptions: Sendable {
     /// How long a store may take for one step of a move, in seconds. The kill switch goes on without the new store then.
     public var stepLimitSeconds = 5.0
     /// How many users' files may be open at once; those of users who were not at work for the longest time are closed for
-    /// others. Each takes up to 15 open files when it is at rest, two more for each read beside four others of that user while it
+    /// others. Nil for ``defaultMaximumOpenUsers(_:)``. On SQLite and LMDB each takes up to 15 open files when it is at rest, two more for each read beside four others of that user while it
     /// runs, and on LMDB 4 GiB of address space, which is neither memory nor disk.
-    public var maximumOpenUsers = Self.defaultMaximumOpenUsers
+    public var maximumOpenUsers: Int?
     /// How long an operation waits for a place where that many users are at work, in seconds.
     public var placeWaitSeconds = 30.0
     /// How much memory SQLite may take for all connections of the process before they give up old pages for new ones, in
@@ -63,8 +63,10 @@ public struct RolloutOptions: Sendable {
     /// Options with the defaults.
     public init() {}
 
-    /// A sixteenth of the files that this process may open (`ulimit -n`), less 128 for the app's own; from 1 to 256.
-    public static var defaultMaximumOpenUsers: Int {
+    /// As many as fit into the files that this process may open (`ulimit -n`), less 128 for the app's own, by what two stores
+    /// of the costliest engines have open and two files more; from 1 to 256.
+    public static func defaultMaximumOpenUsers(_ engines: Engines) -> Int {
+        let filesEach = engines.providers.map(\.cost.fileDescriptors).sorted().suffix(2).reduce(2, +)
         var limit = rlimit()
         #if canImport(Glibc)
         let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
@@ -73,6 +75,6 @@ public struct RolloutOptions: Sendable {
         #endif
         guard isKnown else { return 1 }
         let files = Int(clamping: limit.rlim_cur)
-        return max(1, min(256, (files - 128) / 16))
+        return max(1, min(256, (files - 128) / filesEach))
     }
 }

@@ -53,7 +53,7 @@ public final class UserStores: Sendable {
         self.options = options
         metrics = RolloutMetrics(engines)
         pool = UserPool(
-            limit: options.maximumOpenUsers,
+            limit: options.maximumOpenUsers ?? RolloutOptions.defaultMaximumOpenUsers(engines),
             waitSeconds: options.placeWaitSeconds,
             metrics: metrics
         )

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import StandardEngines
 
 /// What came of a process that wrote to many users, one after the other, kept all of their stores, and read them again.
 package struct ManyUsersReport: CustomStringConvertible, Codable, Sendable {
@@ -36,7 +37,7 @@ package struct ManyUsersReport: CustomStringConvertible, Codable, Sendable {
     /// stores open.
     static func make(_ stores: UserStores, users: Int) -> ManyUsersReport {
         var report = ManyUsersReport()
-        report.limit = RolloutOptions.defaultMaximumOpenUsers
+        report.limit = RolloutOptions.defaultMaximumOpenUsers(.standard)
         var handles: [UserStore] = []
         for number in 0..<users {
             report.count(stores) { report in

@@ -2,6 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreRollout
 import HabitStoreSQLite
+import StandardEngines
 
 /// The process that has so many users, and measures itself.
 struct ScaleChild {
@@ -51,7 +52,7 @@ struct ScaleChild {
             return try time { try read(handles[number % count]) }
         }
         let after = ProcessFigures()
-        guard stores.openUserCount <= RolloutOptions.defaultMaximumOpenUsers else {
+        guard stores.openUserCount <= RolloutOptions.defaultMaximumOpenUsers(.standard) else {
             throw BenchError("\(stores.openUserCount) users are open")
         }
         let perHandle = (after.ownBytes - before.ownBytes) / Double(count) / 1_024
