@@ -4,7 +4,7 @@ import Testing
 /// What lasts through a power cut, and who may read it, is decided in one place.
 struct FileSymbolsTests {
     /// Programs that play somebody else's part with files.
-    private static let others = ["HabitStoreCrash", "HabitStoreFlagFuzz", "RawStoreFiles"]
+    private static let others = ["RawStoreFiles", "Trials"]
 
     @Test func noOtherTargetLocksSyncsOrRenamesFilesByItself() throws {
         let root = URL(fileURLWithPath: #filePath)
