@@ -35,6 +35,7 @@ extension OpenUser {
             message: damage.message,
             epoch: route.actual.epoch
         )
+        var isPulled = false
         do {
             try move(.differenceFound, from: { _, _ in route.condition.holds ? route.actual : nil }) {
                 look,
@@ -42,8 +43,11 @@ extension OpenUser {
                 _ in
                 let left = try look.change.kill(actual, isKilled: false)
                 recordDifference(difference)
+                isPulled = look.pulled != nil
                 return left
             }
+            // The next operation finds the kill, which this is not.
+            if isPulled { leases.store(nil) }
         } catch {
             options.logger.error("a user could not be taken to the store that is sound: \(error)")
         }

@@ -64,6 +64,8 @@ extension OpenUser {
         try move(
             nil,
             from: { look, _ in
+                // It may have been pulled while the lock was waited for.
+                try flags.requireNoKill(for: context.evaluation)
                 let wanted = WantedStage(flags.provider.snapshot, context.evaluation, context.engines)
                 let actual = try look.change.settle(wanted.engines)
                 if let actual, actual.state.isKilled { return actual }

@@ -53,6 +53,7 @@ extension OpenUser {
     /// While a kill is pulled, a process that has the lock and does not let go of it, frozen in the middle of a move, is passed
     /// by: it finds its epoch gone when it wakes.
     func withSwitch<R>(_ body: (Look) throws -> R) throws -> R {
+        try requireOpen()
         let lock = try SwitchLock(directory, options, pulled: context.pulledKill)
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
@@ -238,9 +239,10 @@ extension OpenUser {
             options: options,
             metrics: context.metrics,
             totals: context.shadowTotals,
-            onDifference: { [weak self] difference in self?.found(difference, at: stage, epoch: epoch) },
-            onCounts: { [weak self] counts in
-                self?.record([
+            // What is compared while the files are being closed for another user is told all the same.
+            onDifference: { [self] difference in found(difference, at: stage, epoch: epoch) },
+            onCounts: { [self] counts in
+                record([
                     .shadowReads(
                         stage: stage,
                         clean: counts[.match],
@@ -253,9 +255,7 @@ extension OpenUser {
                         epoch: epoch
                     )
                 ])
-                self.map {
-                    $0.context.evidence.anchor(in: $0.scene, everySeconds: EvidenceRecorder.anchorEverySeconds)
-                }
+                context.evidence.anchor(in: scene, everySeconds: EvidenceRecorder.anchorEverySeconds)
             }
         )
     }

@@ -149,7 +149,8 @@ final class OpenUser: Sendable {
 
     /// Closes the files, after what the mirror is doing, whoever is at work: operations fail from here on.
     func end() {
-        ended.store(true, ordering: .releasing)
+        // A move that is under way is not cut off in its middle, and none begins later.
+        state.withLock { _ in ended.store(true, ordering: .releasing) }
         advancer.withLock { $0 = nil }
         if let route = leases.present {
             _ = route.mirror?.settle(waitSeconds: options.mirror.closingWaitSeconds)

@@ -7,8 +7,8 @@ struct RestingUser {
 
     init() {}
 
-    init(_ user: OpenUser) {
-        mirror = user.mirrorStatus
-        (wanted, notes) = user.state.withLock { ($0.wanted, $0.notes) }
+    init(_ state: OpenUser.State, _ mirror: MirrorStatus) {
+        (wanted, notes) = (state.wanted, state.notes)
+        self.mirror = mirror
     }
 }

@@ -18,8 +18,19 @@ final class UserFiles: Sendable {
         lanes = OperationLanes(label: context.directory.path)
     }
 
-    /// What is known of the user, also while the files are closed.
-    var known: RestingUser { leases.openUser.map(RestingUser.init) ?? resting.withLock { $0 } }
+    /// Nobody has a lease any more: whoever had one kept this.
+    deinit { leases.clear() }
+
+    /// What is known of the user, also while the files are closed or being opened. It waits for a move that is under way.
+    var known: RestingUser {
+        knownUser.map { user in user.state.withLock { RestingUser($0, user.mirrorStatus) } } ?? resting.withLock { $0 }
+    }
+
+    /// How far the mirror is, or was; it waits for nobody.
+    var mirrorStatus: MirrorStatus { knownUser?.mirrorStatus ?? resting.withLock { $0.mirror } }
+
+    /// The open user of whom something is known.
+    private var knownUser: OpenUser? { leases.openUser.flatMap { leases.present != nil || $0.isEnded ? $0 : nil } }
 
     // MARK: Opening
 
@@ -97,8 +108,8 @@ final class UserFiles: Sendable {
             guard !isClosed, let user = leases.openUser, !isPatient || user.isAtRest else { return false }
             // What was counted is on the disk before anything is forgotten.
             user.flush()
-            let left = RestingUser(user)
-            guard leases.shut() else { return false }
+            let left = user.state.withLockIfAvailable { RestingUser($0, user.mirrorStatus) }
+            guard let left, leases.shut() else { return false }
             resting.withLock { $0 = left }
             lanes.release()
             drop(user)

@@ -26,10 +26,7 @@ public final class UserStore: HabitStore {
         (user, schema) = (files.context.directory.user, files.context.schema)
     }
 
-    deinit {
-        files.close()
-        files.leases.clear()
-    }
+    deinit { files.close() }
 
     // MARK: What is known
 
@@ -59,7 +56,7 @@ public final class UserStore: HabitStore {
     public var notes: [String] { files.known.notes }
 
     /// How far the mirror is.
-    public var mirrorStatus: MirrorStatus { files.known.mirror }
+    public var mirrorStatus: MirrorStatus { files.mirrorStatus }
 
     /// How many shadow reads came out how in this process, since the store was opened.
     public var shadowReads: [ShadowVerdict: Int] { files.context.shadowTotals.all }

@@ -101,6 +101,20 @@ struct ClosedUserTests {
         #expect(clean.reduce(0, +) == 5)
     }
 
+    /// A comparison was still under way when the user's place was given to another one: the difference that it found was told to
+    /// nobody, and the user stayed at `live`.
+    @Test func aDifferenceThatIsFoundWhileTheFilesAreClosedTakesTheUserBack() throws {
+        let user = try ShadowedUser(at: .live)
+        // The threads that compare keep what they compare with.
+        let shadow = try #require(user.store.files.leases.present?.shadow)
+        for _ in 0..<3 where !user.store.files.leases.isShut { _ = user.store.files.closeForAnother(isPatient: false) }
+        #expect(user.store.files.leases.isShut)
+        let answers = (mine: "1", theirs: "2")
+        shadow.onDifference(.init(kind: .count, token: .zero, shape: "all habits", answers: answers))
+        #expect(try user.differences().count == 1)
+        #expect(try user.store.stage() == .shadow)
+    }
+
     @Test func workInTheBackgroundNeitherOpensNorKeepsAUser() throws {
         let user = try StagedUser()
         let stores = try user.stores { options in
