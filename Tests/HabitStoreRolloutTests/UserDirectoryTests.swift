@@ -141,4 +141,14 @@ struct UserDirectoryTests {
         #expect(try two.all(Draft.self).isEmpty)
         #expect(try stores.store(for: "\u{E9}") === one)
     }
+
+    /// A file `user` that was cut off made its user another one for ever, with stores that are sound.
+    @Test func aFileThatWasCutOffIsWrittenAnew() throws {
+        let folder = try TemporaryFolder()
+        let directory = try UserDirectory(root: folder.path, user: "alice")
+        try directory.make()
+        try Data().write(to: URL(fileURLWithPath: directory.path + "/user"))
+        try directory.claim()
+        #expect(try String(contentsOfFile: directory.path + "/user", encoding: .utf8) == "alice")
+    }
 }

@@ -35,8 +35,13 @@ struct UserInspection {
         // A kill that no store could be told of yet.
         if control?.isKilled == true { status.isKilled = true }
         let isKilled = status.isKilled || status.killTrigger != nil
-        if case .refused(let error) = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled).answer {
-            noteRefusal(error, into: &status)
+        let whereabouts = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled)
+        if case .refused(let error) = whereabouts.answer { noteRefusal(error, into: &status) }
+        if let ahead = whereabouts.ahead, let engine = status.engine, let token = status.token {
+            status.notes.append(
+                "the \(engine.rawValue) store is at token \(token), and the \(ahead.engine.rawValue) store at \(ahead.token): "
+                    + "the next operation carries over what is missing"
+            )
         }
         noteDisagreement(found, wanted, into: &status)
         judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)

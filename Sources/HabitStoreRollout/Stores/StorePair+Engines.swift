@@ -31,7 +31,7 @@ extension StorePair {
     /// - Parameter limitSeconds: how long each may take; nil for as long as it does. One that hangs leaves its thread behind.
     func look(limitSeconds: Double? = nil) -> StandingsFound {
         var found = StandingsFound()
-        for engine in known.names {
+        func ask(_ engine: EngineName) {
             let answer = Result {
                 guard let limitSeconds else { return try standing(engine) }
                 return try Deadline.run(seconds: limitSeconds, path: address(engine).path) { [self] _ in
@@ -44,6 +44,11 @@ extension StorePair {
                 }
             }
             found.note(engine, answer, self)
+        }
+        for engine in known.names { ask(engine) }
+        // They were not asked at one moment: a write may have come to both in between.
+        if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
+            for engine in found.standings.map(\.engine) where engine != ahead.engine { ask(engine) }
         }
         return found
     }

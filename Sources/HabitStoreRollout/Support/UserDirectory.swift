@@ -165,9 +165,13 @@ public struct UserDirectory: Sendable, Hashable {
     func claim() throws {
         if let isOwn = isOwn() {
             guard isOwn else {
+                let isPlain = name.hasPrefix(Self.plainPrefix)
                 throw HabitStoreError(
                     .unsupported,
-                    "this folder belongs to another user whose id has the same digest",
+                    isPlain
+                        ? "the file \"user\" in this folder names another user than the folder's name does: remove the file if it is "
+                            + "damaged, or move the folder elsewhere if it is another user's"
+                        : "this folder belongs to another user whose id has the same digest",
                     at: .init(path: path)
                 )
             }
@@ -186,7 +190,7 @@ public struct UserDirectory: Sendable, Hashable {
         }
     }
 
-    /// Whether the folder says that it is this user's; nil when it does not say whose it is.
+    /// Whether the folder says that it is this user's; nil when it does not say whose it is, also in a file that is empty.
     private func isOwn() -> Bool? {
         let descriptor = open(path + "/user", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -203,7 +207,7 @@ public struct UserDirectory: Sendable, Hashable {
                 // A file gives less than was asked for at its end only.
                 if count < buffer.count { break }
             }
-            return buffer[..<count].elementsEqual(user)
+            return count == 0 ? nil : buffer[..<count].elementsEqual(user)
         }
     }
 

@@ -85,9 +85,12 @@ final class ControlFile: Sendable {
 
     private init(_ path: String, isPrivate: Bool) throws {
         self.path = path
-        let flags = (isPrivate ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW
+        let flags = (isPrivate ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW | O_NONBLOCK
         let file = try Self.told { () throws(FileFailure) in try OpenFile(path, flags) }
         let status = try Self.told { () throws(FileFailure) in try file.status() }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw Self.error("is not a regular file", path, EINVAL)
+        }
         let isFull = status.st_size >= Self.sizeBytes
         if !isFull {
             guard !isPrivate else {

@@ -18,11 +18,14 @@ struct Whereabouts {
     }
 
     let answer: Answer
+    /// Where both stores are written, what the old one holds beyond the one that serves: the next opening carries it over.
+    let ahead: Standing?
 
     /// - Parameters:
     ///   - engines: those that the user's rollout is between.
     ///   - isKilled: whether the user is to be taken back: a new store that does not answer is left then.
     init(_ found: StandingsFound, _ engines: EnginePair, _ witness: StoreWitness, isKilled: Bool) {
+        ahead = Self.ahead(found)
         do throws(HabitStoreError) {
             answer = try Self.judge(found, engines, witness, isKilled)
         } catch {
@@ -30,7 +33,16 @@ struct Whereabouts {
         }
     }
 
-    /// The store that holds the user's current data; nil for nobody.
+    private static func ahead(_ found: StandingsFound) -> Standing? {
+        guard let leading = found.standings.leading, leading.role == .authoritative,
+            leading.state?.stage.awaitsMirror == true
+        else { return nil }
+        return found.standings.first {
+            $0.engine != leading.engine && $0.lineage == leading.lineage && $0.claimsAll && $0.token > leading.token
+        }
+    }
+
+    /// The store that holds the user's current data, for whoever only reads it; nil for nobody.
     ///
     /// - Throws: why no store is sure to be current. A store on standby is never taken in its place, unless it is sure to hold
     ///   everything.
@@ -38,7 +50,8 @@ struct Whereabouts {
         get throws(HabitStoreError) {
             switch answer {
             case .nobody: nil
-            case .serves(let standing), .reopens(let standing), .takesOver(let standing, _): standing
+            case .serves(let standing): ahead ?? standing
+            case .reopens(let standing), .takesOver(let standing, _): standing
             case .refused(let error): throw error
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -24,14 +25,17 @@ struct RestoredFilesTests {
     private func outcome(_ folder: RestoredFolder, _ states: [RestoredFolder.State]) throws -> Outcome {
         try folder.put(states)
         let isEmpty = try FileManager.default.contentsOfDirectory(atPath: folder.user.directory.path) == ["user"]
+        let alone = try contentsWithoutOpening(folder)
         let store: UserStore
         do {
             store = try folder.user.stores().store(for: "alice")
         } catch let error as HabitStoreError {
+            #expect(alone == nil, "\(states): what opening refuses was given to who only reads")
             return .refused(error.code)
         }
         defer { store.close() }
         let contents = try store.all(Draft.self).map(\.content).sorted()
+        #expect(alone == nil || alone == contents, "\(states): who only reads was given something else")
         #expect(
             contents.allSatisfy { RestoredFolder.all.contains($0) },
             "\(states): another user's records were served"
@@ -39,6 +43,20 @@ struct RestoredFilesTests {
         if isEmpty, contents.isEmpty { return .new }
         let notes = store.notes.joined(separator: "; ")
         return contents == RestoredFolder.all ? .current : .said(notes)
+    }
+
+    /// What `query` and `export` read; nil where they are refused. They were given an older store at `live`, which only an opening
+    /// brings up.
+    private func contentsWithoutOpening(_ folder: RestoredFolder) throws -> [String]? {
+        let address: StoreAddress
+        do {
+            address = try folder.user.stores().currentAddress(of: "alice")
+        } catch is HabitStoreError {
+            return nil
+        }
+        let store = try address.open(.readOnly)
+        defer { store.close() }
+        return try store.all(Draft.self).map(\.content).sorted()
     }
 
     @Test(arguments: [Stage.off, .shadow, .live, .rampdown, .complete])
