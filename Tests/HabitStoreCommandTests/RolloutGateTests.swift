@@ -49,7 +49,7 @@ struct RolloutGateTests {
         #expect(try skipped.list("reasons").first?["reason"] as? String == "stageSkipped")
         try sandbox.run("rollout", "promote", "--to", "off").expectError(64, containing: "demote")
         try sandbox.run("rollout", "promote", "--to", "nowhere").expectError(64, containing: "nowhere")
-        try sandbox.run("rollout", "demote", "--to", "live").expectError(64, containing: "no earlier stage")
+        try sandbox.run("rollout", "demote", "--to", "live").expectError(64, containing: "is not an earlier stage")
         #expect(try sandbox.status()["stage"] as? String == "dualwrite")
         let promoted = try sandbox.run("rollout", "promote")
         promoted.expectSuccess()
