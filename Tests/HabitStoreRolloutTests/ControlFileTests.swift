@@ -67,4 +67,12 @@ struct ControlFileTests {
         #expect(copy.isKilled)
         #expect(!control.isKilled)
     }
+
+    /// `rollout status` waited for ever for somebody to write into a FIFO.
+    @Test func whatIsNotAFileIsRefusedAtOnce() throws {
+        #expect(mkfifo(path, 0o600) == 0)
+        let error = #expect(throws: HabitStoreError.self) { try ControlFile.copy(of: path) }
+        #expect(error?.code == .inputOutput)
+        #expect(throws: HabitStoreError.self) { try ControlFile(path: path) }
+    }
 }
