@@ -3,7 +3,7 @@ import Foundation
 extension HabitStoreError {
     /// The error for damage that an engine sees in its file: ``Code/corrupt``, and ``isDamage`` is true. A rollout takes the
     /// user to the store that is sound; only engines throw it.
-    public static func damage(
+    @_spi(Engines) public static func damage(
         _ message: String,
         at location: Location = Location(),
         detail: String? = nil,

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
-import HabitStoreRollout
+@_spi(Engines) import HabitStoreRollout
 import HabitStoreSQLite
 import ShadowVerifier
 

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What a fixture holds, apart from any store. Texts are as the file has them, in whatever Unicode form.
 struct FixtureContents {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import ShadowVerifier
 
 /// The queries that fixtures are verified with, each with its meaning written a second time, as plain Swift over plain

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import RawStoreFiles
 
 /// Writes a store file of format version 1 by plain SQL, apart from the engine's own code. It is frozen: a fixture is

@@ -1,6 +1,6 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
 
 /// A store that has seen everything: written over years by versions that did not normalize text, did not check
 /// references, and let a tag exist twice.

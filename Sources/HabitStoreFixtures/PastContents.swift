@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store of an older schema version: what it holds, and beside it what it has to hold behind a migration.
 struct PastContents {

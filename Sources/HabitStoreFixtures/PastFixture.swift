@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreTesting
 
 /// Somebody's habits as the first two versions kept them, with everything that people write between commas.

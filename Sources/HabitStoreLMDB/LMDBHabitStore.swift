@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store in one LMDB file.
 ///
@@ -9,7 +9,7 @@ import HabitStore
 /// The first opening after the system has started, and behind any change by something else, reads the whole file, to be sure
 /// of its structure before LMDB uses it; that takes time in proportion to the file's size. Others believe the mark: the
 /// article *Guarantees* has the rules. Several stores on one file, in one process or in several, share what they see.
-public final class LMDBHabitStore: FileBackedStore {
+public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
     /// How a store is opened.
     public struct Options: Sendable {
         /// Whether nothing is ever written. The file must be there.
@@ -48,7 +48,7 @@ public final class LMDBHabitStore: FileBackedStore {
     }
 
     /// The engine with the semantics over it.
-    public let core: EngineStore<LMDBEngine>
+    @_spi(Engines) public let core: EngineStore<LMDBEngine>
 
     /// Opens a store, or makes it.
     ///
@@ -95,18 +95,20 @@ public final class LMDBHabitStore: FileBackedStore {
         do {
             try self.init(path: path, schema: schema, options: options)
         } catch let error as HabitStoreError where error.code == .migrationRequired && !options.isReadOnly {
-            _ = try StoreMigrator<LMDBHabitStore>(path: path, plan: migrationPlan, now: options.now).run()
+            _ = try StoreMigrator(Self.self, path: path, plan: migrationPlan, now: options.now).run()
             try self.init(path: path, schema: schema, options: options)
         }
     }
 
     /// What the store in a file says of itself, whatever its schema.
-    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+    @_spi(Engines) public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try LMDBEngine(path: path, schema: Schema([]), options: LMDBEngine.Options())
         defer { engine.close() }
         return try engine.read { try StoreOutline($0, path: path) }
     }
 }
+
+@_spi(Engines) extension LMDBHabitStore: FileBackedStore {}
 
 extension LMDBHabitStore.Options {
     /// What of them the engine goes by.

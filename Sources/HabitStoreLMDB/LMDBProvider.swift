@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension EngineName {
     /// LMDB.
@@ -7,10 +7,12 @@ extension EngineName {
 }
 
 /// LMDB, for whatever opens users' stores.
-public struct LMDBProvider: FileEngineProvider {
+public struct LMDBProvider: EngineProvider {
     /// Offers the engine.
     public init() {}
+}
 
+@_spi(Engines) extension LMDBProvider: FileEngineProvider {
     /// `lmdb`.
     public var name: EngineName { .lmdb }
 

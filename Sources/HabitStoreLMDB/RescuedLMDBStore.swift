@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store in an LMDB 0.9 file that is read without liblmdb: for a machine whose library refuses the file, as LMDB 1.0 does, so
 /// that what is in it can still be read, compared and copied into another store.
@@ -6,7 +6,7 @@ import HabitStore
 /// It holds the newest snapshot of the file as of its opening, all of it in memory: records, history and digests, in proportion
 /// to the store. Later writes of other processes are not seen. Queries look at every record. Each write is
 /// ``HabitStore/HabitStoreError/Code/engineUnavailable``.
-public final class RescuedLMDBStore: EngineBackedStore {
+@_spi(Engines) public final class RescuedLMDBStore: EngineBackedStore {
     /// The engine with the semantics over it.
     public let core: EngineStore<RescuedLMDBEngine>
 

@@ -1,11 +1,11 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store in one SQLite file (with its log, `-wal`, and its lock, `-lock`, beside it).
 ///
 /// The file is a plain relational database: the stock `sqlite3` shell opens, queries and checks it. A write is on the
 /// disk when it returns. Threads and processes may share a file; one of them writes at a time.
-public final class SQLiteHabitStore: FileBackedStore {
+public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
     /// How a store is opened.
     public struct Options: Sendable {
         /// Nothing is written, and the file must be there.
@@ -43,7 +43,7 @@ public final class SQLiteHabitStore: FileBackedStore {
     }
 
     /// The engine with the semantics over it.
-    public let core: EngineStore<SQLiteEngine>
+    @_spi(Engines) public let core: EngineStore<SQLiteEngine>
 
     /// Opens the store at a path.
     ///
@@ -82,18 +82,20 @@ public final class SQLiteHabitStore: FileBackedStore {
         do {
             try self.init(path: path, schema: schema, options: options)
         } catch let error as HabitStoreError where error.code == .migrationRequired && !options.isReadOnly {
-            _ = try StoreMigrator<SQLiteHabitStore>(path: path, plan: migrationPlan, now: options.now).run()
+            _ = try StoreMigrator(Self.self, path: path, plan: migrationPlan, now: options.now).run()
             try self.init(path: path, schema: schema, options: options)
         }
     }
 
     /// What the store in a file says of itself, whatever its schema.
-    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+    @_spi(Engines) public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try SQLiteEngine(path: path, schema: Schema([]), options: SQLiteEngine.Options())
         defer { engine.close() }
         return try engine.read { try StoreOutline($0, path: path) }
     }
 }
+
+@_spi(Engines) extension SQLiteHabitStore: FileBackedStore {}
 
 extension SQLiteHabitStore.Options {
     /// What of them the engine goes by.

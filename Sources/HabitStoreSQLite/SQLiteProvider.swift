@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension EngineName {
     /// SQLite.
@@ -7,10 +7,12 @@ extension EngineName {
 }
 
 /// SQLite, for whatever opens users' stores.
-public struct SQLiteProvider: FileEngineProvider {
+public struct SQLiteProvider: EngineProvider {
     /// Offers the engine.
     public init() {}
+}
 
+@_spi(Engines) extension SQLiteProvider: FileEngineProvider {
     /// `sqlite`.
     public var name: EngineName { .sqlite }
 

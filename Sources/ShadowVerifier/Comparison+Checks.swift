@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Comparison {
     /// Lets each store check itself: damage is a difference, oddities of the data are gathered as anomalies.

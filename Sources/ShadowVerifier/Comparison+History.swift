@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Comparison {
     /// Transactions compared at a time: what is held of each are its number and a digest.

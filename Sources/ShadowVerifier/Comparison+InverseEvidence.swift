@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Comparison {
     /// For the listed relationships whose two directions do not agree, the records that refer to the target, and those that

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Comparison {
     /// Holds what each store's own transactions read against what its file holds: a mistake in how rows become records

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Comparison {
     /// Runs every query on both stores, and compares records, order, count and errors.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Comparison {
     /// Compares every relationship in both directions: in each store the stored references against what the store

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Comparison {
     /// What has to be the same for a checkpoint to be of this comparison.

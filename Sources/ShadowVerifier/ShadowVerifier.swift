@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Compares two stores: counts, relationships, contents, and the results of queries.
 ///

@@ -1,6 +1,6 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
 
 extension StoreAddress {
     /// Reads an address: `sqlite:PATH`, `lmdb:PATH`, or a path whose engine is recognised.
@@ -28,28 +28,20 @@ extension StoreAddress {
     /// What the store says of itself, whatever its schema. Nothing is written.
     ///
     /// - Throws: a typed error for everything that can be wrong with the file.
-    public func outline() throws -> StoreOutline { try Engines.standard.outline(self) }
+    @_spi(Engines) public func outline() throws -> StoreOutline { try Engines.standard.outline(self) }
 
     /// The schema that the store's records have, whichever it is.
     ///
     /// - Throws: what is wrong with the file.
-    public func storedSchema() throws -> StoredSchema { try Engines.standard.storedSchema(of: self) }
+    @_spi(Engines) public func storedSchema() throws -> StoredSchema { try Engines.standard.storedSchema(of: self) }
 
-    /// Brings the store to the last version of a plan.
-    public func migrate(
+    /// What brings the store to the last version of a plan.
+    ///
+    /// - Parameter now: the clock that stamps what hooks change, in the history.
+    public func migrator(
         _ plan: any SchemaMigrationPlan.Type,
-        now: @escaping @Sendable () -> Date = { Date() },
-        progress: (MigrationProgress) throws -> Void = { _ in }
-    ) throws -> MigrationOutcome {
-        try Engines.standard.migrate(self, plan, now: now, progress: progress)
-    }
-
-    /// Tries a migration out on a copy of the store.
-    public func rehearseMigration(
-        _ plan: any SchemaMigrationPlan.Type,
-        in directory: String,
-        progress: (MigrationProgress) throws -> Void = { _ in }
-    ) throws -> MigrationRehearsal {
-        try Engines.standard.rehearseMigration(of: self, plan, in: directory, progress: progress)
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) -> StoreMigrator {
+        StoreMigrator(self, engines: .standard, plan: plan, now: now)
     }
 }

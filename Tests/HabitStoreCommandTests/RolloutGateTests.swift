@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 import Testing
 
 /// `habitstore rollout promote`, `demote`, `advance`, `verify` and `rehearse`.

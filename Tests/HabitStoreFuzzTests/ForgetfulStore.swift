@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store that leaves out of its answers what a test tells it to.
 final class ForgetfulStore: EngineBackedStore {

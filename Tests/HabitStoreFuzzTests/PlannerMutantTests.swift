@@ -1,9 +1,9 @@
 #if PLANNER_MUTANTS
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
-import HabitStoreTesting
+@_spi(Engines) import HabitStoreTesting
 import Testing
 
 /// A fuzzer that finds nothing in sound planners says little; these are planners with one bug each.

@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 import Trials
 
-@testable import HabitStoreTesting
+@_spi(Engines) @testable import HabitStoreTesting
 
 @Suite("Random queries over the whole language")
 struct QueryFuzzTests {

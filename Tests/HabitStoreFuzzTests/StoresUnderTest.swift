@@ -1,6 +1,6 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
 
 extension StoreUnderTest {
     /// A store that takes nil for unknown, as SQL does: a habit without a category has no other category either.

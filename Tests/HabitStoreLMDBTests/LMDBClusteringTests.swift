@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreLMDB
+@_spi(Engines) @testable import HabitStoreLMDB
 
 /// A habit's days are read from the index that holds them in their order, and from nowhere else.
 @Suite("LMDB's clustering index")

@@ -2,7 +2,7 @@ import CLMDB
 import Foundation
 import Testing
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 @testable import HabitStoreLMDB
 
 /// Files that say something else than they hold, of which nothing was told: what was missing was taken for empty.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
 @testable import HabitStoreLMDB

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreLMDB
+@_spi(Engines) @testable import HabitStoreLMDB
 
 /// The same file, opened by versions of a program that declare other indexes.
 @Suite("LMDB indexes that a schema adds and drops")

@@ -3,7 +3,7 @@ import Foundation
 import HabitStore
 import Testing
 
-@testable import HabitStoreLMDB
+@_spi(Engines) @testable import HabitStoreLMDB
 
 #if canImport(Glibc)
 import Glibc

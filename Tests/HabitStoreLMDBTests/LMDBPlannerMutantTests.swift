@@ -1,6 +1,6 @@
 #if PLANNER_MUTANTS
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreTesting
 import Testing

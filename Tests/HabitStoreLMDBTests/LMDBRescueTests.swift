@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
 import Synchronization
 import Testing
 
-@testable import HabitStoreLMDB
+@_spi(Engines) @testable import HabitStoreLMDB
 
 /// A routine upgrade of the system put LMDB 1.0 in the place of 0.9, under the same name. It refuses every file of 0.9, and the
 /// users whose records were in one could neither read them nor be taken back to the old store. Now such a file is read

@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 import Testing
 
-@testable import HabitStoreLMDB
+@_spi(Engines) @testable import HabitStoreLMDB
 
 /// Writes of many threads that wait at the same time.
 @Suite("LMDB's shared commits")

@@ -1,9 +1,9 @@
 import CLMDB
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreLMDB
+@_spi(Engines) @testable import HabitStoreLMDB
 
 #if canImport(Glibc)
 import Glibc

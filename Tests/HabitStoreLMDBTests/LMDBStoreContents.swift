@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Everything that a store tells whoever copies or compares it.
 struct LMDBStoreContents: Equatable {

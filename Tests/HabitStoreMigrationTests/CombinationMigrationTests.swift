@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
 /// A schema version that is the first to forbid a combination of attributes twice.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
 import Testing
@@ -50,13 +50,8 @@ enum MigratedEngine: String, CaseIterable, Sendable, CustomTestStringConvertible
         _ plan: any SchemaMigrationPlan.Type,
         progress: (Int, Int) throws -> Void = { _, _ in }
     ) throws -> MigrationOutcome {
-        func run<Store: FileBackedStore>(_ type: Store.Type) throws -> MigrationOutcome {
-            let clock = Date(timeIntervalSinceReferenceDate: 800_000_000)
-            return try StoreMigrator<Store>(path: path, plan: plan, now: { clock }).run {
-                try progress($0.done, $0.total)
-            }
-        }
-        return try run(store)
+        let clock = Date(timeIntervalSinceReferenceDate: 800_000_000)
+        return try StoreMigrator(store, path: path, plan: plan, now: { clock }).run { try progress($0.done, $0.total) }
     }
 
     func outline(_ path: String) throws -> StoreOutline { try store.outline(ofStoreAt: path) }

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import ShadowVerifier
 import Testing
 
@@ -82,16 +82,12 @@ struct PastFixtureTests {
 
     @Test(arguments: MigratedEngine.allCases)
     func aRehearsalSaysWhatWouldChangeAndTouchesNothing(engine: MigratedEngine) throws {
-        func rehearse<Store: FileBackedStore>(_ type: Store.Type, _ path: String, _ directory: String) throws
-            -> MigrationRehearsal
-        {
-            try StoreMigrator<Store>(path: path, plan: HabitMigrationPlan.self).rehearse(in: directory)
-        }
         let folder = try MigrationFolder()
         let scratch = try MigrationFolder()
         let path = try copy(2, engine, folder)
         let before = try folder.contents()[URL(fileURLWithPath: path).lastPathComponent]
-        let rehearsal = try rehearse(engine.store, path, scratch.path)
+        let rehearsal = try StoreMigrator(engine.store, path: path, plan: HabitMigrationPlan.self)
+            .rehearse(in: scratch.path)
         #expect(try folder.contents()[URL(fileURLWithPath: path).lastPathComponent] == before)
         #expect(try scratch.contents().isEmpty)
         #expect(rehearsal.isSound)

@@ -1,6 +1,6 @@
 import Foundation
-import HabitStore
-import HabitStoreSQLite
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreSQLite
 import Testing
 
 @Suite("Rehearsing a migration that goes wrong")
@@ -31,7 +31,7 @@ struct MigrationRehearsalTests {
         let store = try SQLiteHabitStore(path: path, schema: HabitSchemaV1.schema)
         try store.insert(["a", "b", "c"].map { HabitSchemaV1.Habit(name: $0) })
         store.close()
-        let rehearsal = try StoreMigrator<SQLiteHabitStore>(path: path, plan: Lossy.self).rehearse(in: folder.path)
+        let rehearsal = try StoreMigrator(SQLiteHabitStore.self, path: path, plan: Lossy.self).rehearse(in: folder.path)
         #expect(!rehearsal.isSound)
         let habits = try #require(rehearsal.entities.first { $0.name == "Habit" })
         #expect((habits.before, habits.after, habits.missing, habits.unchanged) == (3, 2, 1, 1))

@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import StandardEngines
 import Synchronization
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// A user who has completed the way is opened by the new store alone, once the other one was seen to.
 struct CompletedUserTests {

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// Copies were neither locked nor fenced: several kills from `complete` at once left two standbys, and a copier that slept
 /// overwrote what was acknowledged in the store that had taken over meanwhile. Each copy proves in each transaction that the

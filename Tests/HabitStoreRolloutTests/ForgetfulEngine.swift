@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// An engine that forgets a write now and then, and says that it was done: what the rollout kit has to find.

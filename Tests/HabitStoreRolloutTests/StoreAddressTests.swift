@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
-import HabitStoreLMDB
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreLMDB
+@_spi(Engines) import StandardEngines
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// A path says which engine it needs, or why it cannot.
 struct StoreAddressTests {

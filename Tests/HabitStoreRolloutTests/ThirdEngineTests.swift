@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
-import HabitStoreLMDB
-import HabitStoreSQLite
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreLMDB
+@_spi(Engines) import HabitStoreSQLite
 import StandardEngines
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import StandardEngines
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// What is said of a user, without touching the user.
 struct UserStatusTests {

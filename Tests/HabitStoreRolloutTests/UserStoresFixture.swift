@@ -1,6 +1,6 @@
 import FeatureFlags
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import StandardEngines
 
 @testable import HabitStoreRollout

@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+@_spi(Engines) import StandardEngines
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// Ways back that have more to do than to change a role.
 struct WayBackTests {

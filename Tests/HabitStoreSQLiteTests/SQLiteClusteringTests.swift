@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreSQLite
+@_spi(Engines) @testable import HabitStoreSQLite
 
 /// A habit's days are read from the index that holds them in their order, and from nowhere else.
 @Suite("SQLite's clustering index")

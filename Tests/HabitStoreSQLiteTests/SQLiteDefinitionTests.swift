@@ -1,9 +1,9 @@
 import CSQLite
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreSQLite
+@_spi(Engines) @testable import HabitStoreSQLite
 
 /// SQLite does what a file's own declarations say, and nobody compared them: with `Tag.name` made `COLLATE NOCASE` a query found
 /// one tag more than in the other engine and "Health" was refused beside "health"; a trigger changed each entry after it had

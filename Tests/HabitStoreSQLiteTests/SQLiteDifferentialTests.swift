@@ -1,6 +1,6 @@
-import HabitStore
-import HabitStoreSQLite
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreSQLite
+@_spi(Engines) import HabitStoreTesting
 import Testing
 
 @Suite("SQLite: in lockstep with the reference")

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreSQLite
+@_spi(Engines) @testable import HabitStoreSQLite
 
 @Suite("SQLite: plans over relationships, windows and what they look at")
 struct SQLiteJoinPlanTests {

@@ -1,6 +1,6 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite

@@ -1,5 +1,5 @@
-import HabitStore
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreSQLite

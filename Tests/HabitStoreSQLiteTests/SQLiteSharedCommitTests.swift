@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 import Testing
 
-@testable import HabitStoreSQLite
+@_spi(Engines) @testable import HabitStoreSQLite
 
 /// Writes of many threads that wait at the same time.
 @Suite("SQLite's shared commits")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 @testable import HabitStoreTesting
 
 @Suite("Compiled filters")

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 @testable import HabitStoreTesting
 
 @Suite("The text form of filters")

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStoreTesting
+@_spi(Engines) import HabitStoreTesting
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 /// The store in memory with predicates lowered to filters, as over the engines that have files.
 final class LoweringStore: EngineBackedStore {

@@ -1,7 +1,7 @@
 import Foundation
 
-@testable import HabitStore
-@testable import HabitStoreTesting
+@_spi(Engines) @testable import HabitStore
+@_spi(Engines) @testable import HabitStoreTesting
 
 /// Makes up well-typed filters of everything that the language has, also where nobody would write it.
 struct RandomExpression {

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 @testable import HabitStoreTesting
 
 /// Random records of a schema, in memory: few enough that values and references meet.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
 @Suite("The schema that a store has written down")

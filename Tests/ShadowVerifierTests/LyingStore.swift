@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store that answers as another one does, but for what a test makes it say.
 final class LyingStore: MaintainableStore {

@@ -5,7 +5,7 @@ import Foundation
 /// An engine's cursor decodes with code of its own: it shares nothing with what the engine's transactions, copies and
 /// mirrors turn rows into records with, so that a mistake there is found, and not made twice. What is no value of its
 /// attribute is no error here; it has a form that no value has.
-public protocol AuditCursor: AnyObject {
+@_spi(Engines) public protocol AuditCursor: AnyObject {
     /// Goes to the next record.
     ///
     /// - Returns: false behind the last.
@@ -21,7 +21,7 @@ public protocol AuditCursor: AnyObject {
 
 /// A read transaction that can be audited: its records can be read past what transactions read with, and it may know the
 /// digests that the store's own transactions keep.
-public protocol AuditableTransaction: ReadTransaction {
+@_spi(Engines) public protocol AuditableTransaction: ReadTransaction {
     /// The records of an entity in a range of identifiers.
     func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor
 

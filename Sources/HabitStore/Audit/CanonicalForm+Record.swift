@@ -1,6 +1,6 @@
 import Foundation
 
-extension CanonicalForm {
+@_spi(Engines) extension CanonicalForm {
     /// Writes an encoded record: the form that digests are kept over.
     func write(_ record: RecordView, _ layout: RecordLayout) throws {
         begin()

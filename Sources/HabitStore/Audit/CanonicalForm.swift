@@ -15,7 +15,7 @@ import Foundation
 /// Tags and lengths are what keeps nil, "" and "<null>" apart, and ("a", "bc") from ("ab", "c"). Each engine's audit
 /// writes this form with code of its own, and so do the transactions that keep a store's digests: the form is the one
 /// thing that they share.
-public final class CanonicalForm {
+@_spi(Engines) public final class CanonicalForm {
     /// What stands before a value.
     public enum Tag: UInt8, Sendable {
         case null, bool, int, double, text, date, uuid, data, texts, links

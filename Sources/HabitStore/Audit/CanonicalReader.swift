@@ -1,7 +1,7 @@
 import Foundation
 
 /// Takes a ``CanonicalForm`` apart again, to say which attribute differs.
-public struct CanonicalReader {
+@_spi(Engines) public struct CanonicalReader {
     /// One attribute.
     public struct Part {
         /// What kind of value it is.
@@ -59,7 +59,7 @@ public struct CanonicalReader {
     )
 }
 
-extension CanonicalReader.Part {
+@_spi(Engines) extension CanonicalReader.Part {
     /// The value; nil for what is none.
     public var value: Value? {
         switch tag {

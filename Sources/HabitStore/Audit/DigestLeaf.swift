@@ -5,7 +5,7 @@ import Foundation
 /// An entity's leaves divide all identifiers among them. A leaf that comes to hold more than ``maximumCount`` records is
 /// replaced by sixteen, one for each next half byte; so the leaves of two stores with the same records need not be the
 /// same, but one always lies within the other, and their sums can be compared.
-public struct DigestLeaf: Sendable, Hashable, Codable {
+@_spi(Engines) public struct DigestLeaf: Sendable, Hashable, Codable {
     /// Records a leaf holds before it is divided: what has to be read to find one difference, on each side.
     public static let maximumCount = 1_024
     /// The half bytes of an identifier.

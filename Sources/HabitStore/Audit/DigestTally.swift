@@ -1,7 +1,7 @@
 import Foundation
 
 /// Adds up what is read of an entity, and holds it against the digests that the store has kept.
-public struct DigestTally {
+@_spi(Engines) public struct DigestTally {
     /// A kept digest that is not that of the records in its range.
     public struct Deviation: Sendable, Codable {
         /// What was kept.

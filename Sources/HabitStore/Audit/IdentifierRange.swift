@@ -1,7 +1,7 @@
 import Foundation
 
 /// The identifiers from one to another, both included, in the order of their bytes.
-public struct IdentifierRange: Sendable, Hashable {
+@_spi(Engines) public struct IdentifierRange: Sendable, Hashable {
     /// The first.
     public let first: UUID
     /// The last.

@@ -3,7 +3,7 @@
 ///
 /// A sum does not depend on the order, can be kept up to date from what changes, and does not cancel where the same
 /// record stands twice, as exclusive or does.
-public struct RecordDigest: Sendable, Hashable, Codable {
+@_spi(Engines) public struct RecordDigest: Sendable, Hashable, Codable {
     /// The number of records.
     public var count: Int64
     /// The sum's low half.

@@ -1,6 +1,6 @@
 import Foundation
 
-extension EngineBackedStore {
+@_spi(Engines) extension EngineBackedStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
     public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
         try core.locating {

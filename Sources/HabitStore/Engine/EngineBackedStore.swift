@@ -1,7 +1,7 @@
 import Foundation
 
 /// A store that is an ``EngineStore`` under its own name: all it adds is how its engine is opened.
-public protocol EngineBackedStore: HabitStore, ReplicableStore, MaintainableStore {
+@_spi(Engines) public protocol EngineBackedStore: HabitStore, ReplicableStore, MaintainableStore {
     /// The engine below.
     associatedtype Engine: StorageEngine
 
@@ -9,7 +9,7 @@ public protocol EngineBackedStore: HabitStore, ReplicableStore, MaintainableStor
     var core: EngineStore<Engine> { get }
 }
 
-extension EngineBackedStore {
+@_spi(Engines) extension EngineBackedStore {
     /// The entities.
     public var schema: Schema { core.schema }
 

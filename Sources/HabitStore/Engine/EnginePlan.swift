@@ -1,5 +1,5 @@
 /// How an engine goes about a query, and how much of it is left to do above.
-public protocol EnginePlan {
+@_spi(Engines) public protocol EnginePlan {
     /// What is left of the filter: candidates are a superset, of which those that fulfil it are the answer; nil when every
     /// candidate fulfils the filter.
     var residual: BoundExpression? { get }
@@ -13,7 +13,7 @@ public protocol EnginePlan {
     var accessPath: String { get }
 }
 
-extension EnginePlan {
+@_spi(Engines) extension EnginePlan {
     /// Whether every candidate fulfils the filter.
     public var filterIsExact: Bool { residual == nil }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A consistent view of one moment. Used on one thread at a time, and not after its transaction.
-public protocol EngineSnapshot: AnyObject {
+@_spi(Engines) public protocol EngineSnapshot: AnyObject {
     /// How the engine goes about a query.
     associatedtype Plan: EnginePlan
 
@@ -60,7 +60,7 @@ public protocol EngineSnapshot: AnyObject {
     func digestLeaves(entity: Int) throws -> [DigestLeaf]?
 }
 
-extension EngineSnapshot {
+@_spi(Engines) extension EngineSnapshot {
     /// Nothing is known without reading.
     public func recordCountAtHand(entity: Int) -> Int? { nil }
 

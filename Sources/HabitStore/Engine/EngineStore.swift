@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// What every store over an engine is made of: the semantics, written once.
-public final class EngineStore<Engine: StorageEngine>: Sendable {
+@_spi(Engines) public final class EngineStore<Engine: StorageEngine>: Sendable {
     /// The engine.
     public let engine: Engine
     /// The entities.
@@ -188,7 +188,7 @@ public final class EngineStore<Engine: StorageEngine>: Sendable {
     }
 }
 
-extension EngineSnapshot {
+@_spi(Engines) extension EngineSnapshot {
     /// Whether there is a store: one that is being made has no identity yet.
     public var isInitialized: Bool { get throws { try metadata(MetadataKey.storeID) != nil } }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The write transaction of an engine: a snapshot that sees its own changes.
-public protocol EngineWriter: EngineSnapshot {
+@_spi(Engines) public protocol EngineWriter: EngineSnapshot {
     /// Stores a record under an identifier that has none yet.
     ///
     /// - Returns: false, and nothing is changed, when there is one.
@@ -36,7 +36,7 @@ public protocol EngineWriter: EngineSnapshot {
     func removeDigestLeaves(entity: Int) throws
 }
 
-extension EngineWriter {
+@_spi(Engines) extension EngineWriter {
     /// Stores them one by one.
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
         var taken: Int?

@@ -1,5 +1,5 @@
 /// A store in a file, of an engine that can open it.
-public protocol FileBackedStore: EngineBackedStore {
+@_spi(Engines) public protocol FileBackedStore: EngineBackedStore {
     /// Opens a store.
     ///
     /// - Throws: a typed error for everything that can be wrong with the file, which is untouched then.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Encoded records of one entity that are stored together, in the order in which they were given.
-public final class RecordBatch {
+@_spi(Engines) public final class RecordBatch {
     /// The bytes and the records from which on a batch is written, so that a load of any size takes bounded memory. Larger
     /// batches are faster, since each is sorted by itself.
     static let fullAtBytes = 16 << 20

@@ -2,7 +2,7 @@
 ///
 /// What records mean (uniqueness, delete rules, order, text form, history) is decided above, in one place. An engine
 /// must pass the conformance kit in `HabitStoreTesting`.
-public protocol StorageEngine: AnyObject, Sendable {
+@_spi(Engines) public protocol StorageEngine: AnyObject, Sendable {
     /// A consistent view of one moment.
     associatedtype Snapshot: EngineSnapshot
     /// The one write transaction at a time.
@@ -50,7 +50,7 @@ public protocol StorageEngine: AnyObject, Sendable {
     func close()
 }
 
-extension StorageEngine {
+@_spi(Engines) extension StorageEngine {
     /// Each write has a commit of its own.
     public func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R { try write(body) }
 

@@ -215,7 +215,7 @@ enum StoreBookkeeping {
     }
 }
 
-extension StoreOutline {
+@_spi(Engines) extension StoreOutline {
     /// What a store says of itself, for engines: ``EngineProvider/outline(at:)`` opens a file for reading only, with a schema
     /// that has no entities, and hands over a snapshot.
     ///

@@ -1,6 +1,6 @@
 import Foundation
 
-extension EngineBackedStore {
+@_spi(Engines) extension EngineBackedStore {
     /// Checks the store against itself.
     public func check(progress: (Int) throws -> Void) throws -> [StoreFinding] {
         var findings = try core.engine.check(progress)

@@ -1,6 +1,6 @@
 import Foundation
 
-extension EngineBackedStore {
+@_spi(Engines) extension EngineBackedStore {
     /// Holds the digests that the store keeps against its records, as they are in the file.
     public func checkDigests() throws -> [StoreFinding] {
         try core.engine.read { snapshot in

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Lets one thread write at a time; a thread that already writes gets an error instead of waiting for itself for ever.
-public final class WriterLock: @unchecked Sendable {
+@_spi(Engines) public final class WriterLock: @unchecked Sendable {
     private let lock = NSLock()
     private let guardian = NSLock()
     private var owner: Thread?

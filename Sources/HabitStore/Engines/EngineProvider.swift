@@ -9,66 +9,66 @@ public typealias UserStoreBackend = MaintainableStore & ReplicableStore
 /// An engine over files is a ``FileEngineProvider``, which has an answer to most of this.
 public protocol EngineProvider: Sendable {
     /// What flag files, addresses and users' stores call it. Two providers of one kind may differ by it, as for two servers.
-    var name: EngineName { get }
+    @_spi(Engines) var name: EngineName { get }
 
     /// What an open store costs its process.
-    var cost: EngineCost { get }
+    @_spi(Engines) var cost: EngineCost { get }
 
     /// Where a user's store is, or would be: whatever the engine understands as a place.
     ///
     /// - Parameters:
     ///   - user: the user's id.
     ///   - folder: the user's folder, for engines that keep their stores in files.
-    func place(ofUser user: String, inFolder folder: String) -> String
+    @_spi(Engines) func place(ofUser user: String, inFolder folder: String) -> String
 
     /// Which store is at a place now; nil where there is none. It is asked often, and must not open the store.
-    func identity(at place: String) -> StoreIdentity?
+    @_spi(Engines) func identity(at place: String) -> StoreIdentity?
 
     /// Whether a file is of this engine.
     ///
     /// - Parameter head: its first bytes, 32 at most.
-    func recognizes(_ head: Data) -> Bool
+    @_spi(Engines) func recognizes(_ head: Data) -> Bool
 
     /// Opens a store.
     ///
     /// - Throws: a typed error for everything that can be wrong with the store, which is untouched then:
     ///   ``HabitStoreError/Code/notFound`` where there is none and `access` makes none.
-    func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend
+    @_spi(Engines) func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend
 
     /// What a store says of itself, whatever its schema. Nothing is written.
     ///
     /// - Throws: as opening does, but for the schema.
-    func outline(at place: String) throws -> StoreOutline
+    @_spi(Engines) func outline(at place: String) throws -> StoreOutline
 
     /// Whether nothing speaks against writing to a store now: its disk, its owner, its mode. It must not open the store; who asks
     /// has just been refused.
-    func mayWrite(_ place: String) -> Bool
+    @_spi(Engines) func mayWrite(_ place: String) -> Bool
 
     /// Gives a store that nobody has open another name, beside its own.
     ///
     /// - Parameter suffix: what to tell the name by.
     /// - Returns: where the store is then.
-    func setAside(_ place: String, as suffix: String) throws -> String
+    @_spi(Engines) func setAside(_ place: String, as suffix: String) throws -> String
 
     /// Copies a store that nobody writes to, with all that belongs to it.
     ///
     /// - Parameter target: a place at which there is nothing.
-    func copy(_ place: String, to target: String) throws
+    @_spi(Engines) func copy(_ place: String, to target: String) throws
 
     /// Removes a store that nobody has open, with all that belongs to it.
-    func remove(_ place: String) throws
+    @_spi(Engines) func remove(_ place: String) throws
 
     /// Bounds what all of the engine's stores in this process keep in memory; nothing, for an engine that keeps nothing.
-    func limitCaches(toBytes bytes: Int)
+    @_spi(Engines) func limitCaches(toBytes bytes: Int)
 }
 
-extension EngineProvider {
+@_spi(Engines) extension EngineProvider {
     /// Does nothing.
     public func limitCaches(toBytes bytes: Int) {}
 }
 
 /// What an open store costs its process.
-public struct EngineCost: Sendable, Hashable {
+@_spi(Engines) public struct EngineCost: Sendable, Hashable {
     /// How many file descriptors a store at rest has open, at most.
     public var fileDescriptors: Int
     /// How much address space it takes, in bytes; it is neither memory nor disk.

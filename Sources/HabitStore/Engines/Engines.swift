@@ -1,12 +1,13 @@
 import Foundation
 
 /// Opens a store in the place of its engine; tests put one in between that fails or hangs.
-public typealias StoreOpener = @Sendable (StoreAddress, StoreAccess, Schema) throws -> any UserStoreBackend
+@_spi(Engines) public typealias StoreOpener =
+    @Sendable (StoreAddress, StoreAccess, Schema) throws -> any UserStoreBackend
 
 /// The engines that something may use, by their names. The first two are the old and the new one where nothing says otherwise.
 public struct Engines: Sendable {
     /// The engines, in the order in which they were given.
-    public let providers: [any EngineProvider]
+    @_spi(Engines) public let providers: [any EngineProvider]
     private let byName: [EngineName: any EngineProvider]
     private var opener: StoreOpener?
 
@@ -63,12 +64,12 @@ public struct Engines: Sendable {
     }
 
     /// Which store is at an address; nil where there is none, or its engine was not given.
-    public func identity(of address: StoreAddress) -> StoreIdentity? {
+    @_spi(Engines) public func identity(of address: StoreAddress) -> StoreIdentity? {
         byName[address.engine]?.identity(at: address.path)
     }
 
     /// The same engines, whose stores something else opens: with a store in between, for example.
-    public func opening(by opener: @escaping StoreOpener) -> Engines {
+    @_spi(Engines) public func opening(by opener: @escaping StoreOpener) -> Engines {
         var engines = self
         engines.opener = opener
         return engines
@@ -85,17 +86,19 @@ public struct Engines: Sendable {
     /// What a store says of itself, whatever its schema. Nothing is written.
     ///
     /// - Throws: a typed error for everything that can be wrong with it.
-    public func outline(_ address: StoreAddress) throws -> StoreOutline {
+    @_spi(Engines) public func outline(_ address: StoreAddress) throws -> StoreOutline {
         try provider(address.engine).outline(at: address.path)
     }
 
     /// Whether nothing speaks against writing to a store now.
-    public func mayWrite(_ address: StoreAddress) -> Bool { byName[address.engine]?.mayWrite(address.path) ?? false }
+    @_spi(Engines) public func mayWrite(_ address: StoreAddress) -> Bool {
+        byName[address.engine]?.mayWrite(address.path) ?? false
+    }
 
     /// Gives a store that nobody has open another name.
     ///
     /// - Returns: where it is then.
-    public func setAside(_ address: StoreAddress, as suffix: String) throws -> String {
+    @_spi(Engines) public func setAside(_ address: StoreAddress, as suffix: String) throws -> String {
         try provider(address.engine).setAside(address.path, as: suffix)
     }
 

@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 
 /// An engine whose stores are files: one in a user's folder, called after the engine, and perhaps others beside it.
-public protocol FileEngineProvider: EngineProvider {
+@_spi(Engines) public protocol FileEngineProvider: EngineProvider {
     /// What may lie beside a store's file and belongs to it, by what its name ends with: `-wal`, for example. The file itself
     /// is not named.
     var sidecars: [String] { get }
@@ -11,7 +11,7 @@ public protocol FileEngineProvider: EngineProvider {
     var copiedSidecars: [String] { get }
 }
 
-extension FileEngineProvider {
+@_spi(Engines) extension FileEngineProvider {
     /// `store.NAME` in the user's folder.
     public func place(ofUser user: String, inFolder folder: String) -> String { "\(folder)/store.\(name.rawValue)" }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// What makes two looks at a place see the same store: for a file the device and the inode, for others what their engine
 /// has in its place.
-public struct StoreIdentity: Sendable, Hashable {
+@_spi(Engines) public struct StoreIdentity: Sendable, Hashable {
     private let first: UInt64
     private let second: UInt64
 

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// The engine of ``InMemoryHabitStore``: dictionaries, copied on write.
-public final class InMemoryEngine: StorageEngine {
+@_spi(Engines) public final class InMemoryEngine: StorageEngine {
     /// Everything the store holds at one moment.
     struct State: Sendable {
         var entities: [EntityTable]

@@ -4,9 +4,9 @@ import Foundation
 ///
 /// It looks at every record of an entity, and Foundation itself evaluates the predicate, so what it answers is what
 /// Swift means. A write copies what it changes, in time proportional to the entity's size.
-public final class InMemoryHabitStore: EngineBackedStore {
+public final class InMemoryHabitStore: MaintainableStore, ReplicableStore {
     /// The engine with the semantics over it.
-    public let core: EngineStore<InMemoryEngine>
+    @_spi(Engines) public let core: EngineStore<InMemoryEngine>
 
     /// Makes an empty store.
     ///
@@ -30,3 +30,5 @@ public final class InMemoryHabitStore: EngineBackedStore {
         core = try EngineStore(engine, schema: schema, isReadOnly: isReadOnly, evaluatesPredicates: true)
     }
 }
+
+@_spi(Engines) extension InMemoryHabitStore: EngineBackedStore {}

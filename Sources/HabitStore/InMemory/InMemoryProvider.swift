@@ -32,13 +32,13 @@ public final class InMemoryProvider: EngineProvider {
     public init(name: EngineName = .memory) { self.name = name }
 
     /// Nothing but memory.
-    public var cost: EngineCost { EngineCost(fileDescriptors: 0) }
+    @_spi(Engines) public var cost: EngineCost { EngineCost(fileDescriptors: 0) }
 
     /// A place for each user's folder.
     public func place(ofUser user: String, inFolder folder: String) -> String { "\(folder)/store.\(name.rawValue)" }
 
     /// Its number among the stores that were ever kept.
-    public func identity(at place: String) -> StoreIdentity? {
+    @_spi(Engines) public func identity(at place: String) -> StoreIdentity? {
         shelf.withLock { $0.stores[place].map { StoreIdentity($0.number) } }
     }
 
@@ -66,7 +66,7 @@ public final class InMemoryProvider: EngineProvider {
     }
 
     /// What a store says of itself.
-    public func outline(at place: String) throws -> StoreOutline {
+    @_spi(Engines) public func outline(at place: String) throws -> StoreOutline {
         guard let contents = shelf.withLock({ $0.stores[place]?.contents }) else {
             throw HabitStoreError(.notFound, "there is no store", at: .init(path: place))
         }

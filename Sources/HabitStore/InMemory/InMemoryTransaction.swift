@@ -1,7 +1,7 @@
 import Foundation
 
 /// A snapshot of the engine in memory, and its write transaction: a copy of the state that becomes the state.
-public final class InMemoryTransaction: EngineWriter {
+@_spi(Engines) public final class InMemoryTransaction: EngineWriter {
     /// How a query is gone about: all records of the entity, by identifier.
     public struct Plan: EnginePlan {
         let query: BoundQuery
@@ -140,7 +140,7 @@ public final class InMemoryTransaction: EngineWriter {
     }
 }
 
-extension InMemoryTransaction {
+@_spi(Engines) extension InMemoryTransaction {
     /// The records of an entity in a range of identifiers.
     public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
         InMemoryAuditCursor(try state.entities[entity], schema.entities[entity].layout, range)

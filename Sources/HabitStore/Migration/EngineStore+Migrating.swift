@@ -172,7 +172,7 @@ extension EngineStore {
     }
 }
 
-extension EngineBackedStore {
+@_spi(Engines) extension EngineBackedStore {
     /// Takes the store through one stage of a migration.
     public func migrate(
         _ stage: MigrationStage,

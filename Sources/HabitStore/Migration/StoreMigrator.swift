@@ -5,23 +5,96 @@ import Foundation
 /// A run that was stopped, or killed, leaves a store of one of the plan's versions; a later run goes on from there. Before
 /// a stage with hooks a copy of the store is put beside it, unless there is one of the same version and token. Other
 /// programs that have the store open are refused with their next transaction and have to open it anew.
-public struct StoreMigrator<Store: FileBackedStore> {
+public struct StoreMigrator {
     let path: String
     let plan: any SchemaMigrationPlan.Type
     let now: @Sendable () -> Date
+    private let outline: (String) throws -> Schema.Version
+    let open: (String, Schema, StoreAccess) throws -> any UserStoreBackend
 
-    /// Prepares a migration.
+    /// Prepares a migration of the store at an address.
+    ///
+    /// - Parameters:
+    ///   - engines: of which the store's is one.
+    ///   - now: the clock that stamps what hooks change, in the history.
+    public init(
+        _ address: StoreAddress,
+        engines: Engines,
+        plan: any SchemaMigrationPlan.Type,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(path: address.path, plan: plan, now: now) {
+            try engines.outline(StoreAddress(address.engine, path: $0)).version
+        } open: { path, schema, access in
+            try engines.open(StoreAddress(address.engine, path: path), access, schema: schema)
+        }
+    }
+
+    /// Prepares a migration of a file of an engine.
     ///
     /// - Parameter now: the clock that stamps what hooks change, in the history.
-    public init(path: String, plan: any SchemaMigrationPlan.Type, now: @escaping @Sendable () -> Date = { Date() }) {
-        (self.path, self.plan, self.now) = (path, plan, now)
+    @_spi(Engines) public init<Store: FileBackedStore>(
+        _ type: Store.Type,
+        path: String,
+        plan: any SchemaMigrationPlan.Type,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.init(path: path, plan: plan, now: now) {
+            try Store.outline(ofStoreAt: $0).version
+        } open: { path, schema, access in
+            try Store(path: path, schema: schema, access: access)
+        }
     }
+
+    private init(
+        path: String,
+        plan: any SchemaMigrationPlan.Type,
+        now: @escaping @Sendable () -> Date,
+        outline: @escaping (String) throws -> Schema.Version,
+        open: @escaping (String, Schema, StoreAccess) throws -> any UserStoreBackend
+    ) {
+        (self.path, self.plan, self.now, self.outline, self.open) = (path, plan, now, outline, open)
+    }
+
+    /// The same migration, of a copy of the store.
+    func copied(to path: String) -> StoreMigrator {
+        StoreMigrator(path: path, plan: plan, now: now, outline: outline, open: open)
+    }
+
+    /// The version of the store's schema. A file that says nothing to the engine may be one that only its app can read: that
+    /// one is asked by opening it.
+    ///
+    /// - Throws: what is wrong with the file, as opening it with the plan's last version says.
+    package func version() throws -> Schema.Version {
+        do {
+            return try outline(path)
+        } catch let failure as HabitStoreError {
+            var refusal: HabitStoreError?
+            for version in plan.schemas.reversed() {
+                do {
+                    try open(path, version.schema, .readOnly).close()
+                    return version.versionIdentifier
+                } catch let error as HabitStoreError where Self.otherVersion.contains(error.code) {
+                    refusal = refusal ?? error
+                }
+            }
+            throw refusal ?? failure
+        }
+    }
+
+    /// What a store says that is opened with another version's schema than its own.
+    private static let otherVersion: Set<HabitStoreError.Code> = [.migrationRequired, .newerVersion, .schemaMismatch]
 
     /// The stages that the store has to go through; none when it is of the plan's last version.
     ///
     /// - Throws: ``HabitStoreError/Code/newerVersion``, ``HabitStoreError/Code/schemaMismatch`` for a version that the plan does
     ///   not have or whose records have another shape there; nothing is written.
-    public func pending() throws -> [MigrationStage] { try migration.pending() }
+    public func pending() throws -> [MigrationStage] {
+        let stages = try plan.stages(from: try version(), path: path)
+        // Found here, and not behind a copy.
+        if let first = stages.first { try open(path, first.from.schema, .readOnly).close() }
+        return stages
+    }
 
     /// Runs the stages that are pending.
     ///
@@ -29,29 +102,48 @@ public struct StoreMigrator<Store: FileBackedStore> {
     /// - Returns: what was done; nothing for a store of the plan's last version.
     /// - Throws: as ``pending()`` does, and what the stages throw.
     public func run(progress: (MigrationProgress) throws -> Void = { _ in }) throws -> MigrationOutcome {
-        try migration.run(progress: progress)
+        let stages = try pending()
+        var outcome = MigrationOutcome(version: try plan.current().version, steps: [], backups: [])
+        for (place, stage) in stages.enumerated() {
+            let store = try open(path, stage.from.schema, .readWrite)
+            defer { store.close() }
+            if stage.isCustom { outcome.backups.append(try backup(store)) }
+            outcome.steps.append(
+                try store.migrate(stage, timestamp: now()) { done, total in
+                    try progress(
+                        MigrationProgress(
+                            to: stage.to.versionIdentifier,
+                            stage: place + 1,
+                            stages: stages.count,
+                            done: done,
+                            total: total
+                        )
+                    )
+                }
+            )
+        }
+        return outcome
     }
 
-    /// Tries the pending stages out on a copy of the store, and compares both. The store is not touched.
-    ///
-    /// - Parameters:
-    ///   - directory: where the copy is made, which is removed again; it needs the space of the store, twice.
-    ///   - progress: as for ``run(progress:)``.
-    /// - Throws: what running the stages would throw.
-    public func rehearse(
-        in directory: String,
-        progress: (MigrationProgress) throws -> Void = { _ in }
-    ) throws -> MigrationRehearsal {
-        try migration.rehearse(in: directory, progress: progress) { copy in
-            StoreMigrator(path: copy, plan: plan, now: now).migration
+    /// A copy beside the store, whose name says of which version and token it is; whole as soon as it has this name.
+    private func backup(_ store: any UserStoreBackend) throws -> String {
+        let token = try store.replicaRead { try $0.information().token }
+        let name = "\(path)-\(store.schema.version)-at-\(token)"
+        if FileManager.default.fileExists(atPath: name) { return name }
+        let draft = "\(name)-\(UUID().uuidString)"
+        do {
+            try store.backup(to: draft)
+            try FileManager.default.moveItem(atPath: draft, toPath: name)
+        } catch {
+            try? FileManager.default.removeItem(atPath: draft)
+            throw (error as? HabitStoreError)
+                ?? HabitStoreError(
+                    .inputOutput,
+                    "the copy that a migration begins with cannot be put in its place; the store is as it was",
+                    at: .init(path: name),
+                    underlying: error
+                )
         }
-    }
-
-    private var migration: OpenedMigration {
-        OpenedMigration(path: path, plan: plan, now: now) {
-            try Store.outline(ofStoreAt: path).version
-        } open: { schema, access in
-            try Store(path: path, schema: schema, access: access)
-        }
+        return name
     }
 }

@@ -1,4 +1,4 @@
-extension BoundExpression {
+@_spi(Engines) extension BoundExpression {
     /// A record's own attribute.
     public static func rootAttribute(_ position: Int, _ attribute: AttributeDescription) -> BoundExpression {
         .attribute(

@@ -1,7 +1,7 @@
 import Foundation
 
 /// What filters need of a transaction to follow relationships.
-public protocol RelatedRecords {
+@_spi(Engines) public protocol RelatedRecords {
     /// Lends the record of an identifier to `body`; it is valid during the call.
     ///
     /// - Returns: false when there is none.
@@ -12,7 +12,7 @@ public protocol RelatedRecords {
 }
 
 /// Evaluates bound expressions over records, the way Swift would: the meaning that every engine's shortcut must match.
-public struct FilterEvaluator {
+@_spi(Engines) public struct FilterEvaluator {
     let records: any RelatedRecords
 
     /// An evaluator that follows relationships in `records`.

@@ -5,7 +5,7 @@ extension FilterExpression {
     ///
     /// - Throws: ``HabitStoreError/Code/unknownAttribute`` for a name that the entity does not have, with those it has;
     ///   ``HabitStoreError/Code/invalidQuery`` for values of kinds that cannot be compared.
-    public func bound(to schema: Schema, entity: Int) throws -> BoundExpression {
+    @_spi(Engines) public func bound(to schema: Schema, entity: Int) throws -> BoundExpression {
         let binder = Binder(schema: schema)
         return try binder.condition(self, [0: entity])
     }

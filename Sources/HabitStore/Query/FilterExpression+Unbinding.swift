@@ -5,7 +5,7 @@ extension FilterExpression {
     ///   - bound: the bound expression.
     ///   - schema: the schema that it was bound to.
     ///   - entity: the entity of the records asked for.
-    public init(_ bound: BoundExpression, schema: Schema, entity: Int) {
+    @_spi(Engines) public init(_ bound: BoundExpression, schema: Schema, entity: Int) {
         self = Unbinder(schema: schema).unbind(bound, [0: entity])
     }
 }

@@ -17,7 +17,7 @@ public struct Record: Sendable, Hashable {
     }
 }
 
-extension Record: RecordAccess {
+@_spi(Engines) extension Record: RecordAccess {
     /// The value of the attribute at a position.
     public func value(at position: Int) throws -> Value { values[position] }
 }

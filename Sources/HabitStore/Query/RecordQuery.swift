@@ -41,7 +41,7 @@ public struct RecordQuery: Sendable, Hashable, Codable {
     }
 
     /// Resolves the names.
-    public func bound(to schema: Schema) throws -> BoundQuery {
+    @_spi(Engines) public func bound(to schema: Schema) throws -> BoundQuery {
         let entity = try schema.position(ofEntity: entity)
         return BoundQuery(
             entity: entity,

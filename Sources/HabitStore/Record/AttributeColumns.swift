@@ -30,7 +30,7 @@ open class AttributeColumns {
     /// The value without its Swift type.
     open func value(_ position: Int) throws -> Value { throw missing(position) }
     /// The whole record, encoded.
-    open func encoded() throws -> EncodedRecord { throw missing(0) }
+    @_spi(Engines) open func encoded() throws -> EncodedRecord { throw missing(0) }
 
     // MARK: Both at once
 

@@ -17,7 +17,7 @@ public struct AttributeReader: ~Copyable {
     ///
     /// - Important: the layout is not kept alive; the schema that it belongs to must outlive the reader.
     @inlinable
-    public init(_ bytes: UnsafeRawBufferPointer, layout: __shared RecordLayout) {
+    @_spi(Engines) public init(_ bytes: UnsafeRawBufferPointer, layout: __shared RecordLayout) {
         self.bytes = bytes
         self.layout = layout
         columns = nil
@@ -34,7 +34,7 @@ public struct AttributeReader: ~Copyable {
 
     /// Lends `body` a reader of the columns of a row, which is valid during the call. (A reader counts no references:
     /// that would cost more than most attributes do.)
-    public static func withReader<R>(
+    @_spi(Engines) public static func withReader<R>(
         of columns: AttributeColumns,
         layout: RecordLayout,
         _ body: (inout AttributeReader) throws -> R
@@ -51,7 +51,7 @@ public struct AttributeReader: ~Copyable {
 
     /// Starts again at the first attribute.
     @inlinable
-    public mutating func rewind() {
+    @_spi(Engines) public mutating func rewind() {
         field = 0
         position = isEncoded ? layout.firstSlot : 0
     }
@@ -62,19 +62,19 @@ public struct AttributeReader: ~Copyable {
     var values: LentRow { LentRow(bytes: bytes, columns: columns, layout: layout) }
 
     /// The value of the attribute at a position, without its Swift type.
-    public func value(at position: Int) throws -> Value {
+    @_spi(Engines) public func value(at position: Int) throws -> Value {
         if !isEncoded, let columns { return try columns.lent { try $0.value(position) } }
         return try RecordView(trusting: bytes, layout: layout).value(at: position)
     }
 
     /// The identifier, which is every record's first attribute.
-    public func identifier() throws -> UUID {
+    @_spi(Engines) public func identifier() throws -> UUID {
         if !isEncoded, let columns { return try columns.lent { try $0.uuid(0) } }
         return try RecordView(trusting: bytes, layout: layout).identifier()
     }
 
     /// The whole record, encoded, as a copy that owns its bytes.
-    public func encoded() throws -> EncodedRecord {
+    @_spi(Engines) public func encoded() throws -> EncodedRecord {
         if !isEncoded, let columns { return try columns.lent { try $0.encoded() } }
         return EncodedRecord(copying: bytes)
     }
@@ -129,9 +129,9 @@ public struct AttributeReader: ~Copyable {
     @inlinable
     @inline(__always)
     mutating func takeSlot(_ size: Int) throws -> Int {
-        if isNullInBytes { throw RecordView.unexpectedNull }
+        if isNullInBytes { throw Self.unexpectedNull }
         let offset = position
-        guard offset &+ size <= bytes.count else { throw RecordView.outOfBounds }
+        guard offset &+ size <= bytes.count else { throw Self.outOfBounds }
         position = offset &+ size
         field &+= 1
         return offset
@@ -143,7 +143,7 @@ public struct AttributeReader: ~Copyable {
         let slot = try takeSlot(8)
         let start = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: slot, as: UInt32.self)))
         let count = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: slot &+ 4, as: UInt32.self)))
-        guard start &+ count <= bytes.count else { throw RecordView.outOfBounds }
+        guard start &+ count <= bytes.count else { throw Self.outOfBounds }
         return UnsafeRawBufferPointer(rebasing: bytes[start..<start &+ count])
     }
 
@@ -170,7 +170,7 @@ public struct AttributeReader: ~Copyable {
         guard isEncoded else { return try column { try $0.double($1) } }
         let bits = bytes.loadUnaligned(fromByteOffset: try takeSlot(8), as: UInt64.self)
         let number = Double(bitPattern: UInt64(littleEndian: bits))
-        guard number.isFinite else { throw RecordView.outOfBounds }
+        guard number.isFinite else { throw Self.outOfBounds }
         return number
     }
 
@@ -193,7 +193,7 @@ public struct AttributeReader: ~Copyable {
     @inline(__always)
     public mutating func nextString() throws -> String {
         guard isEncoded else { return try column { try $0.text($1) } }
-        return try RecordView.text(takeVariable())
+        return try Self.text(takeVariable())
     }
 
     /// The next attribute, bytes.
@@ -218,8 +218,32 @@ public struct AttributeReader: ~Copyable {
     @inlinable
     @inline(never)
     mutating func column<T>(_ read: (AttributeColumns, Int) throws -> T) throws -> T {
-        guard let columns, field < layout.attributeCount else { throw RecordView.outOfBounds }
+        guard let columns, field < layout.attributeCount else { throw Self.outOfBounds }
         defer { field &+= 1 }
         return try columns.lent { try read($0, field) }
     }
+
+    // MARK: What the bytes say
+
+    @inlinable
+    static func text(_ utf8: UnsafeRawBufferPointer) throws -> String {
+        // ASCII is valid as it stands, and most text is ASCII.
+        if utf8.isASCII { return String(decoding: utf8, as: UTF8.self) }
+        return try storedText(utf8)
+    }
+
+    /// Text that is not ASCII, in NFC, in which all engines hand it out.
+    @usableFromInline
+    @inline(never)
+    static func storedText(_ utf8: UnsafeRawBufferPointer) throws -> String {
+        guard let text = String.stored(utf8) else { throw outOfBounds }
+        return text
+    }
+
+    @usableFromInline static let outOfBounds = HabitStoreError.damage(
+        "a record's parts point outside of it or hold impossible values; run `habitstore check`"
+    )
+    @usableFromInline static let unexpectedNull = HabitStoreError.damage(
+        "a record has no value for an attribute that must have one; run `habitstore check`"
+    )
 }

@@ -11,7 +11,7 @@ public struct AttributeWriter: ~Copyable {
     private var mismatch: (position: Int, kind: AttributeKind)?
 
     /// A writer for records of one layout; it may be used for many, each begun with ``begin()``.
-    public init(layout: RecordLayout) {
+    @_spi(Engines) public init(layout: RecordLayout) {
         self.layout = layout
         bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(256, layout.fixedSize * 2), alignment: 16)
         used = layout.fixedSize
@@ -21,7 +21,7 @@ public struct AttributeWriter: ~Copyable {
     deinit { bytes.deallocate() }
 
     /// Starts the next record.
-    public mutating func begin() {
+    @_spi(Engines) public mutating func begin() {
         field = 0
         mismatch = nil
         used = layout.fixedSize
@@ -33,7 +33,7 @@ public struct AttributeWriter: ~Copyable {
     /// Ends the record and lends its bytes, checksum included, to `body`.
     ///
     /// - Throws: ``HabitStoreError/Code/internalInconsistency`` when the attributes written are not the declared ones.
-    public mutating func finish<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+    @_spi(Engines) public mutating func finish<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         guard mismatch == nil, field == layout.kinds.count else {
             let place = mismatch.map { "attribute \($0.position + 1) was written as \($0.kind.rawValue)" }
             throw HabitStoreError(

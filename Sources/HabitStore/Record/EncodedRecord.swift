@@ -1,7 +1,7 @@
 import Foundation
 
 /// An encoded record that owns its bytes.
-public struct EncodedRecord: Sendable, Equatable {
+@_spi(Engines) public struct EncodedRecord: Sendable, Equatable {
     /// The bytes, as ``RecordLayout`` describes them.
     public let bytes: [UInt8]
 

@@ -13,16 +13,16 @@
 /// All numbers are little-endian. A null attribute's slot is zero. Equal records have equal bytes.
 public final class RecordLayout: Sendable {
     /// The current format version.
-    public static let formatVersion: UInt8 = 1
+    @_spi(Engines) public static let formatVersion: UInt8 = 1
     /// Bytes before the null bitmap.
     public static let headerSize = 8
 
     /// The kinds, in declared order.
-    public let kinds: [AttributeKind]
+    @_spi(Engines) public let kinds: [AttributeKind]
     /// The offset of each attribute's slot.
-    public let offsets: [Int]
+    @_spi(Engines) public let offsets: [Int]
     /// Bytes up to the first variable part.
-    public let fixedSize: Int
+    @_spi(Engines) public let fixedSize: Int
     /// The offset of the first slot, behind the null bitmap.
     public let firstSlot: Int
     /// The number of attributes.
@@ -39,7 +39,7 @@ public final class RecordLayout: Sendable {
     nonisolated(unsafe) let slots: UnsafePointer<Slot>
 
     /// Lays out attributes of these kinds.
-    public init(kinds: [AttributeKind]) {
+    @_spi(Engines) public init(kinds: [AttributeKind]) {
         self.kinds = kinds
         attributeCount = kinds.count
         firstSlot = Self.headerSize + Self.bitmapSize(kinds.count)

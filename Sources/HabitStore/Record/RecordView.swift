@@ -6,7 +6,7 @@ import Foundation
 /// and the checksum, and each access is checked against the record's bounds.
 ///
 /// - Important: it does not keep its layout alive; the schema that the layout belongs to must outlive it.
-public struct RecordView: RecordAccess {
+@_spi(Engines) public struct RecordView: RecordAccess {
     /// The bytes.
     public let bytes: UnsafeRawBufferPointer
     @usableFromInline unowned(unsafe) let layout: RecordLayout
@@ -77,7 +77,7 @@ public struct RecordView: RecordAccess {
         case .double: return .double(try double(at: offset))
         case .date: return .date(Date(timeIntervalSinceReferenceDate: try double(at: offset)))
         case .uuid: return .uuid(UUID(uuid: try load(offset, as: uuid_t.self)))
-        case .string: return .string(try Self.text(variable(at: offset)))
+        case .string: return .string(try AttributeReader.text(variable(at: offset)))
         case .data: return .data(Data(try variable(at: offset)))
         case .strings: return .strings(try Self.texts(variable(at: offset)))
         case .links: return .links(try Self.links(variable(at: offset)))
@@ -86,7 +86,7 @@ public struct RecordView: RecordAccess {
 
     /// The identifier, which is every record's first attribute.
     public func identifier() throws -> UUID {
-        guard layout.firstSlot &+ 16 <= bytes.count else { throw Self.outOfBounds }
+        guard layout.firstSlot &+ 16 <= bytes.count else { throw AttributeReader.outOfBounds }
         return bytes.loadUnaligned(fromByteOffset: layout.firstSlot, as: UUID.self)
     }
 
@@ -96,10 +96,10 @@ public struct RecordView: RecordAccess {
     /// The bytes of an attribute as they are encoded, for comparing and for index keys; empty for null.
     public func rawBytes(at field: Int) throws -> UnsafeRawBufferPointer {
         if isNull(at: field) { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        guard field < layout.attributeCount, let base = bytes.baseAddress else { throw Self.outOfBounds }
+        guard field < layout.attributeCount, let base = bytes.baseAddress else { throw AttributeReader.outOfBounds }
         let slot = layout.slots[field]
         guard slot.size > 0 else { return try variable(at: slot.offset) }
-        guard slot.offset &+ slot.size <= bytes.count else { throw Self.outOfBounds }
+        guard slot.offset &+ slot.size <= bytes.count else { throw AttributeReader.outOfBounds }
         return UnsafeRawBufferPointer(start: base + slot.offset, count: slot.size)
     }
 
@@ -107,14 +107,14 @@ public struct RecordView: RecordAccess {
 
     @inline(__always)
     private func load<T: BitwiseCopyable>(_ offset: Int, as type: T.Type) throws -> T {
-        guard offset >= 0, offset &+ MemoryLayout<T>.size <= bytes.count else { throw Self.outOfBounds }
+        guard offset >= 0, offset &+ MemoryLayout<T>.size <= bytes.count else { throw AttributeReader.outOfBounds }
         return bytes.loadUnaligned(fromByteOffset: offset, as: type)
     }
 
     @inline(__always)
     private func double(at offset: Int) throws -> Double {
         let number = Double(bitPattern: UInt64(littleEndian: try load(offset, as: UInt64.self)))
-        guard number.isFinite else { throw Self.outOfBounds }
+        guard number.isFinite else { throw AttributeReader.outOfBounds }
         return number
     }
 
@@ -122,28 +122,13 @@ public struct RecordView: RecordAccess {
     private func variable(at slot: Int) throws -> UnsafeRawBufferPointer {
         let start = Int(UInt32(littleEndian: try load(slot, as: UInt32.self)))
         let count = Int(UInt32(littleEndian: try load(slot &+ 4, as: UInt32.self)))
-        guard start &+ count <= bytes.count, let base = bytes.baseAddress else { throw Self.outOfBounds }
+        guard start &+ count <= bytes.count, let base = bytes.baseAddress else { throw AttributeReader.outOfBounds }
         return UnsafeRawBufferPointer(start: base + start, count: count)
-    }
-
-    @inlinable
-    static func text(_ utf8: UnsafeRawBufferPointer) throws -> String {
-        // ASCII is valid as it stands, and most text is ASCII.
-        if utf8.isASCII { return String(decoding: utf8, as: UTF8.self) }
-        return try storedText(utf8)
-    }
-
-    /// Text that is not ASCII, in NFC, in which all engines hand it out.
-    @usableFromInline
-    @inline(never)
-    static func storedText(_ utf8: UnsafeRawBufferPointer) throws -> String {
-        guard let text = String.stored(utf8) else { throw outOfBounds }
-        return text
     }
 
     static func texts(_ encoded: UnsafeRawBufferPointer) throws -> [String] {
         var result: [String] = []
-        try forEachText(encoded) { result.append(try text($0)) }
+        try forEachText(encoded) { result.append(try AttributeReader.text($0)) }
         return result
     }
 
@@ -151,12 +136,12 @@ public struct RecordView: RecordAccess {
         _ encoded: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
-        guard encoded.count >= 4 else { throw Self.outOfBounds }
+        guard encoded.count >= 4 else { throw AttributeReader.outOfBounds }
         var offset = 4
         for _ in 0..<UInt32(littleEndian: encoded.loadUnaligned(as: UInt32.self)) {
-            guard offset + 4 <= encoded.count else { throw Self.outOfBounds }
+            guard offset + 4 <= encoded.count else { throw AttributeReader.outOfBounds }
             let count = Int(UInt32(littleEndian: encoded.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
-            guard offset + 4 + count <= encoded.count else { throw Self.outOfBounds }
+            guard offset + 4 + count <= encoded.count else { throw AttributeReader.outOfBounds }
             try body(UnsafeRawBufferPointer(rebasing: encoded[offset + 4..<offset + 4 + count]))
             offset += 4 + count
         }
@@ -178,23 +163,19 @@ public struct RecordView: RecordAccess {
     }
 
     private static func isInNFC(_ utf8: UnsafeRawBufferPointer) throws -> Bool {
-        guard let text = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else { throw outOfBounds }
+        guard let text = String(validating: utf8.bindMemory(to: UInt8.self), as: UTF8.self) else {
+            throw AttributeReader.outOfBounds
+        }
         return text.isInNFC
     }
 
     static func links(_ encoded: UnsafeRawBufferPointer) throws -> [UUID] {
-        guard encoded.count % 16 == 0 else { throw Self.outOfBounds }
+        guard encoded.count % 16 == 0 else { throw AttributeReader.outOfBounds }
         return stride(from: 0, to: encoded.count, by: 16).map {
             UUID(uuid: encoded.loadUnaligned(fromByteOffset: $0, as: uuid_t.self))
         }
     }
 
-    @usableFromInline static let outOfBounds = HabitStoreError.damage(
-        "a record's parts point outside of it or hold impossible values; run `habitstore check`"
-    )
-    @usableFromInline static let unexpectedNull = HabitStoreError.damage(
-        "a record has no value for an attribute that must have one; run `habitstore check`"
-    )
 }
 
 extension UnsafeRawBufferPointer {

@@ -1,4 +1,4 @@
-extension XXHash3 {
+@_spi(Engines) extension XXHash3 {
     /// The 128-bit XXH3 hash of `bytes`, without a seed, of the same specification.
     public static func hash128(_ bytes: UnsafeRawBufferPointer) -> (low: UInt64, high: UInt64) {
         guard let base = bytes.baseAddress else { return empty }

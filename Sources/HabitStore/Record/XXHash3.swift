@@ -3,7 +3,7 @@
 ///
 /// It is the checksum of every encoded record: for a record of some 80 bytes it takes a fraction of the time of XXH64,
 /// since its steps do not wait for one another, so that it can be checked on every read.
-public enum XXHash3 {
+@_spi(Engines) public enum XXHash3 {
     static let prime32x1: UInt64 = 0x9E37_79B1
     static let prime32x2: UInt64 = 0x85EB_CA77
     static let prime32x3: UInt64 = 0xC2B2_AE3D

@@ -1,7 +1,7 @@
 /// The XXH64 hash of Yann Collet's xxHash specification (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
 ///
 /// It names the shapes of entities and the folders of users with long ids.
-public enum XXHash64 {
+@_spi(Engines) public enum XXHash64 {
     private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
     private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
     private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9

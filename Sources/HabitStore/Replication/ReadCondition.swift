@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A number that all who use a store can see, and the value that it has for as long as the store is the one to be read.
-public struct ReadCondition: @unchecked Sendable {
+@_spi(Engines) public struct ReadCondition: @unchecked Sendable {
     // The number is atomic, and whoever made this keeps it where it is.
     private let number: UnsafeMutablePointer<Atomic<UInt64>>
     private let value: UInt64
@@ -19,7 +19,7 @@ public struct ReadCondition: @unchecked Sendable {
 }
 
 /// A read was refused before its closure ran: its condition no longer holds, or the store is not to be read.
-public struct ReadRefused: Error, Sendable {
+@_spi(Engines) public struct ReadRefused: Error, Sendable {
     /// Makes the refusal.
     public init() {}
 }

@@ -4,16 +4,16 @@ import Foundation
 /// and references, since what is carried across must stay what it was.
 public protocol ReplicableStore: HabitStore {
     /// Runs `body` over one moment, also while a copy into the store is not finished.
-    func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
+    @_spi(Engines) func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R
 
     /// Runs `body` in a write transaction of the replication.
-    func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R
+    @_spi(Engines) func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R
 
     /// Runs `body` over one moment at which a condition holds, as `read(_:)` does.
     ///
     /// - Throws: also ``ReadRefused``, before `body` runs, when the condition does not hold once the moment is chosen, or the
     ///   store is the unfinished target of a copy.
-    func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R
+    @_spi(Engines) func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R
 
     /// Runs `body` in a write transaction, as `write(author:_:)` does, under the terms of whoever keeps the store equal to
     /// another one.
@@ -21,7 +21,7 @@ public protocol ReplicableStore: HabitStore {
     /// - Throws: also what the terms throw; and ``HabitStoreError/Code/notAuthoritative``, before `body` runs, when the
     ///   store is of another epoch.
     @discardableResult
-    func write<R>(
+    @_spi(Engines) func write<R>(
         author: String?,
         under terms: WriteTerms,
         _ body: (any WriteTransaction) throws -> R
@@ -29,10 +29,10 @@ public protocol ReplicableStore: HabitStore {
 
     /// Holds the digests that the store keeps against its records, as they are in the file. An empty result is a clean
     /// bill; also for a store that keeps none yet.
-    func checkDigests() throws -> [StoreFinding]
+    @_spi(Engines) func checkDigests() throws -> [StoreFinding]
 
     /// Makes the digests that the store keeps anew from its records, once it is known that these are right.
-    func rebuildDigests() throws
+    @_spi(Engines) func rebuildDigests() throws
 
     /// Takes the store through one stage of a migration, in one transaction: it is of the one version or of the other, whatever
     /// happens. It must be closed after it, and opened with the new version.
@@ -43,7 +43,7 @@ public protocol ReplicableStore: HabitStore {
     /// - Throws: what a hook throws; ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do;
     ///   ``HabitStoreError/Code/invalidValue`` and ``HabitStoreError/Code/uniqueViolation`` for a record that does not fit into
     ///   the new version. The store is as it was then.
-    func migrate(
+    @_spi(Engines) func migrate(
         _ stage: MigrationStage,
         timestamp: Date,
         progress: (_ done: Int, _ total: Int) throws -> Void
@@ -51,7 +51,7 @@ public protocol ReplicableStore: HabitStore {
 }
 
 /// One moment of a store, for replication.
-public protocol ReplicaSnapshot: AnyObject {
+@_spi(Engines) public protocol ReplicaSnapshot: AnyObject {
     /// What the store knows about itself.
     func information() throws -> StoreInformation
 
@@ -79,7 +79,7 @@ public protocol ReplicaSnapshot: AnyObject {
     func rolloutState() throws -> String?
 }
 
-extension ReplicaSnapshot {
+@_spi(Engines) extension ReplicaSnapshot {
     /// The part of ``information()`` that changes.
     public func position() throws -> StorePosition {
         let information = try information()
@@ -93,7 +93,7 @@ extension ReplicaSnapshot {
 }
 
 /// The write transaction of a replication.
-public protocol ReplicaTransaction: ReplicaSnapshot {
+@_spi(Engines) public protocol ReplicaTransaction: ReplicaSnapshot {
     /// Stores a record as it is.
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws
 

@@ -1,5 +1,5 @@
 /// What a write transaction is subject to in a store that is kept equal to another one.
-public struct WriteTerms {
+@_spi(Engines) public struct WriteTerms {
     /// The epoch that the store must have, so that a process that slept through a switch cannot write to a store that came
     /// back; nil for any.
     public var epoch: Int?

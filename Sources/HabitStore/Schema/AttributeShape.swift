@@ -1,5 +1,5 @@
 /// One stored attribute of an ``EntityShape``.
-public struct AttributeShape: Sendable, Hashable, Codable {
+@_spi(Engines) public struct AttributeShape: Sendable, Hashable, Codable {
     /// The name.
     public var name: String
     /// How the value is kept.

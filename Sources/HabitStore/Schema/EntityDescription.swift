@@ -52,8 +52,10 @@ public struct EntityDescription: Sendable {
     }
 
     /// The position of an attribute, or nil.
-    public func position(of attribute: String) -> Int? { attributes.firstIndex { $0.name == attribute } }
+    @_spi(Engines) public func position(of attribute: String) -> Int? { attributes.firstIndex { $0.name == attribute } }
 
     /// The relationship of a name, or nil.
-    public func relationship(_ name: String) -> RelationshipDescription? { relationships.first { $0.name == name } }
+    @_spi(Engines) public func relationship(_ name: String) -> RelationshipDescription? {
+        relationships.first { $0.name == name }
+    }
 }

@@ -10,7 +10,7 @@
 ///  "indexes": [{"attributes": ["name"]}]}
 /// ```
 /// What is false, nil or empty may be left out.
-public struct EntityShape: Sendable, Hashable, Codable {
+@_spi(Engines) public struct EntityShape: Sendable, Hashable, Codable {
     /// The entity's name.
     public var name: String
     /// The stored attributes in the order in which a record has them; the first is `id`, a unique UUID.

@@ -1,5 +1,5 @@
 /// One index of an ``EntityShape``.
-public struct IndexShape: Sendable, Hashable, Codable {
+@_spi(Engines) public struct IndexShape: Sendable, Hashable, Codable {
     /// The attributes' names, first key first.
     public var attributes: [String]
     /// Whether the index holds a copy of each record; see ``IndexDescription/clustering()``.

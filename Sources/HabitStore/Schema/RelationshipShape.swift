@@ -1,5 +1,5 @@
 /// One relationship of an ``EntityShape``.
-public struct RelationshipShape: Sendable, Hashable, Codable {
+@_spi(Engines) public struct RelationshipShape: Sendable, Hashable, Codable {
     /// How the records are tied together; see ``RelationshipDescription/Kind``.
     public enum Kind: String, Sendable, Hashable, Codable {
         /// This side stores a reference.

@@ -7,7 +7,7 @@ import Synchronization
 /// other side) is found when it is made, and thrown by every store that is opened with it.
 public final class Schema: Sendable {
     /// A relationship with its names resolved to positions.
-    public struct Relationship: Sendable {
+    @_spi(Engines) public struct Relationship: Sendable {
         /// The declaration.
         public let description: RelationshipDescription
         /// The position of the destination entity.
@@ -25,7 +25,7 @@ public final class Schema: Sendable {
     }
 
     /// What a key path leads to.
-    public enum Property: Sendable {
+    @_spi(Engines) public enum Property: Sendable {
         /// A stored attribute: entity and attribute position.
         case attribute(entity: Int, position: Int)
         /// A relationship: entity and relationship position.
@@ -44,7 +44,7 @@ public final class Schema: Sendable {
     /// The schema's version.
     public let version: Version
     /// The resolved relationships of each entity.
-    public let relationships: [[Relationship]]
+    @_spi(Engines) public let relationships: [[Relationship]]
     let inbound: [[Inbound]]
     /// For each entity, the references that its own records hold.
     let storedReferences: [[StoredReference]]
@@ -79,7 +79,7 @@ public final class Schema: Sendable {
 
     /// Makes a schema of entities that have no Swift type in this program. A store that is opened with it can be counted,
     /// checked, copied, verified, migrated and read record by record; models cannot be fetched.
-    public convenience init(shapes: [EntityShape], version: Version = Version(1, 0, 0)) {
+    @_spi(Engines) public convenience init(shapes: [EntityShape], version: Version = Version(1, 0, 0)) {
         self.init(entities: shapes.map { EntityDescription($0) }, version: version)
     }
 
@@ -139,7 +139,7 @@ public final class Schema: Sendable {
     /// The position of the entity with a name (upper and lower case are the same, as on the command line).
     ///
     /// - Throws: ``HabitStoreError/Code/unknownEntity``, with the names that there are.
-    public func position(ofEntity name: String) throws -> Int {
+    @_spi(Engines) public func position(ofEntity name: String) throws -> Int {
         if let position = positions[name] { return position }
         if let position = entities.firstIndex(where: { $0.name.lowercased() == name.lowercased() }) { return position }
         throw HabitStoreError(
@@ -153,13 +153,13 @@ public final class Schema: Sendable {
     /// The position of a model's entity.
     ///
     /// - Throws: ``HabitStoreError/Code/unknownEntity`` when the model does not belong to this schema.
-    public func position<M: PersistentModel>(of model: M.Type) throws -> Int {
+    @_spi(Engines) public func position<M: PersistentModel>(of model: M.Type) throws -> Int {
         if let position = typePositions[ObjectIdentifier(model)] { return position }
         throw HabitStoreError(.unknownEntity, "the model \(model) does not belong to the store's schema")
     }
 
     /// What a key path of one of the models leads to, or nil.
-    public func property(at keyPath: AnyKeyPath) -> Property? {
+    @_spi(Engines) public func property(at keyPath: AnyKeyPath) -> Property? {
         // A key path that is written in an app's code is one object. To hash what it consists of costs far more.
         if let seen = seenKeyPaths.withLock({ $0[ObjectIdentifier(keyPath)] }) { return seen.property }
         guard let property = properties[keyPath] else { return nil }
@@ -181,7 +181,7 @@ public final class Schema: Sendable {
 
     /// A name for an entity's shape that changes when an attribute, its kind, optionality, uniqueness, a unique combination or a relationship
     /// does: XXH64 over the declaration, as 16 hexadecimal digits.
-    public func shapeHash(ofEntity position: Int) -> String { entityHashes[position] }
+    @_spi(Engines) public func shapeHash(ofEntity position: Int) -> String { entityHashes[position] }
 
     /// What an engine makes of the schema, made when it is asked for first and kept as long as the schema: opening a store
     /// must not pay for it each time. What `make` throws is not kept.

@@ -39,7 +39,7 @@ struct StoredReference: Sendable {
 
     private func identifiers(_ record: RecordView) throws -> UnsafeRawBufferPointer {
         let bytes = try record.rawBytes(at: attribute)
-        guard bytes.count.isMultiple(of: 16) else { throw RecordView.outOfBounds }
+        guard bytes.count.isMultiple(of: 16) else { throw AttributeReader.outOfBounds }
         return bytes
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A schema as a store writes it down, under `schema` in its metadata: JSON with sorted keys,
 /// `{"entities": […], "version": "3.0.0"}`, each entity as ``EntityShape`` has it.
-public struct StoredSchema: Sendable, Hashable, Codable {
+@_spi(Engines) public struct StoredSchema: Sendable, Hashable, Codable {
     /// The schema's version.
     public var version: Schema.Version
     /// The entities in their order.

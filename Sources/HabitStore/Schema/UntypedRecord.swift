@@ -16,7 +16,7 @@ extension EntityDescription {
     var isUntyped: Bool { modelType == UntypedRecord.self }
 
     /// The declaration of a shape, without a Swift type.
-    public init(_ shape: EntityShape) {
+    @_spi(Engines) public init(_ shape: EntityShape) {
         self.init(
             UntypedRecord.self,
             name: shape.name,

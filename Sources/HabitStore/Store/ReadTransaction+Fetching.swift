@@ -79,7 +79,7 @@ extension ReadTransaction {
 
     /// Runs a fetch, and says how it was answered and how much work that was; everything that the engine looks at is
     /// counted, which may cost some time.
-    public func analyze(_ fetch: PreparedFetch) throws -> QueryAnalysis {
+    @_spi(Engines) public func analyze(_ fetch: PreparedFetch) throws -> QueryAnalysis {
         var fetch = fetch
         fetch.query.isAnalyzed = true
         let explanation = try explain(fetch)

@@ -12,16 +12,16 @@ public protocol ReadTransaction: RowSource {
     func currentToken() throws -> HistoryToken
 
     /// Makes a fetch ready for this transaction.
-    func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch
+    @_spi(Engines) func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch
 
     /// How much work all queries of this transaction have been so far.
     var statistics: FetchStatistics { get }
 
     /// The number of records of a fetch, its window applied.
-    func count(_ fetch: PreparedFetch) throws -> Int
+    @_spi(Engines) func count(_ fetch: PreparedFetch) throws -> Int
 
     /// How a fetch is answered.
-    func explain(_ fetch: PreparedFetch) throws -> QueryExplanation
+    @_spi(Engines) func explain(_ fetch: PreparedFetch) throws -> QueryExplanation
 
     /// Hands the history transactions after a token to `body`, oldest first, until it returns false.
     ///

@@ -7,9 +7,9 @@ import Synchronization
 /// Writes wait for one another in the store itself, where those that arrive together share a commit.
 public final class StoreDispatcher: Sendable {
     /// How many reads run at once; more of them wait without a thread of their own.
-    public static let concurrentReads = 4
+    @_spi(Engines) public static let concurrentReads = 4
     /// How many writes are let into the store at once; more of them wait without a thread of their own.
-    public static let concurrentWrites = 8
+    @_spi(Engines) public static let concurrentWrites = 8
 
     private struct Lanes {
         let reads: ThreadLanes
@@ -21,7 +21,7 @@ public final class StoreDispatcher: Sendable {
     private let line = WriteLine()
 
     /// - Parameter label: what the queues are named after, the store.
-    public init(label: String) { self.label = label }
+    @_spi(Engines) public init(label: String) { self.label = label }
 
     /// Made for the first async form: an opening need not wait for what callers with threads of their own never use.
     private var lanes: Lanes {

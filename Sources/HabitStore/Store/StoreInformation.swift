@@ -17,7 +17,7 @@ public struct StoreInformation: Sendable, Hashable, Codable {
 }
 
 /// How far a store has come, and what it may be used for.
-public struct StorePosition: Sendable, Hashable {
+@_spi(Engines) public struct StorePosition: Sendable, Hashable {
     /// What the store may be used for.
     public var role: StoreRole
     /// How often the role was handed from one store of the user to another.

@@ -20,12 +20,12 @@ extension String {
     ///
     /// Text whose scalars all lie below U+0300 is in NFC as it stands (no combining mark and nothing that composes);
     /// only other text pays for the normalization.
-    public func normalizedToNFC() -> String {
+    @_spi(Engines) public func normalizedToNFC() -> String {
         hasOnlyScalarsBelowCombiningMarks ? self : precomposedStringWithCanonicalMapping
     }
 
     /// Whether the text is in NFC, scalar for scalar.
-    public var isInNFC: Bool {
+    @_spi(Engines) public var isInNFC: Bool {
         hasOnlyScalarsBelowCombiningMarks
             || unicodeScalars.elementsEqual(precomposedStringWithCanonicalMapping.unicodeScalars)
     }
@@ -38,7 +38,7 @@ extension String {
     /// Order of the UTF-8 bytes: negative, 0 or positive like `memcmp`, a prefix first.
     ///
     /// Swift's own `<` is not transitive on decomposed text; this order is total, and both engines share it.
-    public func orderByBytes(comparedWith other: String) -> Int {
+    @_spi(Engines) public func orderByBytes(comparedWith other: String) -> Int {
         let fast = utf8.withContiguousStorageIfAvailable { left in
             other.utf8.withContiguousStorageIfAvailable { right in Self.order(left, right) }
         }
@@ -63,7 +63,7 @@ extension Double {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for NaN and infinities, which have no place in a total order.
     @inlinable
-    public func storable() throws -> Double {
+    @_spi(Engines) public func storable() throws -> Double {
         guard isFinite else { throw HabitStoreError.notFinite }
         return self == 0 ? 0 : self
     }
@@ -72,7 +72,7 @@ extension Double {
 extension Date {
     /// The instant as it is kept; see ``Swift/Double/storable()``.
     @inlinable
-    public func storable() throws -> Date {
+    @_spi(Engines) public func storable() throws -> Date {
         Date(timeIntervalSinceReferenceDate: try timeIntervalSinceReferenceDate.storable())
     }
 }

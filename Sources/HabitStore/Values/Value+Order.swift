@@ -61,7 +61,7 @@ extension UUID {
     }
 
     /// Whether the receiver stands before `other` in byte order.
-    public func isBefore(_ other: UUID) -> Bool { order(comparedWith: other) < 0 }
+    @_spi(Engines) public func isBefore(_ other: UUID) -> Bool { order(comparedWith: other) < 0 }
 
     /// The sixteen bytes as two big-endian words, whose order is the order of the bytes.
     var words: (UInt64, UInt64) {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
-import HabitStore
-import HabitStoreRollout
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
 import HabitTracking
-import StandardEngines
+@_spi(Engines) import StandardEngines
 
 /// `habitstore copy A B`.
 struct CopyCommand: ReportingCommand {

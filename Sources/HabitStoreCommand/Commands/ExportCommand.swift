@@ -1,8 +1,8 @@
 import ArgumentParser
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreImport
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 
 /// `habitstore export PATH`.
 struct ExportCommand: AsyncParsableCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreReports
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 
 /// `habitstore history A`.
 struct HistoryCommand: ReportingCommand {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
-import HabitStore
-import HabitStoreImport
-import HabitStoreRollout
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreImport
+@_spi(Engines) import HabitStoreRollout
 import HabitTracking
-import StandardEngines
+@_spi(Engines) import StandardEngines
 
 /// `habitstore import coredata FILE`.
 struct ImportCoreDataCommand: ReportingCommand {

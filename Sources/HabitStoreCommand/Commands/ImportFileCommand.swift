@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreImport
-import HabitStoreRollout
+@_spi(Engines) import HabitStoreRollout
 import HabitTrackerImport
-import StandardEngines
+@_spi(Engines) import StandardEngines
 
 /// `habitstore import FILE`.
 struct ImportFileCommand: ReportingCommand {

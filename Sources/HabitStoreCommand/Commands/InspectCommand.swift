@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreImport
 import HabitStoreReports
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 
 /// `habitstore inspect FILE`.
 struct InspectCommand: ReportingCommand {

@@ -64,11 +64,15 @@ struct MigrateCommand: ReportingCommand {
             let report: MigrationReport
             if dryRun {
                 let folder = directory ?? FileManager.default.temporaryDirectory.path
-                let rehearsal = try address.rehearseMigration(HabitMigrationPlan.self, in: folder, progress: show)
+                let rehearsal = try address.migrator(HabitMigrationPlan.self).rehearse(in: folder, progress: show)
                 isSound = isSound && rehearsal.isSound
                 report = MigrationReport(address, rehearsal.outcome, rehearsal)
             } else {
-                report = MigrationReport(address, try address.migrate(HabitMigrationPlan.self, progress: show), nil)
+                report = MigrationReport(
+                    address,
+                    try address.migrator(HabitMigrationPlan.self).run(progress: show),
+                    nil
+                )
             }
             bar.clear()
             switch output.format {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreReports
-import HabitStoreRollout
+@_spi(Engines) import HabitStoreRollout
 import HabitTracking
-import StandardEngines
+@_spi(Engines) import StandardEngines
 
 /// `habitstore query ENTITY FILTER`.
 struct QueryCommand: ReportingCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import HabitStore
-import HabitStoreImport
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreImport
 import HabitStoreReports
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 
 /// `habitstore schema lint --cloudkit [FILE]`.
 struct SchemaLintCommand: ReportingCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreReports
 
 /// `habitstore search TEXT`.

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreImport
-import HabitStoreRollout
+@_spi(Engines) import HabitStoreRollout
 import HabitTracking
 import ShadowVerifier
-import StandardEngines
+@_spi(Engines) import StandardEngines
 
 /// `habitstore verify`.
 struct VerifyCommand: ReportingCommand {

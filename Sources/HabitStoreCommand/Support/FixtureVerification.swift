@@ -1,6 +1,6 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
 import ShadowVerifier
 
 /// Verifies every store in a folder of fixtures.
@@ -126,11 +126,8 @@ struct FixtureVerification {
             throw HabitStoreError(.notFound, "there are expected results but no store", at: .init(path: name))
         }
         let address = try copy("\(base).\(engine.rawValue)", to: aside)
-        _ = try engines.migrate(
-            address,
-            HabitMigrationPlan.self,
-            progress: { try progress("migrating to \($0.to)", $0.done, $0.total) }
-        )
+        _ = try StoreMigrator(address, engines: engines, plan: HabitMigrationPlan.self)
+            .run { try progress("migrating to \($0.to)", $0.done, $0.total) }
         let source = try engines.open(address, .readWrite, schema: HabitSchema.current)
         defer { source.close() }
         let other = engines.pair(old: engine).new

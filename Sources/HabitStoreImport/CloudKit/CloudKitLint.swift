@@ -1,11 +1,11 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Finds what keeps a schema from being mirrored to CloudKit.
 ///
 /// The identifier of this package's records is not counted: CloudKit names its records by it, and names are unique there.
 public enum CloudKitLint {
     /// What is in the way in a schema, entity by entity in its order.
-    public static func findings(in schema: StoredSchema) -> [CloudKitFinding] {
+    @_spi(Engines) public static func findings(in schema: StoredSchema) -> [CloudKitFinding] {
         schema.entities.flatMap(findings)
     }
 

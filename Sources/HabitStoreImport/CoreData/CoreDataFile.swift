@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A Core Data or SwiftData file, opened for reading. The file and what lies beside it are copied at one moment, and only
 /// the copy is ever opened as a database, so that nothing about the original changes.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitTracking
 
 /// Instants in words, for people and other programs: `2026-01-31T07:30:00.250Z`.

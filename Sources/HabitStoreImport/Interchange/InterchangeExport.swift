@@ -1,6 +1,6 @@
 import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Writes all records of a store for other programs: identifiers, links, and every value so that it can be read back to the
 /// last bit. Records are written as they are read, one moment of the store; never all of them are in memory.

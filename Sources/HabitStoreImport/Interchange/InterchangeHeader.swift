@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What an export says of itself: in `manifest.json`, or in front of the records.
 struct InterchangeHeader: Codable, Equatable {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Brings the records of an export into a store, all or none, and reads them back afterwards.
 ///

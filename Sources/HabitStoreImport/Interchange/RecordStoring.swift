@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Stores encoded records through the models of a schema, so that everything that a store asks of an app's records is asked.
 enum RecordStoring {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Filling an empty store in batches, of which nothing counts before the last: as long as the history tells of nothing, the
 /// store is as good as empty, and whoever was stopped begins anew.

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
-extension LMDBSnapshot {
+@_spi(Engines) extension LMDBSnapshot {
     /// The records of an entity in a range of identifiers, decoded by code that nothing else uses.
     public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
         let table = catalog.tables[entity]

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
-extension LMDBEngine {
+@_spi(Engines) extension LMDBEngine {
     /// Checks the file's structure, every record, every index against the records in both directions, and the history.
     ///
     /// Writers go on meanwhile: what is checked is one snapshot.

@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The kept digests: the key is the entity's name, 0x00 and the leaf's first identifier; the value the depth (one byte),
 /// the number of records (8 bytes) and the sum (16 bytes), little-endian.
-extension LMDBSnapshot {
+@_spi(Engines) extension LMDBSnapshot {
     /// The kept digest in whose range an identifier is.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         guard let database = catalog.digests else { return nil }
@@ -64,7 +64,7 @@ extension DigestLeaf {
     }
 }
 
-extension LMDBWriter {
+@_spi(Engines) extension LMDBWriter {
     /// Keeps a digest, in place of one with the same first identifier.
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
         guard let database = catalog.digests else {

@@ -1,8 +1,8 @@
 import Dispatch
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The engine of ``LMDBHabitStore``: one LMDB environment in one file.
-public final class LMDBEngine: StorageEngine {
+@_spi(Engines) public final class LMDBEngine: StorageEngine {
     /// The file, as it was named when the store was opened.
     public let path: String?
     let environment: LMDBEnvironment

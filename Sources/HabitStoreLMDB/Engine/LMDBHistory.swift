@@ -119,7 +119,7 @@ struct LMDBHistory {
     }
 }
 
-extension LMDBSnapshot {
+@_spi(Engines) extension LMDBSnapshot {
     /// The number of the last history transaction; 0 when there has been none.
     public func lastToken() throws -> Int64 { try LMDBHistory(transaction, catalog).lastToken() }
 

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The values of the history's records. ``LMDBFormat`` has the bytes.
 enum LMDBHistoryCoder {

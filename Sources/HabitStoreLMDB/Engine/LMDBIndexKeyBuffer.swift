@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Where index keys are made, one after the other, in the same memory. See ``LMDBIndexKeyLayout`` for their form.
 final class LMDBIndexKeyBuffer {

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// How the keys of one index are made. `memcmp` orders them as the declared order orders the attributes' values.
 ///

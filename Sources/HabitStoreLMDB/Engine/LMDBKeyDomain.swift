@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The keys of one attribute, behind a prefix that is fixed: turns conditions on the attribute into ranges of keys.
 struct LMDBKeyDomain {

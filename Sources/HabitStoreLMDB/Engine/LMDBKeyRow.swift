@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A row of which only the attributes are known that an index key holds, before any text.
 final class LMDBKeyRow: AttributeColumns {

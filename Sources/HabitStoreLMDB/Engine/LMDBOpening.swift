@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Finds out what an opened environment is, makes a store of it when it is new, and completes its indexes.
 struct LMDBOpening {

@@ -1,7 +1,7 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// How a query is gone about: which keys of which database are walked, and what that leaves to do above.
-public struct LMDBPlan: EnginePlan, Sendable {
+@_spi(Engines) public struct LMDBPlan: EnginePlan, Sendable {
     /// Where the candidates come from.
     enum Access: Equatable {
         /// No record can fulfil the filter.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// The plans of one store, by the shapes of their filters; see ``LMDBKeptPlan``.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One of the conditions that must all hold, as the planner looks at it.
 struct LMDBPlanCondition {

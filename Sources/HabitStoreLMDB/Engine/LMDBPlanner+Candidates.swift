@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What the entity's own keys and each index can do for a query.
 extension LMDBPlanner {

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What indexes of other entities, or several indexes of one, can do for conditions that no single index answers.
 extension LMDBPlanner {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Finds the plan for a query: of the entity's own keys and its indexes the one whose keys most conditions bind, helped by
 /// what indexes of other entities tell about conditions on related records.

@@ -1,5 +1,5 @@
 #if PLANNER_MUTANTS
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A bug that tests plant in the planner, to see that they would find it. There are none in release builds.
 package enum LMDBPlannerMutant: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Reads a store's bookkeeping, records, history and digests out of the pages of one snapshot, without liblmdb.
 ///

@@ -1,6 +1,6 @@
 import HabitStore
 
-extension LMDBEngine {
+@_spi(Engines) extension LMDBEngine {
     /// Runs `body` in one write transaction over this schema's databases and then over those of another one.
     ///
     /// The databases that the other schema needs are made before: LMDB makes handles of them only behind a commit. Empty ones

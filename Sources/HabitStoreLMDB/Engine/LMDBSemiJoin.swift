@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Finds the records that fulfil a condition on related records, or one of several alternatives, by the indexes that those
 /// have, and says it as membership in a list of identifiers, which the entity's own indexes answer.

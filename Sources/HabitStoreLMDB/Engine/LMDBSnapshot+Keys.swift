@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 
 /// What keys tell without their records.
-extension LMDBSnapshot {
+@_spi(Engines) extension LMDBSnapshot {
     /// How many keys are counted one by one.
     private static let mostCounted = 10_000
 

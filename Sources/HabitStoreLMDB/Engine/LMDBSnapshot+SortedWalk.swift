@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension LMDBSnapshot {
     /// The walk whose candidates are wanted by identifier, which is not the order of the index: its keys are gone through

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
-extension LMDBSnapshot {
+@_spi(Engines) extension LMDBSnapshot {
     /// Hands every candidate of a plan to `body` until it returns false. A row is valid during the call.
     @discardableResult
     public func walk(_ plan: LMDBPlan, _ body: (inout AttributeReader) throws -> Bool) throws -> Int {

@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A consistent view of one moment of an LMDB file.
 ///
 /// Records are read where they lie in the map; each is checked against its checksum and its key when it is read.
-public class LMDBSnapshot: EngineSnapshot {
+@_spi(Engines) public class LMDBSnapshot: EngineSnapshot {
     let transaction: LMDBTransaction
     let catalog: LMDBCatalog
     /// LMDB's number of what is read, which each commit raises; nil inside of a write.

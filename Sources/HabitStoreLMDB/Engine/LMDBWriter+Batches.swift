@@ -1,7 +1,7 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Many new records at a time: each database is written in the order of its keys.
-extension LMDBWriter {
+@_spi(Engines) extension LMDBWriter {
     /// Stores the records of a batch, under identifiers that have none yet.
     ///
     /// - Returns: nil; or the place of the first record whose identifier is taken.

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The write transaction of an LMDB file: records, and the index keys that follow from them.
-public final class LMDBWriter: LMDBSnapshot, EngineWriter {
+@_spi(Engines) public final class LMDBWriter: LMDBSnapshot, EngineWriter {
     /// The keys of the record that is replaced, beside those of the new one.
     private let oldKey = LMDBIndexKeyBuffer()
     private let nothing = UnsafeRawBufferPointer(start: nil, count: 0)

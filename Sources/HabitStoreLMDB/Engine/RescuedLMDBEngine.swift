@@ -1,7 +1,7 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The engine of ``RescuedLMDBStore``: one snapshot of a file, read into memory without liblmdb.
-public final class RescuedLMDBEngine: StorageEngine {
+@_spi(Engines) public final class RescuedLMDBEngine: StorageEngine {
     /// How often a copy is begun anew because of commits.
     private static let maximumCopyAttempts = 10
 

@@ -1,6 +1,6 @@
 import CLMDB
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension LMDBEnvironmentCore {
     func openDatabases(names: [String], create: Bool, for owner: LMDBEnvironment) throws -> [LMDBDatabase] {

@@ -1,5 +1,5 @@
 import CLMDB
-import HabitStore
+@_spi(Engines) import HabitStore
 
 #if canImport(Glibc)
 import Glibc

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Looks at a file's bytes before liblmdb maps them: liblmdb believes what it reads, and dies of what is wrong.
 enum LMDBFileInspector {

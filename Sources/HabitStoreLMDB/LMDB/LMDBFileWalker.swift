@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Walks every page that a file's newest snapshot reaches, and writes down what is wrong.
 final class LMDBFileWalker {

@@ -1,6 +1,6 @@
 import CLMDB
 import DurableFiles
-import HabitStore
+@_spi(Engines) import HabitStore
 
 #if canImport(Glibc)
 import Glibc

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What is known about a file whose structure was found sound: by what the file can be told to be unchanged since.
 ///

@@ -1,5 +1,5 @@
 import CLMDB
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension LMDBTransaction {
     /// The value of a key, or nil. It points into the map: see ``LMDBRecord``.

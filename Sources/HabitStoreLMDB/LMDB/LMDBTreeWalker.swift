@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Walks one tree of a file; see ``LMDBFileWalker``.
 final class LMDBTreeWalker {

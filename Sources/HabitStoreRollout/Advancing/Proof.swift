@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import ShadowVerifier
 
 /// What is proven of a user who is open, and written down as evidence.

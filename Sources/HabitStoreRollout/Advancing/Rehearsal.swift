@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The way back, executed on copies of a user's stores.
 struct Rehearsal {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import ShadowVerifier
 
 /// A store compared with itself (A/A): what a comparison finds then is a fault of the comparison, and nothing that it says of

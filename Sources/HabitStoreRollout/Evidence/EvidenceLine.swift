@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Hashing
 
 /// The bytes of a record, newline included; ``EvidenceRecord`` has the rule.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension EvidenceLog {
     /// How much may lie behind the last checkpoint before there is another.

@@ -1,6 +1,6 @@
 import FeatureFlags
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Looks where a user is. Nothing is written, no lock is taken, and no move is finished: what it sees of one that is being
 /// made is a moment of it.

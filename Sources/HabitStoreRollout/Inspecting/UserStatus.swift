@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Where a user is on the way, as the stores and the evidence have it.
 public struct UserStatus: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Looks for what is wrong with a user's folder. Nothing is written.
 struct UserExamination {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Engines {
     /// Opens a store of whatever schema version, with the schema that it was written with. One of a newer version is only

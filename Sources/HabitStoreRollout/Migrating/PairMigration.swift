@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import ShadowVerifier
 
 /// Brings both stores of a user to the last version of a schema, in step. The caller holds the lock of the user's switches.
@@ -56,7 +56,7 @@ struct PairMigration {
             let address = engines.address(engine, of: directory)
             guard engines.identity(of: address) != nil else { continue }
             do {
-                versions[engine] = try engines.version(of: address, plan)
+                versions[engine] = try migrator(address).version()
             } catch {
                 failures[engine] = error
             }
@@ -107,8 +107,8 @@ struct PairMigration {
         let other = engines.address(otherEngine, of: directory)
         let clock = try timestamp(other)
         let hasOther = engines.identity(of: other) != nil
-        if hasOther { _ = try engines.migrate(other, plan, now: { clock }) }
-        let done = try engines.migrate(current, plan, now: { clock })
+        if hasOther { _ = try migrator(other, now: clock).run() }
+        let done = try migrator(current, now: clock).run()
         outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
         outcome.token = try token(current)
         if hasOther {
@@ -118,9 +118,13 @@ struct PairMigration {
         if hasOther || refills { try refill(current, other) }
     }
 
+    private func migrator(_ address: StoreAddress, now clock: Date = Date()) -> StoreMigrator {
+        StoreMigrator(address, engines: engines, plan: plan, now: { clock })
+    }
+
     /// What the other store was stamped with, if it was migrated before; else now.
     private func timestamp(_ other: StoreAddress) throws -> Date {
-        guard engines.identity(of: other) != nil, try engines.version(of: other, plan) == plan.current().version
+        guard engines.identity(of: other) != nil, try migrator(other).version() == plan.current().version
         else { return Date() }
         let store = try engines.open(other, .readOnly, schema: try plan.current())
         defer { store.close() }

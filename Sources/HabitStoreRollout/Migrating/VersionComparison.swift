@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Opens two stores so that they can be compared, also where they are of different versions of their schema.
 ///
@@ -57,7 +57,7 @@ public struct VersionComparison {
             defer { source.close() }
             try source.backup(to: copy.path)
             let clock = try timestamp(behind: outline.information.token, in: other)
-            _ = try engines.migrate(copy, plan, now: { clock })
+            _ = try StoreMigrator(copy, engines: engines, plan: plan, now: { clock }).run()
             let store = try engines.open(copy, .readOnly, schema: try plan.current())
             defer { store.close() }
             return try body(Opened(side: Side(store: store, version: outline.version), address: copy))

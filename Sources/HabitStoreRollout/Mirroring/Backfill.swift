@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Brings one store to another's records and history: from the beginning, from where an earlier run stopped, or from
 /// the token that it has reached.

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// Keeps the new store following the old one while the old one is authoritative.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The records that a write leaves: enough to apply it to another store without reading it back.
 struct WrittenRecords: Sendable {

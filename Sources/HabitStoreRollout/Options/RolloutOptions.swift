@@ -1,5 +1,5 @@
 import FeatureFlags
-import HabitStore
+@_spi(Engines) import HabitStore
 import Logging
 
 #if canImport(Glibc)
@@ -58,7 +58,7 @@ public struct RolloutOptions: Sendable {
     /// need no other.
     public var opensAsWritten = false
     /// Opens a user's stores in the place of their engines, of whatever version of their schema: also where they are migrated.
-    public var opener: StoreOpener?
+    @_spi(Engines) public var opener: StoreOpener?
 
     /// Options with the defaults.
     public init() {}

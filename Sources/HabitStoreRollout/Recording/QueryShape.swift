@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What a question is without its literals: the entity, the filter's structure, the order, whether there is a limit and an
 /// offset, what is read of each record, and whether rows, a count or one record are asked for.

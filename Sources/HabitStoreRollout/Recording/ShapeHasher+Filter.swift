@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension ShapeHasher {
     /// Takes a filter in, without its literals. Of a truth value it is part of the structure which it is, and that a

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension OpenUser {
     /// Brings one of the user's stores up to the current one, which goes on taking writes: the long part of a move to a store

@@ -1,5 +1,5 @@
 import FeatureFlags
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension OpenUser {
     /// Takes the user back now, if the kill switch is pulled for the user and that was not done yet.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension OpenUser {
     /// Runs `body` over one moment of the store that answers at the user's stage.

@@ -1,6 +1,6 @@
 import FeatureFlags
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension OpenUser {
     /// What is found, and asked once, under the lock of the user's switches.

@@ -1,6 +1,6 @@
 import FeatureFlags
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// Everything that exists only while a user's files are open: made by opening, dropped by closing.

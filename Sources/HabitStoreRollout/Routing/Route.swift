@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Where a user's operations go, as of one stage and epoch. It is made when the stage changes, and only read afterwards.
 final class Route: Sendable {

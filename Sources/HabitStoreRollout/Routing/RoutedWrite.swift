@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One try of a write, along the route that was in force when it began.
 struct RoutedWrite {

@@ -1,5 +1,5 @@
 import FeatureFlags
-import HabitStore
+@_spi(Engines) import HabitStore
 import ShadowVerifier
 
 /// What outlives a user's open files: whose they are, by what they are opened and moved, and what is known of them.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension RecordedRead.Question {
     /// The question's shape for people: nothing of the user's is in it.

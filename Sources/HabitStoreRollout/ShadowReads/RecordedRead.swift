@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One question that a read transaction put to its store, and what came of it, in a form that can be put to another store.
 struct RecordedRead: Sendable {

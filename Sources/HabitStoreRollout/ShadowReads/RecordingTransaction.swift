@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A read transaction that answers as another one does, and notes what it was asked and what it answered, as far as that is
 /// to be compared.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A write transaction whose questions are gathered; nothing of it is compared with another store.
 final class RecordingWriteTransaction: WriteTransaction {

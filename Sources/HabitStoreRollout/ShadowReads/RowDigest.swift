@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The rows of an answer: how many, which, and in which order.
 struct RowDigest: Sendable, Equatable {

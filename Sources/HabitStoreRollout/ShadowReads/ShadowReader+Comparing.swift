@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension ShadowReader {
     /// The comparison has run out of time; whoever sees to the deadline has counted it.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension ShadowReader {
     /// How many rows of each store are looked at to find those that differ.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Carrying over what a store's history has behind a token.
 enum Replication {

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension StorePair {
     /// Whether a store has gone another way than the one that serves: it was put back, is another user's, or a process that slept

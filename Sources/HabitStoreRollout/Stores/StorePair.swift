@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// The stores of a user, each opened when it is needed first. There are two, as long as a rollout lasts; whoever knows which

@@ -1,6 +1,6 @@
 import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// An advisory lock on a file of its own (`flock`), for one holder at a time across processes; the system releases it
 /// when its holder dies.

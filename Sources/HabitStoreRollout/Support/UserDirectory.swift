@@ -1,6 +1,6 @@
 import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The folder of a user's stores under the root. No user id can name a folder outside of it, or another user's.
 ///

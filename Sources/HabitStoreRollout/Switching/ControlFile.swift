@@ -1,7 +1,7 @@
 import CFaultGuard
 import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// What all processes that have a user's stores open share without asking the disk: the user's stage and epoch, in 64

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension StageSwitch {
     /// Finds out where the user is, and finishes or undoes a move that was interrupted.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Finds out where a user is, and moves the user to another stage. The caller holds the lock of the user's switches, unless
 /// it takes a user back whom a process that holds the lock and does not go on would keep.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// The threads on which a user's async operations run: others as soon as anything may have changed about the way that they

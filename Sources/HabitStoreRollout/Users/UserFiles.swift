@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// A user's files: opened by the operation that needs them, and closed when other users need the room.

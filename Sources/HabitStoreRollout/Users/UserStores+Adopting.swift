@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension UserStores {
     /// Accepts one of a user's stores as the current one, as it is: the explicit word of a person for a store that is older

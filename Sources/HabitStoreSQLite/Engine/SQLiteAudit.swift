@@ -1,12 +1,12 @@
 internal import CSQLite
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 #if canImport(SQLite3)
 internal import SQLite3
 #endif
 
-extension SQLiteSnapshot {
+@_spi(Engines) extension SQLiteSnapshot {
     /// The records of an entity in a range of identifiers, decoded by code that nothing else uses.
     public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
         let description = tables[entity].description

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The check of a file against itself, below what the records mean.
 struct SQLiteCheck {

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A condition on one column, of the forms that an index answers.
 struct SQLiteColumnTest: Sendable {

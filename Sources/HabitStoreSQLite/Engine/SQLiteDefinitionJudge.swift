@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What is said of a file whose declarations are not a store's.
 struct SQLiteDefinitionJudge {

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// What the tables and indexes of a schema's stores are declared as, and whether those of a file are.

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The kept digests: a row for each leaf. The sum is 16 bytes, little-endian.
-extension SQLiteSnapshot {
+@_spi(Engines) extension SQLiteSnapshot {
     private static let columns = "first, depth, count, sum FROM habitstore_digest WHERE entity = ?1"
 
     /// The kept digest in whose range an identifier is.
@@ -57,7 +57,7 @@ extension SQLiteSnapshot {
     }
 }
 
-extension SQLiteWriter {
+@_spi(Engines) extension SQLiteWriter {
     /// Keeps a digest, in place of one with the same first identifier.
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
         if try !digestsExist() {

@@ -1,10 +1,10 @@
 import Dispatch
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// The engine of ``SQLiteHabitStore``: an SQLite database in WAL mode with `synchronous=FULL`.
-public final class SQLiteEngine: StorageEngine {
+@_spi(Engines) public final class SQLiteEngine: StorageEngine {
     /// The file.
     public var path: String? { database.path }
 

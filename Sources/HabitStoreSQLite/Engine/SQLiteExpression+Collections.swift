@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension SQLiteExpression {
     /// Whether one of the related records fulfils a condition.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Where a path leads: a variable's record, and the hops from it.
 struct SQLitePlace: Hashable {

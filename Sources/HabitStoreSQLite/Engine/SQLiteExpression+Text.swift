@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension SQLiteExpression {
     /// Swift compares Characters, SQL bytes. In NFC, equal Characters are equal bytes, so that the bytes are found

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension SQLiteExpression {
     /// A value that SQL computes exactly; nil for arithmetic (which traps in Swift), Characters, lists and links.

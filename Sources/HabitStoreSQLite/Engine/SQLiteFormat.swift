@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The file format: a plain relational database, which the stock `sqlite3` shell reads and checks.
 ///

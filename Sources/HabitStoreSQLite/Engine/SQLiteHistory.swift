@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The history, in two tables: the transactions, and their changes in order.
 struct SQLiteHistory {

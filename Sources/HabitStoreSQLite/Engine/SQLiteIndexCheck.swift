@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Names the records whose index entries do not fit. SQLite's own integrity check says that there are some, and not whose.
 struct SQLiteIndexCheck {

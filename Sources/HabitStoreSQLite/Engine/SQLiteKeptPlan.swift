@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What of a plan depends on nothing but the shape of its query, and which constant each parameter is bound to.
 ///

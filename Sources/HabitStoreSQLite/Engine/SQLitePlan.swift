@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A query as SQL, and what of it that SQL does.
-public struct SQLitePlan: EnginePlan {
+@_spi(Engines) public struct SQLitePlan: EnginePlan {
     let table: SQLiteTable
     /// The rows.
     var sql: String

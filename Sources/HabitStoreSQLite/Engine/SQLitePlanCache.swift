@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The plans of one connection, by the shapes of their filters.
 ///

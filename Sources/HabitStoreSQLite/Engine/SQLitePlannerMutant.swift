@@ -1,6 +1,6 @@
 #if PLANNER_MUTANTS
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Bugs that a planner of SQL could well have, for tests of what is to find them. Only debug builds know them.
 package enum SQLitePlannerMutant: String, CaseIterable, Sendable {

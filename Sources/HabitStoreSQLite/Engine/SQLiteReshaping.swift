@@ -1,6 +1,6 @@
 import HabitStore
 
-extension SQLiteEngine {
+@_spi(Engines) extension SQLiteEngine {
     /// Runs `body` in one write transaction over this schema's tables and then over those of another one.
     public func reshape<R>(
         to schema: Schema,

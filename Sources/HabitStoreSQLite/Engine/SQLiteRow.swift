@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The row on which a statement stands, as an entity's record; what rows of one walk share.
 ///

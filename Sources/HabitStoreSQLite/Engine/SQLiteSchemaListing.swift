@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What a file's own `sqlite_schema` lists: every table, index, view and trigger, with the text that declares it.
 struct SQLiteSchemaListing {

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One read transaction: everything in it is of one moment.
-public class SQLiteSnapshot: EngineSnapshot {
+@_spi(Engines) public class SQLiteSnapshot: EngineSnapshot {
     private let lent: SQLiteConnection
     private let thread = TransactionThread()
     let tables: [SQLiteTable]

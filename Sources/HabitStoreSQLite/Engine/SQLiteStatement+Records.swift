@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension SQLiteStatement {
     /// Binds all columns of a record, in their order.

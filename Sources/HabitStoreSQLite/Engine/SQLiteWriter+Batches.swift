@@ -1,7 +1,7 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Many new records at a time.
-extension SQLiteWriter {
+@_spi(Engines) extension SQLiteWriter {
     /// Stores the records of a batch, under identifiers that have none yet: in the order of the table, and its indexes behind
     /// it, when that pays; else in the order in which they are given, which is often that of an index.
     ///

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The one write transaction at a time: a snapshot that sees its own changes.
-public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
+@_spi(Engines) public final class SQLiteWriter: SQLiteSnapshot, EngineWriter {
     /// The walks that are under way, the innermost last.
     private var walks: [SQLiteWalk] = []
 

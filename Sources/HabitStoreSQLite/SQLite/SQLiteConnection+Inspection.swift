@@ -1,5 +1,5 @@
 internal import CSQLite
-import HabitStore
+@_spi(Engines) import HabitStore
 
 #if canImport(SQLite3)
 internal import SQLite3

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension SQLiteFiles {
     /// Makes sure that there is a file that SQLite can be let at, and says which one it is.

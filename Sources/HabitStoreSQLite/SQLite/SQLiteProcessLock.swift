@@ -1,6 +1,6 @@
 import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 #if canImport(Glibc)
 import Glibc

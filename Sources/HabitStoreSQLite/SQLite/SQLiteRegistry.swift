@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The files that this process has open, each of them once, whatever path it was reached by.
 ///

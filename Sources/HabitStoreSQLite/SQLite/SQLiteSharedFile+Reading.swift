@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension SQLiteSharedFile {
     /// Runs `body` over one snapshot.

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// `try await store.write { … }`, without an author, ran on a thread of the cooperative pool, and so did thirteen other

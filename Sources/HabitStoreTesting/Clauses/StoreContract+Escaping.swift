@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A transaction was used by a task that its closure had started. On SQLite it then read through a connection that another
 /// caller had by that time: that caller's sound read failed with "file is not a database", or the process died; and no later

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension StoreContract {
     /// What is left of the predicate language: constructs that only evaluation can answer among them.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension StoreContract {
     /// Five habits whose answers can be worked out by hand, with streaks from 1 to 5.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// An enum case that a newer version of the app had written came out as a damaged store, without a name of anything; the rollout
 /// took the user away from a sound store for it. Now it is a value that this version cannot read, in a record that has a name.

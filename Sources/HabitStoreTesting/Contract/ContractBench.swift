@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// What a clause works with: a kind of store, and a directory of its own.

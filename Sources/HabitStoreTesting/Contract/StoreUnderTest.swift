@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A kind of store that the kit is run against.
 public struct StoreUnderTest: Sendable, CustomStringConvertible {
@@ -7,7 +7,7 @@ public struct StoreUnderTest: Sendable, CustomStringConvertible {
     ///
     /// Its arguments are the directory, which exists, the schema, the identity of a new store, and the clock that stamps
     /// history transactions.
-    public typealias Opening =
+    @_spi(Engines) public typealias Opening =
         @Sendable (URL, Schema, UUID, @escaping @Sendable () -> Date) throws -> any EngineBackedStore
 
     /// The name, for reports.
@@ -15,10 +15,10 @@ public struct StoreUnderTest: Sendable, CustomStringConvertible {
     /// Whether a store that was closed is found again when it is opened in the same directory.
     public let isDurable: Bool
     /// Opens the store.
-    public let open: Opening
+    @_spi(Engines) public let open: Opening
 
     /// Describes a kind of store.
-    public init(name: String, isDurable: Bool, open: @escaping Opening) {
+    @_spi(Engines) public init(name: String, isDurable: Bool, open: @escaping Opening) {
         self.name = name
         self.isDurable = isDurable
         self.open = open

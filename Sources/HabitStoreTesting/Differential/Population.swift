@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What is in the stores, as far as making up sensible operations needs it.
 struct Population {

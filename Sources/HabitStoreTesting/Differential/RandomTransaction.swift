@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A transaction as a value, so that it can be done to two stores.
 struct RandomTransaction: CustomStringConvertible {

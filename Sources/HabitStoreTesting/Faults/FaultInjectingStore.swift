@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store whose operations fail or hang when a ``FaultPlan`` says so, for tests of what stands on stores.
 ///
@@ -12,7 +12,7 @@ import HabitStore
 /// Between faults it is the store below, with that store's guarantees. An error ``HabitStoreError/Code/outcomeUnknown``
 /// before the commit is a commit that failed and has not happened, behind the commit one that failed and has.
 public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
-    private let base: any MaintainableStore & ReplicableStore
+    private let base: any UserStoreBackend
     private let plan: FaultPlan
 
     /// Opens a store.
@@ -21,7 +21,7 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     ///   - plan: what goes wrong, opening included.
     ///   - open: opens the store below.
     /// - Throws: what `open` throws, and what the plan says.
-    public init(_ plan: FaultPlan, path: String? = nil, _ open: () throws -> any MaintainableStore & ReplicableStore)
+    public init(_ plan: FaultPlan, path: String? = nil, _ open: () throws -> any UserStoreBackend)
         throws
     {
         try plan.reach(.open, .beginning, path: path)
@@ -45,7 +45,9 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     }
 
     /// Runs `body` over one moment of the store below at which a condition holds.
-    public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
+    @_spi(Engines) public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws
+        -> R
+    {
         try plan.reach(.read, .beginning, path: path)
         return try base.read(while: condition, body)
     }
@@ -71,13 +73,13 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
     }
 
     /// Runs `body` over one moment of the store below, for the replication.
-    public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
+    @_spi(Engines) public func replicaRead<R>(_ body: (any ReplicaSnapshot) throws -> R) throws -> R {
         try plan.reach(.replicaRead, .beginning, path: path)
         return try base.replicaRead(body)
     }
 
     /// Runs `body` in a write transaction of the replication.
-    public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
+    @_spi(Engines) public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
         try plan.reach(.replicate, .beginning, path: path)
         let result = try base.replicate { transaction in
             let result = try body(transaction)
@@ -90,7 +92,7 @@ public final class FaultInjectingStore: MaintainableStore, ReplicableStore {
 
     /// Runs `body` in a write transaction of the store below, under terms.
     @discardableResult
-    public func write<R>(
+    @_spi(Engines) public func write<R>(
         author: String?,
         under terms: WriteTerms,
         _ body: (any WriteTransaction) throws -> R

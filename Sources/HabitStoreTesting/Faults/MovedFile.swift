@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store of an engine that keeps it in a file, whose file is moved while the store is open: what came of a write to it.
-public struct MovedFile<Store: FileBackedStore> {
+@_spi(Engines) public struct MovedFile<Store: FileBackedStore> {
     /// What came of it.
     public struct Outcome {
         /// What the write failed with; nil when it was acknowledged.

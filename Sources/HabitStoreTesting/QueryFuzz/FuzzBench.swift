@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Some data in every store, in a directory of its own.
 final class FuzzBench {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension FuzzData {
     /// Random records of the kit's own schema: every kind of attribute, optional and not, references and links of every

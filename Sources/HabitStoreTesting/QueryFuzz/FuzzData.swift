@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Records of every entity of a schema, as they are kept: what all stores of a fuzz run hold.
 public struct FuzzData: Sendable {

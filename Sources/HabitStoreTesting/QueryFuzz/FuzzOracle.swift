@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Answers queries with Foundation's own `Predicate.evaluate` over arrays of models and a plain sort, without any store.
 final class FuzzOracle: RelationshipResolver, @unchecked Sendable {

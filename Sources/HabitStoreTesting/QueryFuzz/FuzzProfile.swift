@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What the generator knows about some data: the types of attributes, values that occur, and how many records hang
 /// together.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A small store with given records, for tests that a fuzz run has printed.
 public final class FuzzReplay {
@@ -27,7 +27,7 @@ public final class FuzzReplay {
     }
 
     /// The store.
-    public let store: any EngineBackedStore
+    @_spi(Engines) public let store: any EngineBackedStore
     private let directory: URL
 
     /// Makes the store, in a directory of its own.

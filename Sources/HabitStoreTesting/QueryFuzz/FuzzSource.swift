@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Writes an expression as the source of a `#Predicate`, with its constants declared before it.
 struct FuzzSource {

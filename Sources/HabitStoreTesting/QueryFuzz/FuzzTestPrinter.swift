@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Prints a case as a test that can be put into a file as it is.
 struct FuzzTestPrinter {

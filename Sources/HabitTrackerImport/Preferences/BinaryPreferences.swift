@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreImport
 
 /// Preferences in a binary property list, whose objects stay the bytes that they are.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreImport
 
 /// The places of things in a property list written as XML, so that one of them can be exchanged and every other byte of the

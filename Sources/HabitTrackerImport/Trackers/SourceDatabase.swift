@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreImport
 
 /// The database of another app: a private copy, and what tables and columns there are, which differ by version.

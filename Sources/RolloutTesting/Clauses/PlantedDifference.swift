@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreTesting
 
 /// A change to one of two stores that no history tells of.

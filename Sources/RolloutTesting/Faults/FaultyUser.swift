@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import HabitStoreTesting
 
 /// A user at a stage whose stores fail and hang when a test says so.
 package struct FaultyUser: Sendable {

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreRollout
 
 /// Two engines between which users are moved, for the checks of this kit.

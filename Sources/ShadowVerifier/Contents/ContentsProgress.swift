@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// How far the comparison of contents has come.
 struct ContentsProgress: Codable {

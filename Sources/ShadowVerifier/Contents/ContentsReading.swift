@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One store's records of an entity as they come by, with the digests of what came.
 struct ContentsReading {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Narrows two stores' differences down by their kept digests.
 enum DigestComparison {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Goes through an entity's records as the store's own transactions read them, a chunk at a time.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A rule that lets known differences of one place not count, for a while.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Hashing
 
 /// A file of recorded mismatches is JSON, one object a line: a ``RecordingHeader``, the mismatches, a ``RecordingFooter``.

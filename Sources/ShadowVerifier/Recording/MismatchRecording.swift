@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The listed differences of a comparison with what each was seen in, so that it can be looked at again without the
 /// stores.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Hashing
 
 /// An attribute's value in a recording: the value itself, or a digest that only tells whether two are the same.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// How far a verification has come, kept in a file so that one that was killed can be taken up.
 ///

@@ -1,6 +1,6 @@
 import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The file in which a verification keeps how far it has come.
 struct CheckpointFile {

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
-import HabitStoreTesting
+@_spi(Engines) import HabitStoreTesting
 import Synchronization
 
 /// A fuzz run as it was asked for.

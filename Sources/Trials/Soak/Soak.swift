@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import HabitStoreTesting
 import ShadowVerifier
-import StandardEngines
+@_spi(Engines) import StandardEngines
 import Synchronization
 
 /// A run: the stage `shadow` first, then `live`, until enough reads have matched.

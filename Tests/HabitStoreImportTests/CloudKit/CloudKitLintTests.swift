@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Testing
 
-@testable import HabitStoreImport
+@_spi(Engines) @testable import HabitStoreImport
 
 /// CloudKit's rules over schemas of this package and over models of Core Data files.
 struct CloudKitLintTests {

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreSQLite
-import HabitStoreTesting
+@_spi(Engines) import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreImport

@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// While one process looks where the user is, another one goes on writing.
 @Suite(.timeLimit(.minutes(10)))

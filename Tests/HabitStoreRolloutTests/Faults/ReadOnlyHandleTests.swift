@@ -1,11 +1,11 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+@_spi(Engines) import StandardEngines
 import Synchronization
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// SQLite opens a log that it may not write to for reading, and keeps it so: a process that opened its user while the disk was
 /// mounted read-only for a moment refused every write from then on, until it was started again.

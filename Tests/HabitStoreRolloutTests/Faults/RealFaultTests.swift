@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+@_spi(Engines) import StandardEngines
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// The same with files that are damaged, missing or forbidden in truth, and with a disk that is full in truth.
 @Suite(.timeLimit(.minutes(5)))

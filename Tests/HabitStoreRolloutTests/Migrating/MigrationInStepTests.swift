@@ -1,11 +1,11 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
 import ShadowVerifier
-import StandardEngines
+@_spi(Engines) import StandardEngines
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// Both stores of a user go through the versions of the schema together, wherever the user's rollout is.
 @Suite("Migrating a user in the middle of a rollout")
@@ -103,7 +103,7 @@ struct MigrationInStepTests {
     func aProcessThatDiesBetweenBothIsMadeUpFor(stage: Stage) throws {
         let user = try user(at: stage)
         // The authoritative store is the last one to be migrated.
-        _ = try user.address(stage.authority.other).migrate(HabitMigrationPlan.self)
+        _ = try user.address(stage.authority.other).migrator(HabitMigrationPlan.self).run()
         let store = try open(user)
         #expect(!store.notes.contains { $0.contains("in step") }, "\(store.notes)")
         try expectMigrated(user, store, at: stage)

@@ -1,7 +1,7 @@
 import Foundation
 import RawStoreFiles
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 extension PlantedChange {
     private typealias Sample = ChangedContents

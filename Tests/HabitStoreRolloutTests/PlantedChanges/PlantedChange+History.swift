@@ -3,7 +3,7 @@ import HabitStoreRollout
 import RawStoreFiles
 import StandardEngines
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 extension PlantedChange {
     private typealias Token = ChangedContents.Token

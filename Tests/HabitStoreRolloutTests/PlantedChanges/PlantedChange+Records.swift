@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 extension PlantedChange {
     private typealias Sample = ChangedContents

@@ -1,7 +1,7 @@
 import Foundation
 import RawStoreFiles
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 extension RawTransaction {
     /// Changes the bytes of a record, and gives them the checksum that they call for.

@@ -3,7 +3,7 @@ import ShadowVerifier
 import StandardEngines
 import Testing
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 @testable import HabitStoreRollout
 
 /// Values that digests confuse which put texts together without saying where one ends.

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 @testable import HabitStoreLMDB
 
 /// The records of an entity and its indexes, in a write transaction of the file.

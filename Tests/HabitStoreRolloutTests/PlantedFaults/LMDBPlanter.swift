@@ -2,7 +2,7 @@ import Foundation
 import HabitStoreRollout
 import StandardEngines
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 @testable import HabitStoreLMDB
 
 /// Plants faults in an LMDB file by puts and deletes of keys and values. Checksums of records are right.

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 /// How a store whose file is right answers wrongly.
 enum Misanswer: String, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStoreRollout
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 /// A store that answers as the one below does, but for what a ``Misanswer`` says.
 final class MisansweringStore: MaintainableStore, ReplicableStore {

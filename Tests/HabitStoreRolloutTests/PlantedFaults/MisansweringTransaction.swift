@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 /// One moment of a ``MisansweringStore``.
 final class MisansweringTransaction: ReadTransaction {

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 extension PlantedFault {
     /// Kept digests that are not those of the records, and records that are wrong with digests that follow them.

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 extension PlantedFault {
     /// Index entries that do not fit the records, which are all as they should be.

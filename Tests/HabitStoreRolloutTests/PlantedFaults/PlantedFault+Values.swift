@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension PlantedFault {
     /// One bit of one value, for each kind of attribute that the schema has.

@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import ShadowVerifier
-import StandardEngines
+@_spi(Engines) import StandardEngines
 import Synchronization
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// A user at the stage `shadow` whose stores a fault is planted in. The stage is reached once; each case gets a copy.
 struct PlantedUser: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 /// Encodes records as `RecordLayout` describes them, and leaves values as they are: text in any Unicode form, `-0.0`, links
 /// that stand twice. The checksum is right.

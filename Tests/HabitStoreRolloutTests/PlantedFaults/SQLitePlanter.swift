@@ -2,7 +2,7 @@ import Foundation
 import HabitStoreRollout
 import StandardEngines
 
-@testable import HabitStore
+@_spi(Engines) @testable import HabitStore
 
 /// Plants faults in a SQLite file by SQL.
 struct SQLitePlanter: FaultPlanter {

@@ -1,12 +1,12 @@
 import Foundation
-import HabitStore
-import HabitStoreSQLite
-import HabitStoreTesting
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreSQLite
+@_spi(Engines) import HabitStoreTesting
+@_spi(Engines) import StandardEngines
 import Synchronization
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// A user's store whose files are closed before each operation: what the contract says holds for it as for any other.
 private final class ReopenedStore: EngineBackedStore {

@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import StandardEngines
 import Synchronization
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// More users than may be open at once.
 final class PooledUsers: Sendable {

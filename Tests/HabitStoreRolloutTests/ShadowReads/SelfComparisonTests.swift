@@ -1,11 +1,11 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreSQLite
-import StandardEngines
+@_spi(Engines) import StandardEngines
 import Synchronization
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// A store compared with itself comes out clean, or nothing is believed.
 struct SelfComparisonTests {

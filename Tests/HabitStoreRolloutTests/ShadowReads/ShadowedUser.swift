@@ -1,11 +1,11 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+@_spi(Engines) import StandardEngines
 import Synchronization
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// A user at a stage with shadow reads, whose other store lies, fails or hangs when a test wants that.
 final class ShadowedUser: Sendable {

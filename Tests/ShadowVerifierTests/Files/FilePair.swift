@@ -1,6 +1,6 @@
 import CSQLite
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
 

@@ -1,6 +1,6 @@
 import CYardstick
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreRollout
 
 /// Work whose allocations, records and instructions are the same in each run.

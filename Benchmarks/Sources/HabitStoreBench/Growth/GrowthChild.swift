@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreTesting
 
 /// The process that fills a user's store, or asks it and measures itself.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store through its public API, one transaction for each question, as an app asks.
 struct StoreContestant: PlanContestant {

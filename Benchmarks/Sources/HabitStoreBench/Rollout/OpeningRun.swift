@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreRollout
 
 /// The suite `openings`: what it costs to open a user's store, over opening the stores below it.

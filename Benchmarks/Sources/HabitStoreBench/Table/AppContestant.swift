@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One of our stores through its public API, as an app calls it.
 final class AppContestant<Record: TableEntry>: Contestant {

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
 

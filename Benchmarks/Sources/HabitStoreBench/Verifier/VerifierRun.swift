@@ -1,6 +1,6 @@
 import CYardstick
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
 import ShadowVerifier

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension [UInt8] {
     mutating func append<T: FixedWidthInteger>(number: T) {

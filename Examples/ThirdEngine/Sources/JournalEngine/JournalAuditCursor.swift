@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Goes through records for the verifier. It takes their bytes apart by the format's description (`RecordLayout`), with nothing of
 /// what transactions read with: a mistake there is found by the comparison, and not made twice.

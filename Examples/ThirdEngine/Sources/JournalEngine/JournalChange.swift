@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One change of a commit, as a frame has it: a byte that names it, and what belongs to it. Numbers are little-endian, texts and
 /// bytes have their length (`u32`) before them.

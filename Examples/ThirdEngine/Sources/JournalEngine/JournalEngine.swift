@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Synchronization
 
 /// The engine: what the file's commits come to is kept in memory, and each write appends one.
-public final class JournalEngine: StorageEngine {
+@_spi(Engines) public final class JournalEngine: StorageEngine {
     /// What this handle knows of the file.
     private struct Known {
         var state = JournalState()

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension EngineName {
     /// The journal.
@@ -8,10 +8,12 @@ extension EngineName {
 
 /// The journal, for whatever opens users' stores. Where files are, and copying and removing them, is
 /// `FileEngineProvider`'s.
-public struct JournalProvider: FileEngineProvider {
+public struct JournalProvider: EngineProvider {
     /// Offers the engine.
     public init() {}
+}
 
+@_spi(Engines) extension JournalProvider: FileEngineProvider {
     /// `journal`.
     public var name: EngineName { .journal }
 

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Everything that the commits of a journal come to. A value: who holds one sees one moment, whatever is committed after it.
 struct JournalState: Sendable {

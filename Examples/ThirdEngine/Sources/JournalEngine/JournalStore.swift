@@ -1,10 +1,10 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A store in one file that only grows: each commit is a frame at its end.
-public final class JournalStore: FileBackedStore {
+public final class JournalStore: MaintainableStore, ReplicableStore {
     /// The engine with the semantics over it.
-    public let core: EngineStore<JournalEngine>
+    @_spi(Engines) public let core: EngineStore<JournalEngine>
 
     /// Opens a store, or makes it.
     ///
@@ -42,9 +42,11 @@ public final class JournalStore: FileBackedStore {
     }
 
     /// What the store in a file says of itself, whatever its schema.
-    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+    @_spi(Engines) public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try JournalEngine(path: path, schema: Schema([]), access: .readOnly)
         defer { engine.close() }
         return try engine.read { try StoreOutline($0, path: path) }
     }
 }
+
+@_spi(Engines) extension JournalStore: FileBackedStore {}

@@ -1,8 +1,8 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// How a query is gone about: all records of an entity by identifier, or those behind one.
-public struct JournalPlan: EnginePlan {
+@_spi(Engines) public struct JournalPlan: EnginePlan {
     let entity: Int
     let after: UUID?
     /// What is left of the filter; nil when every candidate fulfils it.
@@ -16,7 +16,7 @@ public struct JournalPlan: EnginePlan {
 }
 
 /// A snapshot, and the write transaction: a copy of the state, and the changes to it that the commit will have.
-public final class JournalTransaction: EngineWriter {
+@_spi(Engines) public final class JournalTransaction: EngineWriter {
     private(set) var state: JournalState
     /// The changes, encoded.
     private(set) var changes: [UInt8] = []

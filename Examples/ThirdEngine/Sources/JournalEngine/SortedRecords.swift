@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The records of an entity in the order of their identifiers, in chunks: a change copies one chunk, and not all records.
 struct SortedRecords: Sendable {

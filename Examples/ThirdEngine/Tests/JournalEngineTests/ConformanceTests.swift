@@ -2,7 +2,7 @@ import Foundation
 import HabitStore
 import HabitStoreLMDB
 import HabitStoreSQLite
-import HabitStoreTesting
+@_spi(Engines) import HabitStoreTesting
 import JournalEngine
 import RolloutTesting
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
-import JournalEngine
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+@_spi(Engines) import JournalEngine
 import Testing
 
 /// What only this engine has: its file, and what may become of it.

@@ -1,5 +1,5 @@
 /// A query with its names resolved.
-public struct BoundQuery: Sendable {
+@_spi(Engines) public struct BoundQuery: Sendable {
     /// One key of the order.
     public struct SortKey: Sendable, Hashable {
         /// The attribute.

@@ -7,7 +7,7 @@ public struct PreparedFetch {
     public typealias Condition = (inout AttributeReader) throws -> Bool
 
     /// What the engine sees.
-    public package(set) var query: BoundQuery
+    @_spi(Engines) public package(set) var query: BoundQuery
     /// The filter by names, for `explain`. It is made when it is asked for, where the query needed none.
     public var filter: FilterExpression { names() }
     private let names: () -> FilterExpression

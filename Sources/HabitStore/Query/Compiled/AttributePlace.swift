@@ -24,7 +24,7 @@ struct AttributePlace {
         guard let base = bytes.baseAddress, nullByte < bytes.count,
             base.load(fromByteOffset: nullByte, as: UInt8.self) & nullMask == 0
         else { return nil }
-        guard offset &+ size <= bytes.count else { throw RecordView.outOfBounds }
+        guard offset &+ size <= bytes.count else { throw AttributeReader.outOfBounds }
         return base + offset
     }
 
@@ -34,7 +34,7 @@ struct AttributePlace {
         guard let slot = try slot(bytes, 8), let base = bytes.baseAddress else { return nil }
         let start = Int(UInt32(littleEndian: slot.loadUnaligned(as: UInt32.self)))
         let count = Int(UInt32(littleEndian: slot.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
-        guard start &+ count <= bytes.count else { throw RecordView.outOfBounds }
+        guard start &+ count <= bytes.count else { throw AttributeReader.outOfBounds }
         return UnsafeRawBufferPointer(start: base + start, count: count)
     }
 
@@ -44,7 +44,7 @@ struct AttributePlace {
         _ reader: UnsafePointer<AttributeReader>,
         _ read: (AttributeColumns) throws -> T
     ) throws -> T? {
-        guard let columns = reader.pointee.columns else { throw RecordView.outOfBounds }
+        guard let columns = reader.pointee.columns else { throw AttributeReader.outOfBounds }
         return try columns.lent { columns in
             guard try columns.isNull(position) else { return try read(columns) }
             // Where null is not allowed, reading it says so.
@@ -103,7 +103,7 @@ struct AttributePlace {
         guard reader.pointee.isEncoded else { return try columnDouble(reader) }
         guard let slot = try slot(reader.pointee.bytes, 8) else { return nil }
         let number = Double(bitPattern: UInt64(littleEndian: slot.loadUnaligned(as: UInt64.self)))
-        guard number.isFinite else { throw RecordView.outOfBounds }
+        guard number.isFinite else { throw AttributeReader.outOfBounds }
         return number
     }
 
@@ -154,11 +154,11 @@ struct AttributePlace {
     func links(_ rows: FilterRows, _ scratch: FilterScratch) throws -> UnsafeRawBufferPointer? {
         guard let reader = try source.reader(rows) else { return nil }
         guard reader.pointee.isEncoded else {
-            guard let columns = reader.pointee.columns else { throw RecordView.outOfBounds }
+            guard let columns = reader.pointee.columns else { throw AttributeReader.outOfBounds }
             return try columns.lent { try $0.links(position) }.withUnsafeBytes { scratch.keep($0) }
         }
         guard let links = try variable(reader.pointee.bytes) else { return nil }
-        guard links.count % 16 == 0 else { throw RecordView.outOfBounds }
+        guard links.count % 16 == 0 else { throw AttributeReader.outOfBounds }
         return links
     }
 
@@ -172,12 +172,12 @@ struct AttributePlace {
             } ?? false
         }
         guard let list = try variable(reader.pointee.bytes) else { return false }
-        guard list.count >= 4 else { throw RecordView.outOfBounds }
+        guard list.count >= 4 else { throw AttributeReader.outOfBounds }
         var offset = 4
         for _ in 0..<UInt32(littleEndian: list.loadUnaligned(as: UInt32.self)) {
-            guard offset &+ 4 <= list.count else { throw RecordView.outOfBounds }
+            guard offset &+ 4 <= list.count else { throw AttributeReader.outOfBounds }
             let count = Int(UInt32(littleEndian: list.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
-            guard offset &+ 4 &+ count <= list.count else { throw RecordView.outOfBounds }
+            guard offset &+ 4 &+ count <= list.count else { throw AttributeReader.outOfBounds }
             let element = UnsafeRawBufferPointer(rebasing: list[(offset &+ 4)..<(offset &+ 4 &+ count)])
             if ByteText.areEqual(element, text) { return true }
             offset &+= 4 &+ count

@@ -1,4 +1,4 @@
-extension BoundExpression {
+@_spi(Engines) extension BoundExpression {
     /// The conditions that must all hold and by which an engine may narrow its search: those before the first that can
     /// fail where Swift would trap, since narrowing by a later one would pass over records whose failure Swift reports.
     public var narrowingConditions: [BoundExpression] {

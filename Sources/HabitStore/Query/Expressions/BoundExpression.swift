@@ -1,7 +1,7 @@
 import Foundation
 
 /// A ``FilterExpression`` with its names resolved against a schema: what engines plan and the evaluator runs.
-public indirect enum BoundExpression: Sendable, Hashable {
+@_spi(Engines) public indirect enum BoundExpression: Sendable, Hashable {
     /// A constant.
     case literal(Value)
     /// An attribute at the end of a path.
@@ -43,7 +43,7 @@ public indirect enum BoundExpression: Sendable, Hashable {
 }
 
 /// A resolved ``RecordPath``.
-public struct BoundPath: Sendable, Hashable {
+@_spi(Engines) public struct BoundPath: Sendable, Hashable {
     /// The variable that it starts from.
     public let variable: Int
     /// For each hop, the position of the reference attribute and the entity it leads to.
@@ -62,7 +62,7 @@ public struct BoundPath: Sendable, Hashable {
 }
 
 /// A resolved ``CollectionPath``.
-public struct BoundCollection: Sendable, Hashable {
+@_spi(Engines) public struct BoundCollection: Sendable, Hashable {
     /// How the related records are found.
     public enum Storage: Sendable, Hashable {
         /// They refer to the record by this attribute.

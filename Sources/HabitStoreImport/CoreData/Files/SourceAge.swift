@@ -1,6 +1,6 @@
 import DurableFiles
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Hashing
 
 /// What tells a state of a Core Data file from an earlier one: numbers that only ever grow, and what the files were.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension CoreDataImporter {
     /// The records that may have changed with those that a transaction of the source tells of.

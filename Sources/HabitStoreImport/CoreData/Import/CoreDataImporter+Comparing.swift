@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension CoreDataImporter {
     private static let batchSize = 1_000

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension CoreDataImporter {
     /// Brings everything into an empty target.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension CoreDataImporter {
     /// Applies the source's transactions behind one that the target has, each in a transaction of its own.

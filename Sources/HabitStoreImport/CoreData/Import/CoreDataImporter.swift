@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Brings a Core Data file into a store whose schema is derived from the file's model.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Keeps a store equal to a Core Data file that its app goes on writing.
 ///
@@ -25,7 +25,7 @@ public final class CoreDataMirror {
     ///
     /// - Parameter open: opens the store, with ``CoreDataTarget/schema(for:outline:)``.
     public static func derived(
-        _ open: @escaping (CoreDataFile) throws -> any MaintainableStore & ReplicableStore
+        _ open: @escaping (CoreDataFile) throws -> any UserStoreBackend
     ) -> Update {
         { file, options, progress in
             let store = try open(file)

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What a store has to be that a Core Data file is brought into.
 public enum CoreDataTarget {
@@ -6,7 +6,7 @@ public enum CoreDataTarget {
     ///
     /// - Parameter outline: what an existing target says of itself; nil for a new one.
     /// - Throws: ``HabitStoreError/Code/notAStore`` when the target does not come from a Core Data file.
-    public static func schema(for file: CoreDataFile, outline: StoreOutline? = nil) throws -> Schema {
+    @_spi(Engines) public static func schema(for file: CoreDataFile, outline: StoreOutline? = nil) throws -> Schema {
         if let outline {
             guard let stored = outline.schema,
                 stored.entities.contains(where: { $0.name == DerivedSchema.sourceEntity })

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Hashing
 
 /// Records of the source on their way into a store of Swift types, in one transaction of it.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Writes a batch into a store of Swift types: what leads nowhere or is there already under another identifier cannot be
 /// stored there, and is handed back.

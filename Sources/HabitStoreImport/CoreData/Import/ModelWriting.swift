@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension WriteTransaction {
     /// Stores an encoded record of an entity by way of its Swift type, so that everything holds that holds for models.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Makes the target's records of one entity's rows.
 struct RecordMaker {

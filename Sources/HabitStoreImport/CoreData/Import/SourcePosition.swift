@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What a target knows of its source: which file, which version of the app's model, and how far it has come. It is a record
 /// of the target, so that it changes in the same transaction as what it speaks of.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// What becomes of a root entity and those that inherit from it, while its schema is being derived.
 struct DerivedFamily {

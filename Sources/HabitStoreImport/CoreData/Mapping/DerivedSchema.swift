@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// The schema that a Core Data model is brought into when no other is asked for, and the plan of how.
 ///

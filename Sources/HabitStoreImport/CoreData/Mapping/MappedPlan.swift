@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Holds a mapping against a file and a schema, and makes the plan of it. Every name has to be there, on both sides, and
 /// every attribute that must have a value has to get one: a slip of the pen is found before anything is written.

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Makes the model of a file out of the one that is archived in it, for the entities that the file has tables of.
 struct CachedModelBuilder {

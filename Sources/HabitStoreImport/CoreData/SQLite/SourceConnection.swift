@@ -1,6 +1,6 @@
 internal import CSQLite
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 #if canImport(SQLite3)
 internal import SQLite3

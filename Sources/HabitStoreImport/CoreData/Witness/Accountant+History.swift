@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Accountant {
     /// Accounts for the file's persistent history: each transaction and each change of it.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Links of the store that rows of a table may be.
 struct LinkPlace: Hashable {

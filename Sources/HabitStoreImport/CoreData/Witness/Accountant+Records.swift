@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension Accountant {
     /// What is known of a column of a table, for the rows that become one entity of the store.

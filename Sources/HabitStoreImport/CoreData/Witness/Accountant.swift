@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import Hashing
 
 /// Goes through all tables of a file and looks for everything that is in them.

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Where everything of a Core Data file went: each column of each table, row by row, held against the store, the attachment
 /// and the statement that the import left beside it.
@@ -65,7 +65,7 @@ public struct CoreDataAccount: Sendable, Encodable {
     /// - Throws: what reading the file, the store and the notes throws.
     public init(
         of file: CoreDataFile,
-        in store: any MaintainableStore & ReplicableStore,
+        in store: any UserStoreBackend,
         notes: String? = nil,
         mapping: CoreDataMapping? = nil
     ) throws {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A Core Data file as one more store to compare with: what a store that was made from it has to hold, read by code that the
 /// import does not use.

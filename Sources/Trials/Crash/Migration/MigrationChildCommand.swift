@@ -19,7 +19,7 @@ struct MigrationChildCommand: ParsableCommand {
     var root: String?
 
     mutating func run() throws {
-        if let store { _ = try StoreAddress(parsing: store).migrate(HabitMigrationPlan.self) }
+        if let store { _ = try StoreAddress(parsing: store).migrator(HabitMigrationPlan.self).run() }
         if let root { try MigrationWorkload.stores(root, flags: nil).store(for: MigrationWorkload.user).close() }
     }
 }

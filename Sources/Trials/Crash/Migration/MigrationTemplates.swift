@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 
 /// What is migrated and killed, and what it has to be.
 struct MigrationTemplates {
@@ -26,7 +26,7 @@ struct MigrationTemplates {
         /// Migrates it in this process.
         func finish(_ copy: String) throws {
             if let engine {
-                _ = try StoreAddress(engine, path: copy).migrate(HabitMigrationPlan.self)
+                _ = try StoreAddress(engine, path: copy).migrator(HabitMigrationPlan.self).run()
             } else {
                 try MigrationWorkload.stores(copy, flags: nil).store(for: MigrationWorkload.user).close()
             }
@@ -52,7 +52,7 @@ struct MigrationTemplates {
                     throw HabitStoreError(.internalInconsistency, "the engines come to different records at \(version)")
                 }
                 contents[version] = found
-                _ = try copy.migrate(plan)
+                _ = try copy.migrator(plan).run()
             }
             let (version, found) = try MigrationWorkload.contents(copy)
             contents[version] = found

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 
 /// What a user's stores say of themselves, without anything being changed.
 struct TangleRoles: CustomStringConvertible {

@@ -1,7 +1,7 @@
 import Foundation
-import HabitStore
-import HabitStoreRollout
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreRollout
+@_spi(Engines) import StandardEngines
 
 /// A user's root of each kind, made once.
 struct TangleTemplates {

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreRollout
 
 /// The writes of processes that write at once. Each process has its lane, and numbers that only rise; what a store has to

@@ -1,9 +1,9 @@
 import Foundation
-import HabitStore
-import HabitStoreLMDB
-import HabitStoreSQLite
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreLMDB
+@_spi(Engines) import HabitStoreSQLite
 
-@testable import HabitStoreImport
+@_spi(Engines) @testable import HabitStoreImport
 
 /// A store that a file is imported into, of one of the engines.
 enum TargetEngine: String, CaseIterable, Sendable {
@@ -27,7 +27,7 @@ final class ImportTarget {
     deinit { try? FileManager.default.removeItem(at: folder) }
 
     /// Opens the target for a file, and makes it where there is none.
-    func open(_ file: CoreDataFile) throws -> any MaintainableStore & ReplicableStore {
+    func open(_ file: CoreDataFile) throws -> any UserStoreBackend {
         switch engine {
         case .sqlite:
             let outline = try outline { try SQLiteHabitStore.outline(ofStoreAt: path) }

@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 import HabitStoreSQLite
 import Testing
 
@@ -70,7 +70,7 @@ final class PlantedScene {
         return try #require(try store.read { try $0.records(RecordQuery(entity: entity, filter: filter)) }.first).id
     }
 
-    private func withStore(_ body: (any MaintainableStore & ReplicableStore) throws -> Void) throws {
+    private func withStore(_ body: (any UserStoreBackend) throws -> Void) throws {
         let file = try CoreDataFile(path: fixture.path)
         defer { file.close() }
         let store = try target.open(file)

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+/// What an app sees is chosen: a type that it has no use for is `@_spi(Engines)`, or `package`.
+struct SurfaceTests {
+    /// The types that apps see, by the modules that they import. Members and nested types come with them.
+    private static let types = [
+        "FeatureFlags": """
+        EvaluationContext EvaluationDetails EvaluationStep FlagConfiguration FlagError FlagEvaluator
+        FlagExposure FlagExposureHook FlagFileWatcher FlagFormat FlagLimits FlagProvider FlagProviderEvent
+        FlagProviderState FlagSnapshot FlagSource FlagSourceState FlagValue FlagValueType FlagWarning
+        FractionalChoice FractionalGeneration JsonLogicRule KillSignal KillSwitchTriggers Reason Resolution
+        SentinelFile WatchOptions
+        """,
+        "HabitStore": """
+        AttributeColumns AttributeConvertible AttributeDescription AttributeEnum AttributeKind AttributePath
+        AttributeReader AttributeWriter CollectionPath DeleteRule Draft EngineName EnginePair EngineProvider
+        Engines EntityDescription Entry FetchDescriptor FetchStatistics Filter FilterExpression Habit
+        HabitMigrationPlan HabitSchema HabitSchemaV1 HabitSchemaV2 HabitSchemaV3 HabitStore HabitStoreError
+        HistoryChange HistoryToken HistoryTransaction InMemoryHabitStore InMemoryProvider IndexDescription
+        JSONAttribute JSONAttributeProbing MaintainableStore MigrationOutcome MigrationProgress
+        MigrationRehearsal MigrationStage MigrationStep ModelSubtype Page PageCursor PersistentModel
+        PreparedFetch Projection QueryAnalysis QueryExplanation ReadTransaction Record RecordLayout
+        RecordPath RecordQuery RelationshipDescription RelationshipScope ReplicableStore RowSource Schema
+        SchemaDifference SchemaMigrationPlan StoreAccess StoreAddress StoreDispatcher StoreFinding
+        StoreInformation StoreMigrator StoreRole Tag UniquenessDescription UserStoreBackend Value
+        VersionedSchema WriteTransaction
+        """,
+        "HabitStoreLMDB": """
+        LMDBHabitStore LMDBProvider
+        """,
+        "HabitStoreRollout": """
+        Backfill EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
+        EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
+        GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlags RolloutOptions
+        ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide UserDirectory UserFinding
+        UserListing UserStatus UserStore UserStores VersionComparison
+        """,
+        "HabitStoreSQLite": """
+        SQLiteHabitStore SQLiteProvider
+        """,
+        "ShadowVerifier": """
+        Expectations IgnoreRule IgnoreRuleUse IgnoreRules MismatchRecorder MismatchRecording MismatchReplay
+        PairExpectation QueryComparison QueryFile ShadowVerifier StoreAnomaly StoreDifference
+        VerificationDepth VerificationOptions VerificationReport
+        """,
+        "StandardEngines": """
+
+        """,
+    ]
+
+    @Test(arguments: types.keys.sorted())
+    func appsSeeTheTypesOfTheListOnly(_ module: String) throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("Sources/\(module)").path
+        var seen: Set<String> = []
+        for case let name as String in try #require(FileManager.default.enumerator(atPath: folder))
+        where name.hasSuffix(".swift") {
+            let lines = try String(contentsOfFile: folder + "/" + name, encoding: .utf8).split(separator: "\n")
+            for (place, line) in lines.enumerated() where !lines[..<place].suffix(1).contains("@_spi(Engines)") {
+                let type =
+                    /(@\w+(\(\w+\))? )*(public|open) ((final|indirect) )*(struct|class|enum|protocol|typealias|actor) (?<name>\w+).*/
+                guard !line.hasPrefix("@_spi"), let match = line.wholeMatch(of: type) else { continue }
+                seen.insert(String(match.name))
+            }
+        }
+        let listed = Set(try #require(Self.types[module]).split { $0 == " " || $0 == "\n" }.map(String.init))
+        #expect(seen.subtracting(listed).sorted() == [], "who needs it? see Two surfaces in CONTRIBUTING")
+        #expect(listed.subtracting(seen).sorted() == [], "apps lost it")
+    }
+
+    private static let others: Set<Substring> = [
+        "Array", "Bool", "Data", "Date", "Dictionary", "Double", "Int", "Set", "String", "URL", "UUID",
+    ]
+
+    @Test func nothingPublicIsAddedToTypesOfOthers() throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("Sources").path
+        for case let name as String in try #require(FileManager.default.enumerator(atPath: folder))
+        where name.hasSuffix(".swift") {
+            var type: Substring?
+            for line in try String(contentsOfFile: folder + "/" + name, encoding: .utf8).split(separator: "\n") {
+                // A conformance shows its requirements, whoever sees them.
+                if let match = line.firstMatch(of: /^extension (?<name>\w+)[^:]*{$/) { type = match.name }
+                if line == "}" { type = nil }
+                guard let type, Self.others.contains(type), line.contains("public "), !line.contains("@_spi") else {
+                    continue
+                }
+                // Hooks of migrations derive identifiers by it.
+                #expect(line.contains("public static func named("), "\(name): \(type) is not ours")
+            }
+        }
+    }
+}
