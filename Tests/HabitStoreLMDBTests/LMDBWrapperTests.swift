@@ -115,6 +115,36 @@ import Testing
         #expect(code { _ = try LMDBEnvironment.open(path: folder.path("dangling"), options: make) } == .notFound)
     }
 
+    /// liblmdb follows a link in the place of the lock file: opening the store wrote over whatever file of the user's that led to,
+    /// and made one where it led to nothing. A link, a pipe or a folder there is refused before the library sees it.
+    @Test(arguments: [true, false]) func aLinkInThePlaceOfTheLockFileIsNotFollowed(isReadOnly: Bool) throws {
+        environment.close()
+        let (lock, theirs) = (folder.path() + "-lock", folder.path("theirs"))
+        try Data("theirs".utf8).write(to: URL(fileURLWithPath: theirs))
+        let places: [() throws -> Void] = [
+            { try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: theirs) },
+            { try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: folder.path("nothing")) },
+            { try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false) },
+            { try #require(mkfifo(lock, 0o600) == 0) },
+        ]
+        var options = LMDBOptions()
+        options.isReadOnly = isReadOnly
+        for place in places {
+            try? FileManager.default.removeItem(atPath: lock)
+            try place()
+            let error = #expect(throws: HabitStoreError.self) {
+                _ = try LMDBEnvironment.open(path: folder.path(), options: options)
+            }
+            #expect(error?.code == .permissionDenied)
+            #expect(error?.location.path == lock)
+            #expect(error?.message.contains("lock file") == true)
+        }
+        #expect(try String(contentsOfFile: theirs, encoding: .utf8) == "theirs")
+        #expect(!FileManager.default.fileExists(atPath: folder.path("nothing")))
+        try FileManager.default.removeItem(atPath: lock)
+        try LMDBEnvironment.open(path: folder.path(), options: options).close()
+    }
+
     @Test func aReadOnlyHandleReadsAndAWriterMakesTheFileWritable() throws {
         try environment.withWrite { try $0.put(database, [1], [2]) }
         environment.close()

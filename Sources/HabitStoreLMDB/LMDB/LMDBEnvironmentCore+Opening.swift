@@ -17,6 +17,7 @@ extension LMDBEnvironmentCore {
     /// Opens the environment; nobody is inside. Used for the first opening and after a failed commit.
     func openEnvironment() throws {
         closeEnvironment()
+        try requireLockFile()
         guard let state = try LMDBFileState(path: path), state.identity == identity else {
             throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
         }
@@ -40,6 +41,21 @@ extension LMDBEnvironmentCore {
             closeEnvironment()
             throw error
         }
+    }
+
+    /// liblmdb follows a link in the place of the lock file, and writes over what that leads to.
+    private func requireLockFile() throws {
+        let lock = path + "-lock"
+        var status = stat()
+        // What else the system refuses here, it refuses liblmdb as well.
+        guard lstat(lock, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+        throw LMDBError.error(
+            .permissionDenied,
+            status.st_mode & S_IFMT == S_IFLNK
+                ? "the lock file is a symbolic link, and opening the store would write over what it leads to; remove the link"
+                : "what stands in the place of the lock file is not a regular file; remove it",
+            path: lock
+        )
     }
 
     private func openOnce() throws -> Int32 {
