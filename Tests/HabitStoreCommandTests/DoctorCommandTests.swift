@@ -31,4 +31,28 @@ struct DoctorCommandTests {
         #expect(habits.map { $0["name"] as? String } == ["Run"])
         try sandbox.run("rollout", "doctor").expectSuccess()
     }
+
+    /// The doctor said "0 open" of a user whom every other command refused, since the file `user` named somebody else.
+    @Test func aFileThatNamesAnotherUserIsNamedInOneLine() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "off")
+        let file = sandbox.folder(of: "alice") + "/user"
+        try Data("mallory".utf8).write(to: URL(fileURLWithPath: file))
+        for arguments in [["--user", "alice"], ["--all"], ["--fix"]] {
+            let found = try sandbox.run(["rollout", "doctor"] + arguments)
+            #expect(found.status == 1)
+            let lines = found.output.split(separator: "\n")
+            #expect(lines.count == 2)
+            #expect(lines.first?.hasPrefix("alice: the file \"user\" names another user") == true, "\(found.output)")
+            #expect(!found.output.contains("mallory"))
+        }
+        try Data().write(to: URL(fileURLWithPath: file))
+        #expect(try sandbox.run("rollout", "doctor", "--user", "alice").status == 1)
+        try sandbox.run("rollout", "doctor", "--user", "alice", "--fix").expectSuccess()
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "alice")
+        try sandbox.run("rollout", "doctor").expectSuccess()
+        try FileManager.default.removeItem(atPath: file)
+        try #require(mkfifo(file, 0o600) == 0)
+        #expect(try sandbox.run("rollout", "doctor", "--user", "alice").status == 1)
+    }
 }

@@ -32,6 +32,45 @@ struct DoctorTests {
         #expect(try user.stores().examine("alice") == [])
     }
 
+    /// Opening refused a user whose file `user` named somebody else, and the doctor, whom one asks then, found nothing wrong.
+    @Test(arguments: ["another", "empty", "folder", "pipe", "link to a pipe"])
+    func aFileThatDoesNotNameTheUserIsFound(what: String) throws {
+        let user = try user(at: .off)
+        let file = try user.directory.path + "/user"
+        try FileManager.default.removeItem(atPath: file)
+        switch what {
+        case "another": try Data("mallory".utf8).write(to: URL(fileURLWithPath: file))
+        case "empty": try Data().write(to: URL(fileURLWithPath: file))
+        case "folder": try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        case "pipe": try #require(mkfifo(file, 0o600) == 0)
+        default:
+            try #require(mkfifo(user.folder.path("pipe"), 0o600) == 0)
+            try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: user.folder.path("pipe"))
+        }
+        let stores = try user.stores()
+        let found = try stores.examine("alice")
+        #expect(found.map(\.kind) == [.owner])
+        #expect(found.allSatisfy { !$0.message.contains("mallory") })
+        let isOpened = (try? stores.store(for: "alice").close()) != nil
+        #expect(found.first?.canBeMended == isOpened)
+        #expect(try stores.mend("alice").map(\.kind) == (isOpened ? [] : [.owner]))
+        if isOpened {
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "alice")
+        } else {
+            #expect(try stores.examine("alice") == found)
+        }
+    }
+
+    /// In a folder that says that it is somebody else's nothing is mended, whatever else is wrong with it.
+    @Test func nothingIsTouchedInAFolderThatNamesAnother() throws {
+        let user = try user(at: .off)
+        let path = try user.directory.path
+        try Data("mallory".utf8).write(to: URL(fileURLWithPath: path + "/user"))
+        try FileManager.default.createDirectory(atPath: path + "/rehearsal-copies", withIntermediateDirectories: true)
+        #expect(try Set(user.stores().mend("alice").map(\.kind)) == [.owner, .leftovers])
+        #expect(FileManager.default.fileExists(atPath: path + "/rehearsal-copies"))
+    }
+
     @Test func theLowerOfTwoAuthoritativeStoresIsPutOnStandby() throws {
         let user = try user(at: .live)
         try change(user, .old) { try $0.setRole(.authoritative, epoch: 1) }

@@ -128,6 +128,20 @@ struct UserDirectoryTests {
         #expect(Set(unknown).isSuperset(of: ["u-61zz", "u-", "u-616C", "h-6c", "h-"]))
     }
 
+    /// Whoever lists all users, or asks whose a folder is, must not wait for somebody to write into a pipe.
+    @Test(.timeLimit(.minutes(1))) func aPipeThatIsToSayWhoseAFolderIsIsNotWaitedFor() throws {
+        let folder = try TemporaryFolder()
+        let directory = try UserDirectory(root: folder.path, user: String(repeating: "x", count: 101))
+        try directory.make()
+        try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path + "/user",
+            withDestinationPath: folder.path("pipe")
+        )
+        #expect(try UserDirectory.all(root: folder.path).unknown.count == 1)
+        #expect(directory.label == .special)
+    }
+
     /// While "é" in one character was open, "é" in two was given its records, and wrote into its store.
     @Test func idsThatSwiftTakesForEqualHaveStoresOfTheirOwn() throws {
         let fixture = try UserStoresFixture(.sqlite)

@@ -46,6 +46,7 @@ struct UserExamination {
         if let controlFailure {
             findings.append(UserFinding(.unreadable, controlFailure.description, "see to the file"))
         }
+        findings += label()
         findings += roles(found)
         if let control { findings += held(found, against: control) }
         findings += copies(found)
@@ -76,6 +77,45 @@ struct UserExamination {
             _ = try pair.known.setAside(pair.address(other.engine), as: "parted-\(serving.epoch)")
         } else if let (serving, other) = damaged {
             _ = try pair.known.setAside(pair.address(other), as: "damaged-\(serving.epoch)")
+        }
+    }
+
+    // MARK: The folder
+
+    /// Whose folder it is. A file that is missing is written by the next opening, and hides nobody whose id the folder's name
+    /// spells out.
+    private func label() -> [UserFinding] {
+        switch directory.label {
+        case .own, .missing: []
+        case .another:
+            [
+                UserFinding(
+                    .owner,
+                    "the file \"user\" names another user than the one whose folder this is",
+                    "remove the file if it is damaged, or move the folder elsewhere if it is another user's"
+                )
+            ]
+        case .empty:
+            [UserFinding(.owner, "the file \"user\" is empty", "it is written anew", canBeMended: true)]
+        case .special:
+            [
+                UserFinding(
+                    .owner,
+                    "what stands in the place of the file \"user\" is not a file",
+                    "the file takes its place",
+                    canBeMended: true
+                )
+            ]
+        case .folder:
+            [UserFinding(.owner, "a folder stands in the place of the file \"user\"", "remove it")]
+        case .unreadable(let reason):
+            [
+                UserFinding(
+                    .owner,
+                    "the file \"user\" cannot be read: \(String(cString: strerror(reason)))",
+                    "see to the file"
+                )
+            ]
         }
     }
 

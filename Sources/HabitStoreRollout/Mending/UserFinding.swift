@@ -30,6 +30,8 @@ public struct UserFinding: Sendable, Hashable, Codable {
         case evidenceUncounted
         /// A difference is remembered that is not in the evidence yet.
         case differenceOwed
+        /// The file that says whose folder it is names somebody else, or nobody.
+        case owner
     }
 
     /// What kind it is.

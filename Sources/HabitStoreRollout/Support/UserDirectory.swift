@@ -163,19 +163,25 @@ public struct UserDirectory: Sendable, Hashable {
 
     /// Writes down whose folder it is, or makes sure of it.
     func claim() throws {
-        if let isOwn = isOwn() {
-            guard isOwn else {
-                let isPlain = name.hasPrefix(Self.plainPrefix)
-                throw HabitStoreError(
-                    .unsupported,
-                    isPlain
-                        ? "the file \"user\" in this folder names another user than the folder's name does: remove the file if it is "
-                            + "damaged, or move the folder elsewhere if it is another user's"
-                        : "this folder belongs to another user whose id has the same digest",
-                    at: .init(path: path)
-                )
-            }
-            return
+        switch label {
+        case .own: return
+        case .another:
+            let isPlain = name.hasPrefix(Self.plainPrefix)
+            throw HabitStoreError(
+                .unsupported,
+                isPlain
+                    ? "the file \"user\" in this folder names another user than the folder's name does: remove the file if it is "
+                        + "damaged, or move the folder elsewhere if it is another user's"
+                    : "this folder belongs to another user whose id has the same digest",
+                at: .init(path: path)
+            )
+        case .folder:
+            throw HabitStoreError(
+                .unsupported,
+                "a folder stands in the place of the file \"user\": remove it",
+                at: .init(path: path)
+            )
+        case .missing, .empty, .special, .unreadable: break
         }
         let file = path + "/user"
         do {
@@ -190,24 +196,55 @@ public struct UserDirectory: Sendable, Hashable {
         }
     }
 
-    /// Whether the folder says that it is this user's; nil when it does not say whose it is, also in a file that is empty.
-    private func isOwn() -> Bool? {
+    /// What a folder's file `user` says.
+    enum Label: Equatable {
+        /// That the folder is this user's.
+        case own
+        /// That it is somebody else's.
+        case another
+        /// There is none.
+        case missing
+        /// Nothing.
+        case empty
+        /// It is not a file: a pipe, a device.
+        case special
+        /// It is a folder.
+        case folder
+        /// It cannot be read, by the system's number for the reason.
+        case unreadable(Int32)
+    }
+
+    /// What the folder says of whose it is. Nobody is waited for.
+    var label: Label {
         let descriptor = open(path + "/user", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            return errno == ENOENT ? .missing : errno == ENXIO ? .special : .unreadable(errno)
+        }
         defer { close(descriptor) }
         let user = Array(user.utf8)
         // One byte more, so that a longer name is another one.
         return withUnsafeTemporaryAllocation(byteCount: user.count + 1, alignment: 1) { buffer in
             var count = 0
+            var failure: Int32 = 0
             while count < buffer.count {
                 let part = read(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
                 if part < 0, errno == EINTR { continue }
-                guard part >= 0 else { return nil }
+                guard part >= 0 else {
+                    failure = errno
+                    break
+                }
                 count += part
                 // A file gives less than was asked for at its end only.
                 if count < buffer.count { break }
             }
-            return count == 0 ? nil : buffer[..<count].elementsEqual(user)
+            if failure == 0, buffer[..<count].elementsEqual(user) { return .own }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { return .unreadable(errno) }
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: return failure != 0 ? .unreadable(failure) : count == 0 ? .empty : .another
+            case S_IFDIR: return .folder
+            default: return .special
+            }
         }
     }
 

@@ -19,7 +19,8 @@ extension UserStores {
     public func mend(_ user: String) throws -> [UserFinding] {
         let directory = try known(user)
         let findings = try examine(user).filter(\.canBeMended)
-        guard !findings.isEmpty else { return try examine(user) }
+        // In a folder that says that it is another user's, nothing is touched.
+        guard !findings.isEmpty, directory.label != .another else { return try examine(user) }
         try Leftovers.removeUnused(in: directory, onlyKnown: false)
         if findings.contains(where: { $0.kind == .parted || $0.kind == .unreadable }) {
             try UserExamination(directory, schema: schema(of: directory), engines, options).setAside()
