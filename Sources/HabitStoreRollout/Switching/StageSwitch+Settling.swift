@@ -63,7 +63,8 @@ extension StageSwitch {
             return actual
         case .reopens(let sealed): return try reopen(sealed, found, engines)
         case .takesOver(let claiming, let objection):
-            return try land(on: claiming, engines, found, objection, isKilled)
+            let doubt = witness.whatWasPutBack(claiming.epoch)
+            return try land(on: claiming, engines, found, objection, isKilled, doubt)
         case .refused(let error): throw error
         }
     }
@@ -265,13 +266,16 @@ extension StageSwitch {
 
     /// The new store is gone or cannot be read, and the old one holds everything: it takes over.
     ///
-    /// - Parameter objection: what is wrong with a new store that could be read.
+    /// - Parameters:
+    ///   - objection: what is wrong with a new store that could be read.
+    ///   - doubt: what shows that the folder was put back, so that nobody can tell what was acknowledged after the copy was made.
     private func land(
         on claiming: Standing,
         _ engines: EnginePair,
         _ found: StandingsFound,
         _ objection: HabitStoreError?,
-        _ isKilled: Bool
+        _ isKilled: Bool,
+        _ doubt: String?
     ) throws -> ActualStage {
         let rescued = found.standings.contains(where: \.isRescued) ? "its engine's library cannot open it" : nil
         let reason = objection?.description ?? found.failure?.description ?? rescued ?? "its file is missing"
@@ -290,7 +294,9 @@ extension StageSwitch {
         var actual = ActualStage(state: state, epoch: epoch, token: claiming.token)
         actual.notes.append(
             "the \(other.rawValue) store cannot be served (\(reason)); the user is back on "
-                + "\(claiming.engine.rawValue), which holds everything that was acknowledged"
+                + "\(claiming.engine.rawValue) at token \(claiming.token), "
+                + (doubt.map { "and what was written after that cannot be known: \($0)" }
+                    ?? "and nothing that was acknowledged is known to be missing there")
         )
         return actual
     }

@@ -106,6 +106,45 @@ struct RestoredFilesTests {
         )
     }
 
+    /// A folder was put back from an older backup without the new store's file, and the note said that the old store holds
+    /// everything that was acknowledged: what was written after the backup is in none of these files, and nothing in them can know of
+    /// it. Only what is known is said: the token, and whether the folder shows that it was put back.
+    @Test(arguments: [true, false]) func nobodyIsToldThatAStoreHoldsWhatNoFileCanKnowOf(isInPlace: Bool) throws {
+        let (user, backup) = (try StagedUser(), try TemporaryFolder())
+        let store = try user.stores().store(for: "alice")
+        try store.save(Draft(content: "a"))
+        try user.bring(store, to: .live) { _ = try $0.all(Draft.self) }
+        store.close()
+        let (path, manager) = (try user.directory.path, FileManager.default)
+        try manager.copyItem(atPath: path, toPath: backup.path("copy"))
+        let later = try user.stores().store(for: "alice")
+        try later.save(Draft(content: "b"))
+        later.close()
+        if isInPlace {
+            for name in try manager.contentsOfDirectory(atPath: path) {
+                let kept = try? Data(contentsOf: URL(fileURLWithPath: backup.path("copy") + "/" + name))
+                try (kept ?? Data()).write(to: URL(fileURLWithPath: path + "/" + name))
+            }
+        } else {
+            // What the old folder has stays on the disk, so that no file of the copy is given its number.
+            try manager.moveItem(atPath: path, toPath: backup.path("lost"))
+            try manager.copyItem(atPath: backup.path("copy"), toPath: path)
+        }
+        for name in try manager.contentsOfDirectory(atPath: path) where name.hasPrefix(user.new.fileName) {
+            try manager.removeItem(atPath: path + "/" + name)
+        }
+        let opened = try user.stores().store(for: "alice")
+        defer { opened.close() }
+        #expect(try opened.all(Draft.self).map(\.content) == ["a"])
+        let notes = opened.notes.filter { $0.contains("its file is missing") }
+        #expect(notes.count == 1)
+        #expect(notes.allSatisfy { !$0.contains("everything") && $0.contains("at token ") })
+        let said =
+            isInPlace
+            ? "nothing that was acknowledged is known to be missing" : "cannot be known: the user's folder was"
+        #expect(notes.first?.contains(said) == true, "\(notes)")
+    }
+
     /// What the accepted store has not is kept beside it.
     @Test func theOtherStoreIsSetAsideWhereItHoldsMore() throws {
         let folder = try RestoredFolder(at: .live)
