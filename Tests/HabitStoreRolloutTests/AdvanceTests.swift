@@ -35,6 +35,30 @@ struct AdvanceTests {
         #expect(told.contains("copying"))
     }
 
+    /// Where another process, an app say, was just copying, an advance ended at once with "not filled": the mirror of this
+    /// process took the turn that the other one had for a failure, and nobody waits for what fails. The copy is this mirror's
+    /// as well, and is waited for.
+    @Test func aCopyThatAnotherProcessMakesIsWaitedFor() throws {
+        let user = try user(at: .off)
+        try user.want("shadow")
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        let copy = OtherCopy(user)
+        let promotion = try store.promote(to: .dualwrite)
+        copy.goOn()
+        var told: [String] = []
+        let decision = try store.advance(waitSeconds: 30) { label, done, total in
+            told.append("\(label) \(done) of \(total)")
+            if told.count == 1 { copy.goOn() }
+        }
+        if told.isEmpty { copy.goOn() }
+        #expect(promotion.isOpen)
+        #expect(try copy.result()?.kind == .copied)
+        #expect(told.first == "copying 5 of 20")
+        #expect(decision?.reasons == [])
+        #expect(try store.stage() == .shadow)
+    }
+
     /// A verification that finds no moment without writes compares nothing, which is no finding; but it kept the gate closed
     /// until somebody verified by hand.
     @Test func aVerificationThatComparedNothingIsMadeAgain() throws {

@@ -145,6 +145,22 @@ public struct Backfill {
         return try catchUp(since: there.token, from)
     }
 
+    /// How far the copy is that goes on in the destination, whoever makes it.
+    ///
+    /// - Parameter total: how many records there are; nil where that is still to be counted.
+    func progress(of total: Int?) throws -> Progress {
+        let state = try destination.replicaRead { try $0.backfillState().map(decode) }
+        let done = state?.records ?? 0
+        return Progress(done: done, total: max(done, try total ?? count()))
+    }
+
+    /// How many records the source has.
+    private func count() throws -> Int {
+        try source.replicaRead { replica in
+            try source.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
+        }
+    }
+
     // MARK: Fencing
 
     /// Whether a store may be written to as the destination of a copy: it has never served anybody, or it was left for the
@@ -281,9 +297,7 @@ public struct Backfill {
         _ progress: (Progress) throws -> Void
     ) throws -> Outcome {
         var state = start
-        let total = try source.replicaRead { replica in
-            try source.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
-        }
+        let total = try count()
         while state.entity < source.schema.entities.count {
             let records = try nextChunk(state)
             if let last = records.last {

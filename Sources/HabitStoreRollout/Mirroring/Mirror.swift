@@ -8,7 +8,7 @@ import Synchronization
 /// It reads the history of the old store behind the mirror's token and applies it in one transaction of the mirror, whose
 /// token is the proof of what was applied: each transaction arrives once and in order, whichever process carries it over
 /// and wherever it is killed. It runs on a thread of its own, so that a mirror that fails or hangs costs a write the
-/// stated wait at most.
+/// stated wait at most. Where only a copy brings the mirror up and another process makes one, that is waited for.
 final class Mirror: Sendable {
     private struct State {
         /// The last token that the mirror is known to have; what history lies behind it has to be kept.
@@ -16,6 +16,8 @@ final class Mirror: Sendable {
         var wanted = HistoryToken.zero
         var isScheduled = false
         var isStopped = false
+        /// Whether another process has the turn to copy.
+        var awaitsTurn = false
         var failures = 0
         var failure: HabitStoreError?
         var copied: Backfill.Progress?
@@ -34,6 +36,8 @@ final class Mirror: Sendable {
     /// The epoch in which the source is authoritative.
     let epoch: Int
     private let options: MirrorOptions
+    /// How long another process's copy is waited for without progress.
+    private let turnWaitSeconds: Double
     private let metrics: RolloutMetrics
     private let onCopied: @Sendable (Backfill.Outcome) -> Void
     private let queue: DispatchQueue
@@ -47,6 +51,7 @@ final class Mirror: Sendable {
         other: EngineName,
         epoch: Int,
         options: MirrorOptions,
+        turnWaitSeconds: Double,
         metrics: RolloutMetrics,
         onCopied: @escaping @Sendable (Backfill.Outcome) -> Void
     ) {
@@ -54,6 +59,7 @@ final class Mirror: Sendable {
         (self.source, self.other) = (source, other)
         self.epoch = epoch
         self.options = options
+        self.turnWaitSeconds = turnWaitSeconds
         self.metrics = metrics
         self.onCopied = onCopied
         queue = DispatchQueue(label: "HabitStore.mirror.\(pair.directory.path)")
@@ -139,8 +145,8 @@ final class Mirror: Sendable {
         return state.failure == nil && !state.isScheduled
     }
 
-    /// Whether it does nothing now: it is current, or failed and waits to try again.
-    var isAtRest: Bool { locked { !$0.isScheduled || $0.failure != nil } }
+    /// Whether it does nothing now: it is current, or failed and waits to try again, or another process copies.
+    var isAtRest: Bool { locked { !$0.isScheduled || $0.failure != nil || $0.awaitsTurn } }
 
     /// Ends the following, behind the step that is being done.
     func stop() {
@@ -269,24 +275,60 @@ final class Mirror: Sendable {
         let from = try pair.store(source)
         let target = try pair.create(other)
         if let token = try carry(from, target) { return token }
-        let turn = try CopyTurn(pair.directory)
-        let outcome = try Backfill(
+        let backfill = Backfill(
             from: from,
             to: target,
             chunk: options.copyChunk,
             epoch: epoch,
             pauseSeconds: options.copyPauseSeconds
-        ).run { progress in
-            let isStopped = locked { state in
-                state.copied = progress
-                return state.isStopped
-            }
-            if isStopped { throw Stopped() }
-        }
-        withExtendedLifetime(turn) {}
+        )
+        let turn = try turn(for: backfill)
+        defer { withExtendedLifetime(turn) {} }
+        // Another process may have made the copy meanwhile.
+        if let token = try carry(from, target) { return token }
+        let outcome = try backfill.run(progress: tell)
         onCopied(outcome)
         return outcome.token
     }
+
+    private func tell(_ progress: Backfill.Progress) throws {
+        let isStopped = locked { state in
+            state.copied = progress
+            return state.isStopped
+        }
+        if isStopped { throw Stopped() }
+    }
+
+    /// The turn to copy. Another process's copy brings this mirror up as well, and is waited for as long as it gets on.
+    ///
+    /// - Throws: ``HabitStoreError/Code/busy`` where it does not.
+    private func turn(for backfill: Backfill) throws -> CopyTurn {
+        locked { $0.awaitsTurn = true }
+        defer { locked { $0.awaitsTurn = false } }
+        var progress: Backfill.Progress?
+        var since = ContinuousClock.now
+        while true {
+            do {
+                return try CopyTurn(pair.directory)
+            } catch let error as HabitStoreError where error.code == .busy {
+                let now = try backfill.progress(of: progress?.total)
+                if now.done != progress?.done { since = .now }
+                progress = now
+                guard ContinuousClock.now - since < .seconds(turnWaitSeconds) else {
+                    throw HabitStoreError(
+                        .busy,
+                        "another process has the turn to copy into the user's stores, and nothing was copied for "
+                            + "\(turnWaitSeconds) s",
+                        at: error.location
+                    )
+                }
+                try tell(now)
+            }
+            Thread.sleep(forTimeInterval: Self.turnPauseSeconds)
+        }
+    }
+
+    private static let turnPauseSeconds = 0.02
 
     /// Applies the history behind the mirror's token.
     ///

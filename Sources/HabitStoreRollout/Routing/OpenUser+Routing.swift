@@ -241,6 +241,7 @@ extension OpenUser {
             other: actual.other,
             epoch: actual.epoch,
             options: options.mirror,
+            turnWaitSeconds: options.stepLimitSeconds,
             metrics: context.metrics
         ) { [weak self] outcome in
             self?.record([.backfilled(token: outcome.token, records: outcome.records)])

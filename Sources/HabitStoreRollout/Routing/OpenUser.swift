@@ -156,8 +156,11 @@ final class OpenUser: Sendable {
         state.withLock { _ in ended.store(true, ordering: .releasing) }
         advancer.withLock { $0 = nil }
         if let route = leases.present {
-            _ = route.mirror?.settle(waitSeconds: options.mirror.closingWaitSeconds)
-            route.mirror?.stop()
+            if let mirror = route.mirror {
+                // A copy that another process makes goes on without this one.
+                if !mirror.isAtRest { _ = mirror.settle(waitSeconds: options.mirror.closingWaitSeconds) }
+                mirror.stop()
+            }
             route.shadow?.drain(seconds: options.mirror.closingWaitSeconds)
             flush()
         }

@@ -74,6 +74,45 @@ struct MirrorFaultTests {
         try user.expectRecovery(ledger)
     }
 
+    /// The process that has the turn to copy is frozen, or does nothing with it. The mirror waits as long as it gets on, and
+    /// tries again by itself behind that.
+    @Test func aMirrorIsLaggingWhileAProcessThatDoesNotGoOnHasTheTurnToCopy() throws {
+        let user = try StagedUser()
+        try user.want("dualwrite")
+        let store = try user.stores { $0.stepLimitSeconds = 0.3 }.store(for: "alice")
+        defer { store.close() }
+        try store.save(Draft(content: "one"))
+        let copy = OtherCopy(user)
+        #expect(try store.promote(to: .dualwrite).isOpen)
+        let isLagging = wait(10) {
+            guard case .lagging(_, let error) = store.mirrorStatus else { return false }
+            return error.code == .busy && error.message.contains("turn to copy")
+        }
+        #expect(isLagging, "\(store.mirrorStatus)")
+        try store.save(Draft(content: "two"))
+        copy.goOn()
+        copy.goOn()
+        let isCurrent = wait(10) { if case .current = store.mirrorStatus { true } else { false } }
+        #expect(isCurrent, "\(store.mirrorStatus)")
+        #expect(try user.withStore(.new) { try $0.all(Draft.self).count } == 2)
+    }
+
+    @Test func closingDoesNotWaitForACopyThatAnotherProcessMakes() throws {
+        let user = try StagedUser()
+        try user.want("dualwrite")
+        let store = try user.stores { $0.mirror.closingWaitSeconds = 60 }.store(for: "alice")
+        try store.save(Draft(content: "one"))
+        let copy = OtherCopy(user)
+        #expect(try store.promote(to: .dualwrite).isOpen)
+        let isCopying = wait(10) { if case .copying = store.mirrorStatus { true } else { false } }
+        #expect(isCopying, "\(store.mirrorStatus)")
+        let closing = ContinuousClock().measure { store.close() }
+        #expect(closing < .seconds(30))
+        copy.goOn()
+        copy.goOn()
+        #expect(try copy.result()?.kind == .copied)
+    }
+
     /// The user's app was started while the new store did not answer at all.
     @Test(arguments: [Stage.off] + stages, [Fault.Effect.hang, .fail(.permissionDenied), .fail(.corrupt)])
     func aProcessStartsAndServesWithoutTheNewStore(stage: Stage, effect: Fault.Effect) async throws {
