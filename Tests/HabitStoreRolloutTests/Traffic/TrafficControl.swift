@@ -24,26 +24,43 @@ struct TrafficControl {
     mutating func round() throws {
         let target = Int.random(in: 0...5, using: &generator)
         for _ in 0..<12 {
-            let here = try store.stage().position
-            guard here != target else { break }
+            let here = try store.stage()
+            guard here.position != target else { break }
             // Now and then a step back on the way.
-            let isBack = here > 0 && Int.random(in: 0..<5, using: &generator) == 0
-            guard let stage = Stage(position: here + (isBack ? -1 : 1)) else { break }
-            try move(to: stage)
+            let isBack = here > .off && Int.random(in: 0..<5, using: &generator) == 0
+            guard let stage = Stage(position: here.position + (isBack ? -1 : 1)) else { break }
+            try move(from: here, to: stage)
             Thread.sleep(forTimeInterval: Double.random(in: 0...0.02, using: &generator))
         }
         try kill()
     }
 
-    private mutating func move(to stage: Stage) throws {
-        if stage < (try store.stage()) {
+    private mutating func move(from here: Stage, to stage: Stage) throws {
+        if stage < here {
             try store.demote(to: stage)
         } else {
-            _ = store.files.leases.load()?.mirror?.settle(waitSeconds: 10)
+            try fillMirror(at: here)
             let lease = try store.files.lease()
-            try lease.user.move(.recovered) { look, actual, _ in try look.change.move(actual, to: stage) }
+            try lease.user.move(.recovered) { look, actual, _ in
+                actual.stage == here ? try look.change.move(actual, to: stage) : nil
+            }
         }
         moves += 1
+    }
+
+    /// Waits for the new store to be filled, by whichever process: no gate lets anybody onto an unfinished copy.
+    ///
+    /// A run ended in its first moves, since the mirror had failed for the moment, and the user was moved all the same. A process
+    /// that saw the kill switch late may take the user back meanwhile; nobody is to wait for that stage's mirror then.
+    private func fillMirror(at here: Stage) throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try store.stage() == here, let mirror = store.files.leases.load()?.mirror, !mirror.settle(waitSeconds: 1)
+        {
+            guard ContinuousClock.now < deadline else {
+                throw HabitStoreError(.busy, "the new store is not filled: \(mirror.status)")
+            }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
     }
 
     private mutating func kill() throws {
