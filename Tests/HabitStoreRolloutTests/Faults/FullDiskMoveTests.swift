@@ -1,11 +1,11 @@
 import Foundation
-import HabitStore
-import HabitStoreTesting
-import RolloutTesting
-import StandardEngines
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+@_spi(Engines) import RolloutTesting
+@_spi(Engines) import StandardEngines
 import Testing
 
-@testable import HabitStoreRollout
+@_spi(Engines) @testable import HabitStoreRollout
 
 /// A demotion or a kill that failed on a full disk left the store sealed that served. Whoever opened the user next wanted to give it
 /// its role again first, which the full disk refused as well, and so the user could not even be read until there was room. The

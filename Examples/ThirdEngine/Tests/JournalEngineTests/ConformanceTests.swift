@@ -26,7 +26,7 @@ extension RolloutUnderTest {
     static let journalToLMDB = RolloutUnderTest(from: JournalProvider(), to: LMDBProvider())
 }
 
-/// All that an engine has to prove: a line for each of the three kits.
+/// All that an engine has to prove: a line for each kit.
 struct ConformanceTests {
     @Test(arguments: StoreContract.clauses)
     func keepsTheContract(_ clause: StoreContract.Clause) async throws { try await clause.verify(.journal) }
