@@ -7,7 +7,7 @@ struct SurfaceTests {
     private static let types = [
         "FeatureFlags": """
         EvaluationContext EvaluationDetails EvaluationStep FlagConfiguration FlagError FlagEvaluator
-        FlagExposure FlagExposureHook FlagFileWatcher FlagFormat FlagLimits FlagProvider FlagProviderEvent
+        FlagExposure FlagExposureHook FlagFormat FlagLimits FlagProvider FlagProviderEvent
         FlagProviderState FlagSnapshot FlagSource FlagSourceState FlagValue FlagValueType FlagWarning
         FractionalChoice FractionalGeneration JsonLogicRule KillSignal KillSwitchTriggers Reason Resolution
         SentinelFile WatchOptions

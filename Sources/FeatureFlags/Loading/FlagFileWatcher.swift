@@ -6,7 +6,7 @@ import Logging
 /// It follows each path through symbolic links, and survives what people and tools do to such files: writing in place,
 /// renaming over, swapping links at any place of the chain, deleting and making anew, putting a directory there. What it
 /// tells is a reason to look at the file, not a promise that it changed.
-public final class FlagFileWatcher: Sendable {
+final class FlagFileWatcher: Sendable {
     private let loop: WatchLoop
 
     /// Starts watching. `onChange` is called once for all paths when the watching has begun, so that nothing is missed
@@ -18,7 +18,7 @@ public final class FlagFileWatcher: Sendable {
     ///   - options: How they are watched.
     ///   - logger: Told where the system's notifications are not to be had.
     ///   - onChange: Called on the watching thread.
-    public init(
+    init(
         files: [String],
         sentinels: [String] = [],
         options: WatchOptions = WatchOptions(),
@@ -36,5 +36,5 @@ public final class FlagFileWatcher: Sendable {
     deinit { stop() }
 
     /// Stops watching. A call of `onChange` that has begun may still be under way.
-    public func stop() { loop.stop() }
+    func stop() { loop.stop() }
 }

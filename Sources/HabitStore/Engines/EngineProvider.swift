@@ -6,7 +6,7 @@ public typealias UserStoreBackend = MaintainableStore & ReplicableStore
 /// All that a rollout, a verifier and the command need of an engine. An app gives those it uses to whatever opens users'
 /// stores, as ``Engines``; nothing else has to know them.
 ///
-/// An engine over files is a ``FileEngineProvider``, which has an answer to most of this.
+/// An engine over files is a `FileEngineProvider`, which has an answer to most of this.
 public protocol EngineProvider: Sendable {
     /// What flag files, addresses and users' stores call it. Two providers of one kind may differ by it, as for two servers.
     @_spi(Engines) var name: EngineName { get }
