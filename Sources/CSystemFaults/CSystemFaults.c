@@ -5,13 +5,16 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -212,11 +215,47 @@ int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict unt
     }
 }
 
+// MARK: Deaths
+
+enum { most_frames = 64 };
+/// What malloc asks the system for where its heap cannot grow: without so much it has nothing left to give.
+static const size_t heap_step = 1 << 20;
+
+/// The heap may be full or broken, and its lock held: nothing here allocates.
+static void tell_death(int number, siginfo_t *info, void *context) {
+    (void)context;
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigaction(number, &standard, NULL);
+    void *room = mmap(NULL, heap_step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool is_full = room == MAP_FAILED;
+    if (!is_full) munmap(room, heap_step);
+    char line[64];
+    int length = snprintf(line, sizeof line, "died of signal %d%s at:\n", number, is_full ? " with no memory left" : "");
+    ssize_t written = write(STDERR_FILENO, line, length);
+    void *frames[most_frames];
+    int count = backtrace(frames, most_frames);
+    // The first is this function.
+    if (written > 0 && count > 1) backtrace_symbols_fd(frames + 1, count - 1, STDERR_FILENO);
+    // What was done is done again, and ends the process as it would have without this. A signal that was sent is sent again.
+    if (info->si_code <= 0) raise(number);
+}
+
+void system_faults_tell_deaths(void) {
+    // The first call loads what it needs.
+    void *frame;
+    backtrace(&frame, 1);
+    struct sigaction action = {.sa_sigaction = tell_death, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT};
+    for (size_t each = 0; each < sizeof numbers / sizeof *numbers; each++) sigaction(numbers[each], &action, NULL);
+}
+
 #else
 
 bool system_faults_are_supported(void) { return false; }
 void system_faults_shift_clock(int64_t seconds) { (void)seconds; }
 void system_faults_fail(const char *prefix, int error) { (void)prefix, (void)error; }
 uint64_t system_faults_count(void) { return 0; }
+void system_faults_tell_deaths(void) {}
 
 #endif

@@ -21,4 +21,8 @@ void system_faults_fail(const char *prefix, int error);
 /// How many calls have failed so far.
 uint64_t system_faults_count(void);
 
+/// Has the process tell on its standard error when a fault of its own ends it by a signal: one line that says by which, and
+/// whether there was any memory left, then the functions that were running, one a line, the innermost first.
+void system_faults_tell_deaths(void);
+
 #endif

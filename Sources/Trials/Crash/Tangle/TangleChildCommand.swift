@@ -1,4 +1,5 @@
 import ArgumentParser
+import CSystemFaults
 import Foundation
 import HabitStore
 import HabitStoreRollout
@@ -44,6 +45,7 @@ struct TangleChildCommand: ParsableCommand {
     private static let endingSeconds = 60.0
 
     mutating func run() throws {
+        system_faults_tell_deaths()
         let progress = TangleProgress()
         let flags = StageFlags(path: flags, old: old)
         try flags.want(.init())

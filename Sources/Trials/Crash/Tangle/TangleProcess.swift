@@ -11,14 +11,11 @@ final class TangleProcess: Sendable {
         let wasKilled: Bool
         let isSignalled: Bool
         let status: Int32
-        /// The last thing that it wrote to its standard error.
-        let lastError: String
+        /// What it wrote to its standard error.
+        let death: TangleDeath
 
         /// Whether it ended by itself, since it was given no memory.
-        var ranOutOfMemory: Bool {
-            let messages = ["bad_alloc", "allocate", "memory", "out of"]
-            return isSignalled && !wasKilled && messages.contains { lastError.localizedLowercase.contains($0) }
-        }
+        var ranOutOfMemory: Bool { isSignalled && !wasKilled && death.isForWantOfMemory }
     }
 
     /// The number of its lane.
@@ -94,8 +91,7 @@ final class TangleProcess: Sendable {
             wasKilled: killed.load(ordering: .sequentiallyConsistent),
             isSignalled: process.terminationReason == .uncaughtSignal,
             status: process.terminationStatus,
-            lastError: (try? String(contentsOf: errors, encoding: .utf8))?.split(separator: "\n").last.map(String.init)
-                ?? ""
+            death: TangleDeath(errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "")
         )
     }
 }

@@ -173,9 +173,9 @@ struct TangleRun {
         case (true, false) where hadNoMemory: figures.died(at: "at an allocation, with no memory left")
         case (true, false) where end.status == SIGKILL && point != nil: figures.died(at: point ?? "")
         case (true, false):
-            report.note(violation: "process \(process.lane) ended by the signal \(end.status): \(end.lastError)")
+            report.note(violation: "process \(process.lane) ended by the signal \(end.status): \(end.death.summary)")
         case (false, _) where end.status != 0 || isStuck:
-            report.note(violation: "process \(process.lane) ended with the status \(end.status): \(end.lastError)")
+            report.note(violation: "process \(process.lane) ended with the status \(end.status): \(end.death.summary)")
         case (false, _): break
         }
         return report

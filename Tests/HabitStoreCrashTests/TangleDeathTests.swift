@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+import Trials
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Now and then the sweep gives a process no memory. Where Swift itself needs some, its runtime ends the process, and that is no fault of
+/// ours. The sweep knew it by the last line that the process had written, and took two such deaths for faults: one whose message
+/// was followed by a trace, and one by SIGSEGV, where the runtime had no memory for the message either, and followed the null
+/// pointer to it. It also took every index out of range for a want of memory. Now a process tells where it was, and whether
+/// there was memory left.
+struct TangleDeathTests {
+    @Test(arguments: [
+        """
+        Fatal error: failed to allocate 16384 bytes of memory with alignment 1
+        Current stack trace:
+        0    libswiftCore.so                    0x00007f5154d5f130 swift_reportError + 33
+        1    libswiftCore.so                    0x00007f515506d197 <unavailable> + 4641175
+        """,
+        """
+        terminate called after throwing an instance of 'std::bad_alloc'
+          what():  std::bad_alloc
+        """,
+        """
+        Hashing/LibCrypto.swift:20: Fatal error: EVP_MD_fetch failed: there is no memory for a hash
+        Current stack trace:
+        died of signal 5 at:
+        /usr/bin/habitstore-trials(+0x1d82c7)[0x561c6d4463b0]
+        """,
+        """
+        died of signal 11 with no memory left at:
+        /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f43d9a5b050]
+        /lib/x86_64-linux-gnu/libc.so.6(+0x15e27d)[0x7f43d9b7d27d]
+        /lib/x86_64-linux-gnu/libc.so.6(fputs+0x15)[0x7f43d9a95585]
+        /opt/swift/usr/lib/swift/linux/libswiftCore.so(+0x35f1de)[0x7f43daf5f1de]
+        /opt/swift/usr/lib/swift/linux/libswiftCore.so(swift_slowAlloc+0x61)[0x7f43db26fab1]
+        /usr/bin/habitstore-trials(+0x1d82c7)[0x561c6d4463b0]
+        """,
+    ])
+    func aProcessThatSwiftEndsForWantOfMemoryIsNoViolation(_ errors: String) {
+        #expect(TangleDeath(errors: errors).isForWantOfMemory)
+    }
+
+    @Test(arguments: [
+        "",
+        """
+        Swift/ContiguousArrayBuffer.swift:691: Fatal error: Index out of range
+        Current stack trace:
+        0    libswiftCore.so                    0x00007f515506d197 swift_allocateGenericClassMetadata + 200
+        died of signal 4 with no memory left at:
+        /opt/swift/usr/lib/swift/linux/libswiftCore.so(+0x35f1de)[0x7f43daf5f1de]
+        """,
+        """
+        died of signal 11 with no memory left at:
+        /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f43d9a5b050]
+        /usr/lib/x86_64-linux-gnu/liblmdb.so.0(mdb_txn_begin+0x61)[0x7f43db26fab1]
+        /opt/swift/usr/lib/swift/linux/libswiftCore.so(+0x35f1de)[0x7f43daf5f1de]
+        """,
+        """
+        died of signal 11 with no memory left at:
+        /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f43d9a5b050]
+        /usr/libswift/habitstore-trials(+0x1d82c7)[0x561c6d4463b0]
+        """,
+        """
+        died of signal 11 at:
+        /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f43d9a5b050]
+        /opt/swift/usr/lib/swift/linux/libswiftCore.so(swift_release+0x61)[0x7f43db26fab1]
+        """,
+    ])
+    func anyOtherDeathIsAViolation(_ errors: String) { #expect(!TangleDeath(errors: errors).isForWantOfMemory) }
+
+    @Test func aViolationSaysWhatTheProcessSaidOrWhereItWas() {
+        let trap = TangleDeath(errors: "Fatal error: Index out of range\nCurrent stack trace:\n0 libswiftCore.so\n")
+        #expect(trap.summary == "Fatal error: Index out of range")
+        let silent = TangleDeath(
+            errors: "died of signal 11 at:\n/usr/lib/libc.so.6(+0x3)[0x7f]\n/usr/lib/liblmdb.so.0(mdb_get+0x61)[0x7e]\n"
+        )
+        #expect(silent.summary == "liblmdb.so.0(mdb_get+0x61)[0x7e]")
+        #expect(TangleDeath(errors: "").summary.isEmpty)
+    }
+
+    #if canImport(Glibc)
+    private typealias SetLimit =
+        @convention(c) (pid_t, Int32, UnsafePointer<rlimit>?, UnsafeMutablePointer<rlimit>?) -> Int32
+
+    /// `prlimit`, which the headers show only to who asks for all that glibc has.
+    private static func setLimit() throws -> SetLimit {
+        unsafeBitCast(try #require(dlsym(nil, "prlimit")), to: SetLimit.self)
+    }
+
+    /// The process waits for a line at that moment, and so is in Swift's library and the C library below.
+    @Test(arguments: [false, true])
+    func aProcessTellsWhereItWasAndWhetherThereWasMemory(hasNoMemory: Bool) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tangle-death-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let process = Process()
+        process.executableURL = try TrialsExecutable.url
+        process.arguments = [
+            "tangle-child", "--root", folder.appendingPathComponent("root").path,
+            "--flags", folder.appendingPathComponent("flags.json").path, "--old", "sqlite", "--lane", "1", "--seed",
+            "1", "--silent",
+        ]
+        process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+        let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+        (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
+        try process.run()
+        // Nothing happens any more once the user is open.
+        var told = Data()
+        while !told.contains(UInt8(ascii: "\n")) {
+            let part = output.fileHandleForReading.availableData
+            try #require(!part.isEmpty)
+            told += part
+        }
+        #expect(String(decoding: told, as: UTF8.self) == "d opened\n")
+        if hasNoMemory {
+            var nothing = rlimit(rlim_cur: 0, rlim_max: 0)
+            #expect(try Self.setLimit()(process.processIdentifier, Int32(RLIMIT_AS.rawValue), &nothing, nil) == 0)
+        }
+        kill(process.processIdentifier, SIGSEGV)
+        let said = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGSEGV)
+        #expect(said.hasPrefix("died of signal 11\(hasNoMemory ? " with no memory left" : "") at:\n"), "\(said)")
+        let death = TangleDeath(errors: said)
+        #expect(death.summary.hasPrefix("libswiftCore.so("), "\(said)")
+        #expect(death.isForWantOfMemory == hasNoMemory, "\(said)")
+    }
+    #endif
+}
