@@ -16,7 +16,7 @@ final class ForgetfulEngine: StorageEngine {
     func read<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R { try base.read(body) }
 
     func write<R>(_ body: (InMemoryTransaction) throws -> R) throws -> R {
-        guard writes.next().isMultiple(of: 7) else { return try base.write(body) }
+        guard writes.next().isMultiple(of: 3) else { return try base.write(body) }
         var result: R?
         do {
             return try base.write { transaction in
