@@ -19,7 +19,7 @@ struct PlantedFaultTable {
         for row in rows {
             let cells = [
                 row.fault.name, row.levels.joined(separator: ", "), Self.named(row.fault),
-                row.reads.map(String.init) ?? "—",
+                row.reads.map { $0 == 0 ? "not served" : String($0) } ?? "—",
             ]
             if let last = lines.last, last.cells == cells {
                 lines[lines.count - 1].places.append(Self.place(row.fault))

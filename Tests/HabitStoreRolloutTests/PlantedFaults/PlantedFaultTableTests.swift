@@ -24,6 +24,16 @@ struct PlantedFaultTableTests {
         }
     }
 
+    /// The table of all faults could not be made: it opened a user whose old store had lost a transaction that the copy has, which
+    /// is refused since such a store counts as put back.
+    @Test func aUserWhoseStoreLostATransactionIsNotServed() throws {
+        let count = ShadowReadCount(queries: try ReadMix.queries())
+        let fault = try #require(
+            PlantedFault.all.first { $0.name == "the last transaction lost" && $0.engine == .sqlite }
+        )
+        #expect(try count.reads(until: fault, seed: Self.seed) == 0)
+    }
+
     @Test func shadowReadsOfSoundStoresShowNothing() throws {
         let count = ShadowReadCount(queries: try ReadMix.queries())
         let none = PlantedFault(name: "none", engine: .lmdb, deed: .file { _, _ in }, traces: [])

@@ -13,13 +13,18 @@ struct ShadowReadCount {
 
     init(queries: [QueryFile.Query]) { mix = ReadMix(queries: queries, contents: PlantedUser.contents) }
 
-    /// The number of the first read that shows the fault; nil when none of ``limit`` does.
+    /// The number of the first read that shows the fault; 0 where the user is not served with it, nil when none of ``limit`` does.
     ///
-    /// - Throws: what is wrong with the user's store so that no app can open it.
+    /// - Throws: what else is wrong with the user's store so that no app can open it.
     func reads(until fault: PlantedFault, seed: UInt64) throws -> Int? {
         let user = try PlantedUser()
         try user.plant(fault)
-        let store = try user.open(fault)
+        let store: UserStore
+        do {
+            store = try user.open(fault)
+        } catch let error as HabitStoreError where error.code == .staleStore {
+            return 0
+        }
         defer { store.close() }
         var random = SeededGenerator(seed: seed)
         for number in 1...Self.limit {
