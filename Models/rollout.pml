@@ -9,7 +9,6 @@
 #ifndef PROCESSES
 #define PROCESSES 2
 #endif
-/* HOLDING: how often a step finds no room; left out, none does. */
 #ifndef WRITES      /* writes in all, the first of them made before the model begins where FIRST is 1 */
 #define WRITES 3
 #endif
@@ -86,13 +85,6 @@ byte floorEpoch, confirmed, mark;                /* floorEpoch: the highest epoc
 
 #ifdef PASSING
 byte passes = 1;
-#endif
-#ifdef HOLDING
-byte shortages = HOLDING;                        /* times that a step finds no room */
-byte passed;                                     /* the epoch that a kill has claimed which passed by the lock */
-#define NOTE_PASSING ; if :: switchLock != me + 1 -> passed = claimed :: else fi
-#else
-#define NOTE_PASSING
 #endif
 #if PRUNES
 byte prunes = PRUNES;
@@ -415,17 +407,11 @@ settle:
 #else
             claimed++;
 #endif
-            floorEpoch = claimed NOTE_PASSING
+            floorEpoch = claimed
         fi;
         CR };
     if
     :: target == LAND ->
-#ifdef HOLDING
-        if
-        :: true
-        :: atomic { shortages > 0 -> shortages--; st = OFF; goto held }
-        fi;
-#endif
         atomic { writeLock[OLD] == 0 -> MUST(UNMOVED(OLD)); st = OFF; e = claimed; give(OLD, AUTHORITATIVE, e, OFF); CR; goto settled }
     :: else
     fi;
@@ -461,12 +447,6 @@ settle:
     fi;
     if
     :: claimed > 0 && (claimed != e || target == REOPEN) ->
-#ifdef HOLDING
-        if
-        :: true
-        :: atomic { target == REOPEN && shortages > 0 -> shortages--; goto held }
-        fi;
-#endif
         if
         :: atomic { writeLock[c] == 0 -> MUST(UNMOVED(c)); e = claimed; give(c, AUTHORITATIVE, e, st); CR }
         /* The raise of the epoch waits for a frozen writer; that must not stop a kill. */
@@ -495,7 +475,7 @@ settled:
 move:
     /* ---- StageSwitch.move and kill; c and e are the store and the epoch of before ---- */
     atomic {
-        floorEpoch = MAX(MAX(epoch[OLD], epoch[NEW]), floorEpoch) + 1; claimed = floorEpoch NOTE_PASSING;
+        floorEpoch = MAX(MAX(epoch[OLD], epoch[NEW]), floorEpoch) + 1; claimed = floorEpoch;
 #ifndef FENCE_KEEPS_WORD
         if
         :: goal == KILL -> wordEpoch = 0; wordStage = 0
@@ -546,12 +526,6 @@ move:
         atomic { MUST(floorEpoch == claimed); CR };
         atomic { MUST(UNMOVED(NEW)); give(NEW, AUTHORITATIVE, claimed, target); CR }
     :: else ->
-#ifdef HOLDING
-        if
-        :: true
-        :: atomic { shortages > 0 -> shortages--; goto failed_ }
-        fi;
-#endif
         atomic { MUST(floorEpoch == claimed); CR };
         atomic { writeLock[1 - c] == 0 ->
             MUST(UNMOVED(1 - c));
@@ -628,25 +602,6 @@ unlock:
 refused:
     /* In live what writes would need is not there: reads are served, writes refused. */
     atomic { routeEpoch[me] = 0; routeStage[me] = 0; wordStage = st; wordEpoch = epoch[c]; goto unlock };
-
-#ifdef HOLDING
-held:
-    /* StageSwitch.hold: no store can be given the role now. The one that was sealed, or claims to hold everything, is read as it is. */
-    atomic {
-        if
-        :: e < confirmed -> goto unlock
-#ifndef HOLD_PAST_A_KILL
-        :: e >= confirmed && passed > e -> goto unlock
-#endif
-        :: else
-        fi;
-        if
-        :: goal == KILL && moves > 0 && AUTHORITY(st) == NEW -> /* which needs nothing of what cannot be written */
-            moves--; floorEpoch++; claimed = floorEpoch NOTE_PASSING; goto unsealed
-        :: true
-        fi;
-        wordStage = st; wordEpoch = e; routeStage[me] = st; routeEpoch[me] = e; goto unlock };
-#endif
 
 #if COPIES
     /* ---- Backfill, from store s ---- */

@@ -66,10 +66,10 @@ extension OpenUser {
     func reroute(_ state: inout State, _ look: Look) throws -> Route {
         let (wanted, change) = (context.wanted, look.change)
         state.wanted = wanted
-        var actual = try settleOrHold(look, wanted.engines) ?? change.createFirst(first(wanted))
+        var actual = try settle(look, wanted.engines) ?? change.createFirst(first(wanted))
         let trigger = killTrigger(actual, change.control, look.pulled)
         notePutBack(&actual, change.control, isUrgent: trigger != nil)
-        if trigger == nil, actual.refusal == nil {
+        if trigger == nil {
             turn(&actual, wanted, change)
             // What is wanted of another rollout is not wanted of this one.
             if actual.state.engines.isOther(than: wanted.engines) { state.wanted?.stage = nil }
@@ -82,7 +82,7 @@ extension OpenUser {
                 actual = try kill(actual, by: trigger, change)
             } catch let error as HabitStoreError {
                 // The attempt may have raised the epoch, or another process have taken the user back meanwhile.
-                actual = try settleOrHold(look, wanted.engines) ?? actual
+                actual = try settle(look, wanted.engines) ?? actual
                 refusal = killTrigger(actual, change.control, look.pulled) == nil ? nil : error
                 actual.notes.append(error.description)
                 options.logger.error("the kill switch could not take a user back: \(error)")
@@ -97,27 +97,7 @@ extension OpenUser {
             }
         }
         state.notes = flags.notes + wanted.notes + actual.notes
-        return try install(actual, look, &state, refusal: refusal ?? actual.refusal)
-    }
-
-    /// Finds out where the user is, as ``settle(_:_:)`` does; where no store can be given the role for now, the one that is sure to
-    /// hold everything is read all the same.
-    ///
-    /// - Throws: why the user cannot be served at all.
-    private func settleOrHold(_ look: Look, _ wanted: EnginePair) throws -> ActualStage? {
-        do {
-            return try settle(look, wanted)
-        } catch let error as HabitStoreError {
-            guard var held = try? look.change.hold(wanted, isKilled: look.pulled != nil, because: error) else {
-                throw error
-            }
-            if let refusal = held.refusal { held.notes.append(refusal.description) }
-            options.logger.error(
-                "a user is served for reading only: \(error)",
-                metadata: ["folder": "\(directory.path)"]
-            )
-            return held
-        }
+        return try install(actual, look, &state, refusal: refusal)
     }
 
     func note(_ before: ActualStage, _ after: ActualStage, _ reason: StageChangeReason, isUrgent: Bool = false) {
@@ -211,7 +191,7 @@ extension OpenUser {
             }
             first = first ?? authority
         }
-        if actual.stage.awaitsMirror || actual.stage.mirror == nil || actual.refusal != nil {
+        if actual.stage.awaitsMirror || actual.stage.mirror == nil {
             state.mirror?.stop()
             state.mirror = nil
         } else {

@@ -98,9 +98,6 @@ final class OpenUser: Sendable {
     var mirrorStatus: MirrorStatus {
         guard let route = leases.present else { return .none }
         if let mirror = route.mirror { return mirror.status }
-        if let refusal = route.actual.refusal, route.actual.stage.mirror != nil {
-            return .lagging(since: route.actual.token, refusal)
-        }
         guard route.writtenFirst != nil else { return .none }
         return route.actual.obstacle.map { .lagging(since: route.actual.token, $0) } ?? .current(route.actual.token)
     }

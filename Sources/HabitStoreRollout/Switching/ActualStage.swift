@@ -10,8 +10,6 @@ struct ActualStage: Sendable {
     var token: HistoryToken
     /// Why the mirror cannot take what it has to take at this stage, so that no write can be acknowledged.
     var obstacle: HabitStoreError?
-    /// Why the store that holds everything cannot be given its role, so that it is only read and the user moved nowhere.
-    var refusal: HabitStoreError?
     /// What happened on the way here that an engineer should know.
     var notes: [String] = []
 

@@ -175,7 +175,7 @@ final class ControlFile: Sendable {
         store(Place.word, word)
         raise(epoch)
         // A kill that passed by whoever has the lock may be reading what it leaves: nobody is shown anything of it from then on.
-        if isPassed(epoch) { return invalidate() }
+        if passed > epoch { return invalidate() }
         guard confirmed != epoch else { return }
         store(epoch, at: Place.confirmed)
         synchronize()
@@ -183,9 +183,6 @@ final class ControlFile: Sendable {
 
     /// The epoch that a kill has claimed which passed by the lock of the switches; 0 where none has.
     private var passed: Int { epoch(Place.passed) ?? 0 }
-
-    /// Whether a kill has passed by the lock of the switches with a later epoch: nobody is shown anything of an earlier one.
-    func isPassed(_ epoch: Int) -> Bool { passed > epoch }
 
     /// Remembers that a kill passes by the lock of the switches, with an epoch that it has claimed.
     func notePassing(_ epoch: Int) {

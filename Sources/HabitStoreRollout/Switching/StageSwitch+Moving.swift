@@ -20,7 +20,6 @@ extension StageSwitch {
         turnedBy flags: String? = nil,
         check: () throws -> Void = {}
     ) throws -> ActualStage {
-        if let refusal = actual.refusal { throw refusal }
         var target = actual
         target.state.stage = stage
         target.state.isKilled = isKilled
@@ -185,7 +184,6 @@ extension StageSwitch {
 
     /// Gives the store that serves, and goes on serving, another state, in the next epoch, so that all processes look again.
     func restate(_ actual: ActualStage, _ change: (inout RolloutState) -> Void) throws -> ActualStage {
-        if let refusal = actual.refusal { throw refusal }
         var target = actual
         change(&target.state)
         target.epoch = try claimEpoch(above: actual.epoch)
@@ -231,7 +229,7 @@ extension StageSwitch {
         target.state.fled = isKilled ? actual.state.engine(.new) : nil
         target.state.remember(evidence)
         target.epoch = try claimEpoch(above: max(actual.epoch, standing.epoch))
-        (target.obstacle, target.refusal) = (nil, nil)
+        target.obstacle = nil
         target.token = standing.token
         if !isCurrent {
             // From here on nobody is shown what the new store holds, and its writers see that the epoch was passed before

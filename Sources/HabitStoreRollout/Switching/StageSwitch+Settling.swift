@@ -100,7 +100,7 @@ extension StageSwitch {
     /// Where the old store seems to serve it is asked on this thread: nothing could be served if it hung, and a change of threads
     /// takes longer than all the rest on a busy machine. Else both are asked in one step, where each has the time of one for
     /// itself; a store that does not answer is told from the other, which is asked all the same.
-    func look(_ engines: EnginePair, _ witness: StoreWitness) throws -> StandingsFound {
+    private func look(_ engines: EnginePair, _ witness: StoreWitness) throws -> StandingsFound {
         let (old, new) = (engines.old, engines.new)
         let answers = StandingAnswers()
         if control.stage?.authority == .old {
@@ -280,7 +280,14 @@ extension StageSwitch {
         let rescued = found.standings.contains(where: \.isRescued) ? "its engine's library cannot open it" : nil
         let reason = objection?.description ?? found.failure?.description ?? rescued ?? "its file is missing"
         let other = engines.other(than: claiming.engine)
-        let state = landed(on: claiming, engines, isKilled: isKilled)
+        var state = RolloutState(
+            stage: .off,
+            engines: EnginePair(old: claiming.engine, new: other),
+            isKilled: isKilled
+        )
+        state.fled = isKilled ? other : nil
+        state.evidence = claiming.state?.evidence
+        state.turns = claiming.state?.turns
         let epoch = try claimEpoch(above: found.highestEpoch)
         try set(claiming.engine, .authoritative, epoch: epoch, state, expecting: claiming.place)
         if isKilled { control.noteKilled(epoch) }
@@ -292,19 +299,5 @@ extension StageSwitch {
                     ?? "and nothing that was acknowledged is known to be missing there")
         )
         return actual
-    }
-
-    /// The state of a user whose old store takes over.
-    func landed(on claiming: Standing, _ engines: EnginePair, isKilled: Bool) -> RolloutState {
-        let other = engines.other(than: claiming.engine)
-        var state = RolloutState(
-            stage: .off,
-            engines: EnginePair(old: claiming.engine, new: other),
-            isKilled: isKilled
-        )
-        state.fled = isKilled ? other : nil
-        state.evidence = claiming.state?.evidence
-        state.turns = claiming.state?.turns
-        return state
     }
 }

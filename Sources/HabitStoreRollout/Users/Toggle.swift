@@ -18,8 +18,7 @@ struct Toggle {
             }
         }
         let (known, notes) = open.state.withLock { ($0.wanted, $0.notes) }
-        guard let wanted = known, wanted.isDirect, let stage = wanted.stage, stage.authority != actual.stage.authority,
-            actual.refusal == nil
+        guard let wanted = known, wanted.isDirect, let stage = wanted.stage, stage.authority != actual.stage.authority
         else { return }
         do {
             try requireToggle(actual, to: stage)

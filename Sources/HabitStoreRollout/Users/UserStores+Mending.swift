@@ -32,7 +32,6 @@ extension UserStores {
         let open = lease.user
         try open.settleBoth()
         let actual = try open.recheck().actual
-        if let refusal = actual.refusal { throw refusal }
         if actual.stage.awaitsMirror, actual.obstacle != nil {
             _ = try open.bringUp(actual.other, to: actual)
             _ = try open.recheck()
