@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 import HabitStoreSQLite
 import ShadowVerifier
 

@@ -101,7 +101,7 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
     }
 
     /// What the store in a file says of itself, whatever its schema.
-    @_spi(Engines) public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try LMDBEngine(path: path, schema: Schema([]), options: LMDBEngine.Options())
         defer { engine.close() }
         return try engine.read { try StoreOutline($0, path: path) }

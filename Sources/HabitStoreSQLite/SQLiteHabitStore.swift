@@ -88,7 +88,7 @@ public final class SQLiteHabitStore: MaintainableStore, ReplicableStore {
     }
 
     /// What the store in a file says of itself, whatever its schema.
-    @_spi(Engines) public static func outline(ofStoreAt path: String) throws -> StoreOutline {
+    public static func outline(ofStoreAt path: String) throws -> StoreOutline {
         let engine = try SQLiteEngine(path: path, schema: Schema([]), options: SQLiteEngine.Options())
         defer { engine.close() }
         return try engine.read { try StoreOutline($0, path: path) }

@@ -1,6 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 
 extension StoreAddress {
     /// Reads an address: `sqlite:PATH`, `lmdb:PATH`, or a path whose engine is recognised.
@@ -28,12 +28,12 @@ extension StoreAddress {
     /// What the store says of itself, whatever its schema. Nothing is written.
     ///
     /// - Throws: a typed error for everything that can be wrong with the file.
-    @_spi(Engines) public func outline() throws -> StoreOutline { try Engines.standard.outline(self) }
+    public func outline() throws -> StoreOutline { try Engines.standard.outline(self) }
 
     /// The schema that the store's records have, whichever it is.
     ///
     /// - Throws: what is wrong with the file.
-    @_spi(Engines) public func storedSchema() throws -> StoredSchema { try Engines.standard.storedSchema(of: self) }
+    public func storedSchema() throws -> StoredSchema { try Engines.standard.storedSchema(of: self) }
 
     /// What brings the store to the last version of a plan.
     ///

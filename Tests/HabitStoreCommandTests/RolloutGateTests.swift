@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 import Testing
 
 /// `habitstore rollout promote`, `demote`, `advance`, `verify` and `rehearse`.

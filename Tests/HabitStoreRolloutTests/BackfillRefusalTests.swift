@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-@_spi(Engines) @testable import HabitStoreRollout
+@testable import HabitStoreRollout
 
 /// What a copy would destroy is refused, and stays as it was.
 struct BackfillRefusalTests {

@@ -1,6 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-@_spi(Engines) @testable import HabitStoreRollout
+@testable import HabitStoreRollout
 
 /// Copies were neither locked nor fenced: several kills from `complete` at once left two standbys, and a copier that slept
 /// overwrote what was acknowledged in the store that had taken over meanwhile. Each copy proves in each transaction that the

@@ -1,9 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Testing
 
-@_spi(Engines) @testable import HabitStoreRollout
+@testable import HabitStoreRollout
 
 /// The chain of the evidence has no key: five lines that somebody had added behind the last one, with right hashes, opened the
 /// gate of a user for whom nothing was proven. Lines that speak for a user count only where the process that wrote them has

@@ -1,10 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreLMDB
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Testing
 
-@_spi(Engines) @testable import HabitStoreRollout
+@testable import HabitStoreRollout
 
 /// A path says which engine it needs, or why it cannot.
 struct StoreAddressTests {

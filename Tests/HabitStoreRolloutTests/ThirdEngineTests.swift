@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreLMDB
-@_spi(Engines) import HabitStoreSQLite
+import HabitStoreLMDB
+import HabitStoreSQLite
 import StandardEngines
 import Testing
 

@@ -41,7 +41,7 @@ public struct Engines: Sendable {
     /// An engine.
     ///
     /// - Throws: ``HabitStoreError/Code/engineUnavailable`` for one that was not given.
-    public func provider(_ name: EngineName) throws -> any EngineProvider {
+    @_spi(Engines) public func provider(_ name: EngineName) throws -> any EngineProvider {
         guard let provider = byName[name] else {
             throw HabitStoreError(
                 .engineUnavailable,
@@ -86,7 +86,7 @@ public struct Engines: Sendable {
     /// What a store says of itself, whatever its schema. Nothing is written.
     ///
     /// - Throws: a typed error for everything that can be wrong with it.
-    @_spi(Engines) public func outline(_ address: StoreAddress) throws -> StoreOutline {
+    public func outline(_ address: StoreAddress) throws -> StoreOutline {
         try provider(address.engine).outline(at: address.path)
     }
 

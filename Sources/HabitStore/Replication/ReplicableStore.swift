@@ -29,10 +29,10 @@ public protocol ReplicableStore: HabitStore {
 
     /// Holds the digests that the store keeps against its records, as they are in the file. An empty result is a clean
     /// bill; also for a store that keeps none yet.
-    @_spi(Engines) func checkDigests() throws -> [StoreFinding]
+    func checkDigests() throws -> [StoreFinding]
 
     /// Makes the digests that the store keeps anew from its records, once it is known that these are right.
-    @_spi(Engines) func rebuildDigests() throws
+    func rebuildDigests() throws
 
     /// Takes the store through one stage of a migration, in one transaction: it is of the one version or of the other, whatever
     /// happens. It must be closed after it, and opened with the new version.

@@ -13,7 +13,7 @@ public struct SchemaDifference: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-@_spi(Engines) extension StoredSchema {
+extension StoredSchema {
     /// In what the records of a store with this schema have another shape than those of a declared one. Indexes, defaults
     /// and what is preserved on deletion are no part of a record's shape.
     public func differences(from declared: StoredSchema) -> [SchemaDifference] {

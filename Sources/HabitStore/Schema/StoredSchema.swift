@@ -1,15 +1,15 @@
 import Foundation
 
 /// A schema as a store writes it down, under `schema` in its metadata: JSON with sorted keys,
-/// `{"entities": […], "version": "3.0.0"}`, each entity as ``EntityShape`` has it.
-@_spi(Engines) public struct StoredSchema: Sendable, Hashable, Codable {
+/// `{"entities": […], "version": "3.0.0"}`, each entity as `EntityShape` has it.
+public struct StoredSchema: Sendable, Hashable, Codable {
     /// The schema's version.
     public var version: Schema.Version
     /// The entities in their order.
-    public var entities: [EntityShape]
+    @_spi(Engines) public var entities: [EntityShape]
 
     /// Makes a description.
-    public init(version: Schema.Version, entities: [EntityShape]) {
+    @_spi(Engines) public init(version: Schema.Version, entities: [EntityShape]) {
         (self.version, self.entities) = (version, entities)
     }
 

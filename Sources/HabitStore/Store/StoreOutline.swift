@@ -1,5 +1,5 @@
 /// What a store says of itself to a program that does not know its schema.
-@_spi(Engines) public struct StoreOutline: Sendable, Hashable {
+public struct StoreOutline: Sendable, Hashable {
     /// The version of its schema.
     public let version: Schema.Version
     /// Its schema; nil in a store of the first versions, which have written down the version and a hash of each shape only.

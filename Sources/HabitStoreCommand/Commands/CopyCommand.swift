@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 import HabitTracking
-@_spi(Engines) import StandardEngines
+import StandardEngines
 
 /// `habitstore copy A B`.
 struct CopyCommand: ReportingCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
 @_spi(Engines) import HabitStore
 import HabitStoreImport
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 
 /// `habitstore export PATH`.
 struct ExportCommand: AsyncParsableCommand {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreImport
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreImport
+import HabitStoreRollout
 import HabitTracking
-@_spi(Engines) import StandardEngines
+import StandardEngines
 
 /// `habitstore import coredata FILE`.
 struct ImportCoreDataCommand: ReportingCommand {

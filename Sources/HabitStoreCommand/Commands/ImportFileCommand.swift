@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 import HabitTrackerImport
-@_spi(Engines) import StandardEngines
+import StandardEngines
 
 /// `habitstore import FILE`.
 struct ImportFileCommand: ReportingCommand {

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreReports
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 
 /// `habitstore info A`.
 struct InfoCommand: ReportingCommand {

@@ -3,8 +3,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
 import HabitStoreReports
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 
 /// `habitstore inspect FILE`.
 struct InspectCommand: ReportingCommand {

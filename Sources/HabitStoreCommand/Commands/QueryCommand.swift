@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreReports
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 import HabitTracking
-@_spi(Engines) import StandardEngines
+import StandardEngines
 
 /// `habitstore query ENTITY FILTER`.
 struct QueryCommand: ReportingCommand {

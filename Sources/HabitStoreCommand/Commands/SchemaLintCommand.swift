@@ -1,9 +1,9 @@
 import ArgumentParser
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreImport
+import HabitStoreImport
 import HabitStoreReports
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 
 /// `habitstore schema lint --cloudkit [FILE]`.
 struct SchemaLintCommand: ReportingCommand {

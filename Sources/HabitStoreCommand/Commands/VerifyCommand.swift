@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 import HabitTracking
 import ShadowVerifier
-@_spi(Engines) import StandardEngines
+import StandardEngines
 
 /// `habitstore verify`.
 struct VerifyCommand: ReportingCommand {

@@ -1,6 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 import ShadowVerifier
 
 /// Verifies every store in a folder of fixtures.

@@ -5,7 +5,7 @@
 /// The identifier of this package's records is not counted: CloudKit names its records by it, and names are unique there.
 public enum CloudKitLint {
     /// What is in the way in a schema, entity by entity in its order.
-    @_spi(Engines) public static func findings(in schema: StoredSchema) -> [CloudKitFinding] {
+    public static func findings(in schema: StoredSchema) -> [CloudKitFinding] {
         schema.entities.flatMap(findings)
     }
 

@@ -5,7 +5,7 @@ extension Engines {
     /// each entity only: theirs is looked for among the versions of the habit schema.
     ///
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when it is none of them; what is wrong with the file.
-    @_spi(Engines) public func storedSchema(of address: StoreAddress) throws -> StoredSchema {
+    public func storedSchema(of address: StoreAddress) throws -> StoredSchema {
         let outline = try outline(address)
         if let schema = outline.schema { return schema }
         let known = HabitMigrationPlan.schemas.first { $0.versionIdentifier == outline.version }

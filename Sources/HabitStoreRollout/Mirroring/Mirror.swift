@@ -282,11 +282,15 @@ final class Mirror: Sendable {
             epoch: epoch,
             pauseSeconds: options.copyPauseSeconds
         )
-        let turn = try turn(for: backfill)
-        defer { withExtendedLifetime(turn) {} }
-        // Another process may have made the copy meanwhile.
-        if let token = try carry(from, target) { return token }
-        let outcome = try backfill.run(progress: tell)
+        let outcome: Backfill.Outcome
+        do {
+            let turn = try turn(for: backfill)
+            defer { withExtendedLifetime(turn) {} }
+            // Another process may have made the copy meanwhile.
+            if let token = try carry(from, target) { return token }
+            outcome = try backfill.run(progress: tell)
+        }
+        // Nobody waits for the turn while this waits for the evidence.
         onCopied(outcome)
         return outcome.token
     }

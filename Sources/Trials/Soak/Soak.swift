@@ -1,9 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
+import HabitStoreRollout
 @_spi(Engines) import HabitStoreTesting
 import ShadowVerifier
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Synchronization
 
 /// A run: the stage `shadow` first, then `live`, until enough reads have matched.

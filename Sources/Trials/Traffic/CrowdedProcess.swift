@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Synchronization
 
 /// A process that has as many files open as it may when a user's mirror fails for the first time.

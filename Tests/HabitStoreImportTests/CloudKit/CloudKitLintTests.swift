@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
-@_spi(Engines) @testable import HabitStoreImport
+@testable import HabitStoreImport
 
 /// CloudKit's rules over schemas of this package and over models of Core Data files.
 struct CloudKitLintTests {

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
 import ShadowVerifier
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Testing
 
 @_spi(Engines) @testable import HabitStoreRollout

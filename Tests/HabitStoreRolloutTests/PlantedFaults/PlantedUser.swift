@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import ShadowVerifier
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Synchronization
 
 @_spi(Engines) @testable import HabitStoreRollout

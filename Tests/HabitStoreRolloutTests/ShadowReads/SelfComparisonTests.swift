@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreSQLite
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Synchronization
 import Testing
 

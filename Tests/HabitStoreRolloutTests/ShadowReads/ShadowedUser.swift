@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Synchronization
 import Testing
 

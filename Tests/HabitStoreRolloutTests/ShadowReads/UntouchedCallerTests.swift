@@ -1,10 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStoreTesting
-@_spi(Engines) import StandardEngines
+import StandardEngines
 import Testing
 
-@_spi(Engines) @testable import HabitStoreRollout
+@testable import HabitStoreRollout
 
 /// Whatever the other store does, callers get the answer, the error and the order of events of their own store.
 @Suite(.timeLimit(.minutes(2)))

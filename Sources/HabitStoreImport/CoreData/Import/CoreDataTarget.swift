@@ -6,7 +6,7 @@ public enum CoreDataTarget {
     ///
     /// - Parameter outline: what an existing target says of itself; nil for a new one.
     /// - Throws: ``HabitStoreError/Code/notAStore`` when the target does not come from a Core Data file.
-    @_spi(Engines) public static func schema(for file: CoreDataFile, outline: StoreOutline? = nil) throws -> Schema {
+    public static func schema(for file: CoreDataFile, outline: StoreOutline? = nil) throws -> Schema {
         if let outline {
             guard let stored = outline.schema,
                 stored.entities.contains(where: { $0.name == DerivedSchema.sourceEntity })

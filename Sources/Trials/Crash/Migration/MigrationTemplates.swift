@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 
 /// What is migrated and killed, and what it has to be.
 struct MigrationTemplates {

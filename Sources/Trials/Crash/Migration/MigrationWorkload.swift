@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 
 /// Stores of the first schema version, and what they have to be at each later one.
 struct MigrationWorkload {

@@ -8,7 +8,7 @@ package struct TangleDeath {
     private let frames: [Substring]
 
     /// What libraries say that are given no memory.
-    private static let words = ["bad_alloc", "allocate", "memory"]
+    private static let words = ["bad_alloc", "failed to allocate", "cannot allocate memory", "no memory"]
     /// The C library, which others call, and is called by what handles the signal.
     private static let callees = ["libc.so", "libc-", "linux-vdso"]
     /// The libraries that Swift itself stands on.

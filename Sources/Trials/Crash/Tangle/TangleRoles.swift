@@ -1,7 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStoreRollout
-@_spi(Engines) import StandardEngines
+import HabitStoreRollout
+import StandardEngines
 
 /// What a user's stores say of themselves, without anything being changed.
 struct TangleRoles: CustomStringConvertible {

@@ -3,7 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStoreLMDB
 @_spi(Engines) import HabitStoreSQLite
 
-@_spi(Engines) @testable import HabitStoreImport
+@testable import HabitStoreImport
 
 /// A store that a file is imported into, of one of the engines.
 enum TargetEngine: String, CaseIterable, Sendable {
