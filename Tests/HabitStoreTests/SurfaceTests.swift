@@ -61,7 +61,9 @@ struct SurfaceTests {
             for (place, line) in lines.enumerated() where !lines[..<place].suffix(1).contains("@_spi(Engines)") {
                 let type =
                     /(@\w+(\(\w+\))? )*(public|open) ((final|indirect) )*(struct|class|enum|protocol|typealias|actor) (?<name>\w+).*/
-                guard !line.hasPrefix("@_spi"), let match = line.wholeMatch(of: type) else { continue }
+                guard line.hasPrefix("public ") || line.hasPrefix("open ") || line.hasPrefix("@"),
+                    !line.hasPrefix("@_spi"), let match = line.wholeMatch(of: type)
+                else { continue }
                 seen.insert(String(match.name))
             }
         }
@@ -72,8 +74,7 @@ struct SurfaceTests {
 
     private static let others: Set<Substring> = [
         "Array", "Bool", "Collection", "Data", "Date", "Dictionary", "Double", "Int", "Optional", "Sequence", "Set",
-        "String",
-        "URL", "UUID",
+        "String", "URL", "UUID",
     ]
 
     @Test func nothingPublicIsAddedToTypesOfOthers() throws {
@@ -84,12 +85,13 @@ struct SurfaceTests {
         where name.hasSuffix(".swift") {
             var type: Substring?
             for line in try String(contentsOfFile: folder + "/" + name, encoding: .utf8).split(separator: "\n") {
-                // A conformance shows its requirements, whoever sees them.
-                let head = line.firstRange(of: " where ").map { line[..<$0.lowerBound] } ?? line
-                if !head.contains(":"), let match = head.firstMatch(of: /^extension \[?(?<name>\w+)/) {
-                    type = match.name
-                }
                 if line == "}" { type = nil }
+                if line.hasPrefix("extension ") {
+                    let head = line.firstRange(of: " where ").map { line[..<$0.lowerBound] } ?? line
+                    // A conformance shows its requirements, whoever sees them; a set of what is ours is ours.
+                    let isOurs = head.contains(":") || head.contains("<")
+                    type = isOurs ? nil : head.dropFirst(10).drop { $0 == "[" }.prefix { $0.isLetter }
+                }
                 guard let type, Self.others.contains(type), line.contains("public "), !line.contains("@_spi") else {
                     continue
                 }
