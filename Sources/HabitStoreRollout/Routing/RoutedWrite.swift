@@ -255,21 +255,22 @@ struct RoutedWrite {
 
     /// A write failed when the old store may have had it already: it is carried over to the new one, or has not happened.
     private func requireBoth(_ transaction: HistoryTransaction, _ failure: HabitStoreError) throws {
+        let stores: [Bool]
         do {
             try user.state.withLock { _ in
                 try user.withSwitch { _ = try $0.change.settle(route.actual.state.engines) }
             }
+            stores = try [route.authority, route.writtenFirst].compactMap { $0 }.map {
+                try $0.replicaRead { try Replication.transaction($0, transaction.token) } == transaction
+            }
         } catch {
             throw HabitStoreError(
                 .outcomeUnknown,
-                "the write may be in the \(route.actual.state.engines.old.rawValue) store and is not in the other one yet; it is "
-                    + "carried over when that can be written again: read it again before deciding",
+                "the write may be in the \(route.actual.state.engines.old.rawValue) store, and whether the other one has it cannot be "
+                    + "told now; it is carried over when that can be written again: read it again before deciding",
                 at: .init(path: directory.path),
                 underlying: failure
             )
-        }
-        let stores = try [route.authority, route.writtenFirst].compactMap { $0 }.map {
-            try $0.replicaRead { try Replication.transaction($0, transaction.token) } == transaction
         }
         if stores.allSatisfy({ $0 }) { return }
         if stores.allSatisfy({ !$0 }) { throw Self.absent(failure) }

@@ -40,6 +40,8 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let moment: Moment
     /// What it does.
     public let effect: Effect
+    /// How many operations that fit it lets pass first.
+    public let passing: Int
     /// How many operations it strikes; nil for all, until ``FaultPlan/heal()``.
     public let times: Int?
 
@@ -49,16 +51,19 @@ public struct Fault: Sendable, CustomStringConvertible {
     ///   - effect: what it does.
     ///   - operations: what it strikes.
     ///   - moment: when it strikes.
+    ///   - passing: how many operations that fit it lets pass first.
     ///   - times: how many operations it strikes; nil for all.
     public init(
         _ effect: Effect,
         on operations: Set<Operation>,
         at moment: Moment = .beginning,
+        passing: Int = 0,
         times: Int? = nil
     ) {
         self.effect = effect
         self.operations = operations
         self.moment = moment
+        self.passing = passing
         self.times = times
     }
 
@@ -70,7 +75,8 @@ public struct Fault: Sendable, CustomStringConvertible {
             case .hang: "hang"
             }
         let names = operations.map(\.rawValue).sorted().joined(separator: ", ")
-        return "\(what) at \(moment.rawValue) of \(names), \(times.map { "\($0) times" } ?? "for ever")"
+        let first = passing > 0 ? "after \(passing) of them, " : ""
+        return "\(what) at \(moment.rawValue) of \(names), \(first)\(times.map { "\($0) times" } ?? "for ever")"
     }
 }
 

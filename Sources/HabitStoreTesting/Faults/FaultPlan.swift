@@ -8,6 +8,7 @@ public final class FaultPlan: Sendable {
     private struct Armed {
         let fault: Fault
         var left: Int?
+        var toPass: Int
     }
 
     private struct State {
@@ -27,7 +28,7 @@ public final class FaultPlan: Sendable {
 
     /// Has something go wrong from now on, besides what does already. Of several faults that fit, the oldest strikes.
     public func inject(_ fault: Fault) {
-        changed.withLock { state.faults.append(Armed(fault: fault, left: fault.times)) }
+        changed.withLock { state.faults.append(Armed(fault: fault, left: fault.times, toPass: fault.passing)) }
     }
 
     /// Ends all faults. What hangs goes on.
@@ -89,6 +90,10 @@ public final class FaultPlan: Sendable {
             armed.left != 0 && armed.fault.moment == moment && armed.fault.operations.contains(operation)
         }
         guard let index else { return nil }
+        guard state.faults[index].toPass == 0 else {
+            state.faults[index].toPass -= 1
+            return nil
+        }
         if let left = state.faults[index].left { state.faults[index].left = left - 1 }
         return state.faults[index].fault
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import RolloutTesting
 import StandardEngines
 import Testing
@@ -29,6 +30,28 @@ struct FaultTableTests {
         await CellLimit.shared.enter()
         defer { CellLimit.shared.leave() }
         try await cell.fault.verify(cell.rollout)
+    }
+
+    /// At `live` the new store's commit failed, the old store had the write, and what then was to tell what had become of it could not be
+    /// read: that error went to the caller, who took the write to be absent. It was carried over, and there.
+    @Test(arguments: [Fault.Moment.beforeCommit, .afterCommit], StoreSide.allCases)
+    func aWriteIsNotSaidToBeAbsentWhereWhatBecameOfItCannotBeRead(moment: Fault.Moment, side: StoreSide) async throws {
+        await CellLimit.shared.enter()
+        defer { CellLimit.shared.leave() }
+        for passing in 0..<12 {
+            let user = try FaultyUser(at: .live)
+            let store = try user.open()
+            let ledger = Ledger()
+            ledger.write(store)
+            try user.plan(.new).inject(Fault(.fail(.outcomeUnknown), on: [.write], at: moment, times: 1))
+            try user.plan(side).inject(
+                Fault(.fail(.permissionDenied), on: .reads.union([.replicate]), passing: passing, times: 1)
+            )
+            ledger.write(store)
+            user.heal()
+            store.close()
+            try user.expectRecovery(ledger)
+        }
     }
 
     @Test(arguments: Cell.both(FaultCell.kills))
