@@ -38,10 +38,11 @@ import Darwin
         return descriptor
     }
 
-    /// The second descriptor of the data file, which liblmdb writes meta pages through.
+    /// The second descriptor of the data file, which liblmdb writes meta pages through: sought among all that are open,
+    /// since the suites beside this one may hold hundreds with smaller numbers.
     private func metaDescriptor() throws -> Int32? {
         let data = try dataDescriptor()
-        return (0..<256).first { candidate in
+        return try FileManager.default.contentsOfDirectory(atPath: "/dev/fd/").compactMap(Int32.init).first { candidate in
             var status = stat()
             return candidate != data && fstat(candidate, &status) == 0
                 && LMDBFileIdentity(status) == environment.core.identity
