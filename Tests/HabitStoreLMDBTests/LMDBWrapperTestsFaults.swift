@@ -42,7 +42,8 @@ import Darwin
     /// since the suites beside this one may hold hundreds with smaller numbers.
     private func metaDescriptor() throws -> Int32? {
         let data = try dataDescriptor()
-        return try FileManager.default.contentsOfDirectory(atPath: "/dev/fd/").compactMap(Int32.init).first { candidate in
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/dev/fd/").compactMap(Int32.init)
+        return open.first { candidate in
             var status = stat()
             return candidate != data && fstat(candidate, &status) == 0
                 && LMDBFileIdentity(status) == environment.core.identity

@@ -151,6 +151,40 @@ struct SQLiteWrapperTestsFault {
         try database.close()
     }
 
+    /// SQLite answered "malformed" for pages that a disk failed to give for a while, and the store was called damaged: what
+    /// takes a user back to the old store, for good.
+    @Test(arguments: [false, true])
+    func aPageThatCannotBeReadIsNoDamageUntilItIs(isInTheLog: Bool) throws {
+        let folder = try SQLiteWrapperFolder()
+        var options = SQLiteOptions()
+        options.cacheSizeBytes = 20 << 10
+        let written = try folder.makeStore(options: options)
+        try written.withWrite { connection in
+            for _ in 0..<2_000 { try connection.exec("INSERT INTO t (n) VALUES (hex(zeroblob(100)))") }
+        }
+        if !isInTheLog { try written.close() }
+        let database =
+            isInTheLog ? written : try SQLiteDatabase(path: folder.file(), mode: .readWrite, options: options)
+        try faults.with(.unreadable, on: isInTheLog ? log(folder) : folder.file()) {
+            for _ in 0..<2 {
+                let error = try requireSQLiteWrapperError(.inputOutput) { _ = try database.rowCount() }
+                #expect(!error.isDamage)
+                #expect(error.message.contains("errno \(EIO)"))
+            }
+        }
+        #expect(try database.rowCount() == 2_000)
+        if !isInTheLog {
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.file()))
+            for page in 4..<UInt64(20) {
+                try file.seek(toOffset: page * 4_096)
+                try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+            }
+            try file.close()
+            #expect(try requireSQLiteWrapperError(.corrupt) { _ = try database.rowCount() }.isDamage)
+        }
+        try database.close()
+    }
+
     @Test func aBackupThatFailsLeavesNothingBehind() throws {
         let folder = try SQLiteWrapperFolder()
         let database = try folder.makeStore()

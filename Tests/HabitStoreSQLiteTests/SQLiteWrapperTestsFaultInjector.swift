@@ -8,12 +8,12 @@ import Glibc
 import Musl
 #endif
 
-/// Makes writes of SQLite to chosen files fail, through the table of system calls that its unix layer offers for tests
+/// Makes writes of SQLite to chosen files fail, or reads of them, through the table of system calls that its unix layer offers for tests
 /// (https://www.sqlite.org/c3ref/vfs.html, xSetSystemCall). Other files of the process are not touched.
 ///
 /// `@unchecked`: `faults` is guarded by `lock`; the two functions are set once.
 final class SQLiteWrapperFaultInjector: @unchecked Sendable {
-    /// What happens to a write of at least 512 bytes, which in a log is a page and no header.
+    /// What happens to a write or a read of at least 512 bytes, which in a log is a page and no header.
     enum Fault: Sendable {
         /// The bytes are written, and then an error is reported: a sync that fails looks like that.
         case errorAfterWriting
@@ -21,30 +21,43 @@ final class SQLiteWrapperFaultInjector: @unchecked Sendable {
         case error
         /// Nothing is written, for want of space.
         case noSpace
+        /// Writes succeed, and nothing can be read.
+        case unreadable
     }
 
     static let shared = SQLiteWrapperFaultInjector()
 
     fileprivate typealias Write = @convention(c) (Int32, UnsafeRawPointer?, Int, Int) -> Int
+    fileprivate typealias Read = @convention(c) (Int32, UnsafeMutableRawPointer?, Int, Int) -> Int
 
     private let lock = NSLock()
     private var faults: [String: Fault] = [:]
-    fileprivate var original: Write?
+    fileprivate var write: Write?
+    fileprivate var read: Read?
 
     private init() {
         guard let layer = sqlite3_vfs_find(nil) else { return }
-        for name in ["pwrite64", "pwrite"] {
-            guard let call = layer.pointee.xGetSystemCall(layer, name) else { continue }
-            original = unsafeBitCast(call, to: Write.self)
-            _ = layer.pointee.xSetSystemCall(layer, name, unsafeBitCast(injectedWrite, to: sqlite3_syscall_ptr.self))
-            return
+        func replace(_ names: [String], _ injected: sqlite3_syscall_ptr) -> sqlite3_syscall_ptr? {
+            for name in names {
+                guard let call = layer.pointee.xGetSystemCall(layer, name) else { continue }
+                return layer.pointee.xSetSystemCall(layer, name, injected) == SQLITE_OK ? call : nil
+            }
+            return nil
         }
+        write = unsafeBitCast(
+            replace(["pwrite64", "pwrite"], unsafeBitCast(injectedWrite, to: sqlite3_syscall_ptr.self)),
+            to: Write?.self
+        )
+        read = unsafeBitCast(
+            replace(["pread64", "pread"], unsafeBitCast(injectedRead, to: sqlite3_syscall_ptr.self)),
+            to: Read?.self
+        )
     }
 
     /// Whether the unix layer could be reached.
-    var isInstalled: Bool { original != nil }
+    var isInstalled: Bool { write != nil && read != nil }
 
-    /// Lets writes to the file fail while `body` runs; a path that ends in `*` stands for all that begin like it.
+    /// Lets writes to the file, or reads of it, fail while `body` runs; a path that ends in `*` stands for all that begin like it.
     func with<T>(_ fault: Fault, on path: String, _ body: () throws -> T) rethrows -> T {
         lock.withLock { faults[path] = fault }
         defer { lock.withLock { faults[path] = nil } }
@@ -67,15 +80,24 @@ final class SQLiteWrapperFaultInjector: @unchecked Sendable {
 
 private let injectedWrite: SQLiteWrapperFaultInjector.Write = { descriptor, bytes, count, offset in
     let injector = SQLiteWrapperFaultInjector.shared
-    guard let original = injector.original else {
+    guard let original = injector.write else {
         errno = EIO
         return -1
     }
-    guard count >= 512, let fault = injector.fault(of: descriptor) else {
+    guard count >= 512, let fault = injector.fault(of: descriptor), fault != .unreadable else {
         return original(descriptor, bytes, count, offset)
     }
     if fault == .errorAfterWriting { _ = original(descriptor, bytes, count, offset) }
     errno = fault == .noSpace ? ENOSPC : EIO
     return -1
+}
+
+private let injectedRead: SQLiteWrapperFaultInjector.Read = { descriptor, bytes, count, offset in
+    let injector = SQLiteWrapperFaultInjector.shared
+    guard let original = injector.read, count < 512 || injector.fault(of: descriptor) != .unreadable else {
+        errno = EIO
+        return -1
+    }
+    return original(descriptor, bytes, count, offset)
 }
 #endif

@@ -25,14 +25,12 @@ enum SQLiteError {
         path: String,
         while action: String
     ) -> HabitStoreError {
-        let primary = code & 0xff
-        var systemError: Int32 = 0
+        var result = SQLiteResult(code: code, systemError: 0)
         var detail: String?
         if let database {
-            if primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR { systemError = sqlite3_system_errno(database) }
             if sqlite3_extended_errcode(database) == code { detail = String(cString: sqlite3_errmsg(database)) }
+            result = SQLiteResult(code, of: database)
         }
-        let result = SQLiteResult(code: code, systemError: systemError)
         return make(result, path: path, while: action, detail: detail)
     }
 
@@ -67,7 +65,6 @@ enum SQLiteError {
     /// The extended codes that do not mean what their primary code means.
     private static let extendedCodes: [Int32: HabitStoreError.Code] = [
         code(SQLITE_IOERR, 12): .limitExceeded,  // IOERR_NOMEM
-        code(SQLITE_IOERR, 33): .corrupt,  // IOERR_CORRUPTFS
         code(SQLITE_READONLY, 4): .fileMoved,  // READONLY_DBMOVED
         code(SQLITE_CONSTRAINT, 3): .danglingReference,  // CONSTRAINT_FOREIGNKEY
         code(SQLITE_CONSTRAINT, 6): .uniqueViolation,  // CONSTRAINT_PRIMARYKEY
