@@ -20,6 +20,10 @@ struct WhereaboutsTests {
         case serves
         /// It was left in a move at epoch 2.
         case sealed
+        /// It was left at epoch 1 with a write that nobody was told of, and has been sealed since. A move that then failed
+        /// from the store that serves left both sealed: the old one was to take its role again, which it never could, and no
+        /// process could open the user.
+        case left
         /// It follows at epoch 2; the old one claims to hold everything.
         case standby
         /// A copy into it is not finished.
@@ -45,31 +49,33 @@ struct WhereaboutsTests {
     /// `-`: nobody; `x`: refused.
     private static let tables: [Knowledge: [String]] = [
         .nothing: [
-            "-xxnnNxxnx",
-            "xxxxnxxxnx",
-            "xxxxnxxxnx",
-            "oxxonNxoxx",
-            "oooooooooo",
-            "OOOOnOOOOO",
-            "<<x<nN<<<<",
-            "xxxnnNxxnx",
-            "oooxnNoooo",
-            "xxxxnNxxnx",
+            "-xxnnNNxxnx",
+            "xxxxnxxxxnx",
+            "xxxxnxxxxnx",
+            "oxxonNNxoxx",
+            "ooooooooooo",
+            "OOOOnOOOOOO",
+            "OxxOnNOOOOO",
+            "<<x<nNN<<<<",
+            "xxxnnNNxxnx",
+            "oooxnNNoooo",
+            "xxxxnNNxxnx",
         ],
         // What was only just made is not taken for the user's store, and nobody is no answer.
         .allOfIt: [
-            "xxxxnNxxnx",
-            "xxxxnxxxnx",
-            "xxxxnxxxnx",
-            "xxxxnNxxxx",
-            "oooooooooo",
-            "OOOOnOOOOO",
-            "<<x<nN<<<<",
-            "xxxxnNxxnx",
-            "oooxnNoooo",
-            "xxxxnNxxnx",
+            "xxxxnNxxxnx",
+            "xxxxnxxxxnx",
+            "xxxxnxxxxnx",
+            "xxxxnNxxxxx",
+            "ooooooooooo",
+            "OOOOnOOOOOO",
+            "xxxxnNxxxxx",
+            "<<x<nNx<<<<",
+            "xxxxnNxxxnx",
+            "oooxnNxoooo",
+            "xxxxnNxxxnx",
         ],
-        .more: Array(repeating: "xxxxxxxxxx", count: 10),
+        .more: Array(repeating: "xxxxxxxxxxx", count: 11),
     ]
 
     @Test(arguments: Knowledge.allCases) func everyPairOfWordsHasOneAnswer(knowledge: Knowledge) throws {
@@ -81,7 +87,7 @@ struct WhereaboutsTests {
     /// A new store that cannot be read now is left when the kill switch is pulled, and waited for otherwise.
     @Test func aKillLeavesAStoreThatDoesNotAnswer() throws {
         var expected = try #require(Self.tables[.nothing])
-        expected[6] = "<<<<nN<<<<"
+        expected[7] = "<<<<nNN<<<<"
         #expect(try rows(.nothing, isKilled: true) == expected)
     }
 
@@ -135,6 +141,8 @@ struct WhereaboutsTests {
         case .unborn: return .success(standing(engine, .authoritative, epoch: 0, at: nil))
         case .serves: return .success(standing(engine, .authoritative))
         case .sealed: return .success(standing(engine, .sealed, movingTo: engine == .sqlite ? .live : .shadow))
+        case .left:
+            return .success(standing(engine, .sealed, epoch: 1, movingTo: engine == .sqlite ? .complete : .off))
         case .standby: return .success(standing(engine, .standby, at: engine == .sqlite ? .live : .shadow))
         case .unfinished: return .success(standing(engine, .backfilling, at: nil))
         case .rescued:

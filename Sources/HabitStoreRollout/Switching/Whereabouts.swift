@@ -70,7 +70,8 @@ struct Whereabouts {
         if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines, witness) {
             objection = witness.objection(to: authoritative, beside: found)
             if objection == nil { return .serves(authoritative) }
-        } else if let sealed = own.first(where: { $0.role == .sealed }) {
+        } else if let sealed = own.lazy.filter({ $0.role == .sealed }).leading {
+            // The other one may have been left sealed in an earlier epoch, with a write that nobody was told of.
             if let objection = witness.objection(to: sealed, beside: found) { throw objection }
             // The store that cannot be read may be the one that was given the role; unless the sealed one has to be written
             // first for anything to be acknowledged.
