@@ -3,7 +3,7 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
 
-/// What only debug builds have: bugs that tests plant in the planners.
+/// What only debug builds have: bugs that tests plant in planners and live queries.
 let plannerSettings = settings + [.define("PLANNER_MUTANTS", .when(configuration: .debug))]
 
 /// What only debug builds have: places at which tests kill the process.
@@ -49,6 +49,7 @@ let package = Package(
             providers: [.apt(["libssl-dev"])]
         ),
         .target(name: "CFaultGuard"),
+        .target(name: "CFutex"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CSystemFaults"),
         .target(
@@ -57,7 +58,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "DurableFiles", swiftSettings: settings),
-        .target(name: "HabitStore", dependencies: ["DurableFiles", "Hashing"], swiftSettings: settings),
+        .target(name: "HabitStore", dependencies: ["DurableFiles", "Hashing"], swiftSettings: plannerSettings),
         .target(
             name: "HabitStoreSQLite",
             dependencies: ["CSQLite", "DurableFiles", "HabitStore"],
@@ -88,7 +89,7 @@ let package = Package(
         .target(
             name: "HabitStoreRollout",
             dependencies: [
-                "CFaultGuard", "DurableFiles", "FeatureFlags", "HabitStore", "Hashing", "ShadowVerifier",
+                "CFaultGuard", "CFutex", "DurableFiles", "FeatureFlags", "HabitStore", "Hashing", "ShadowVerifier",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

@@ -18,9 +18,11 @@ struct SurfaceTests {
         Engines EntityDescription Entry FetchDescriptor FetchStatistics Filter FilterExpression Habit
         HabitMigrationPlan HabitSchema HabitSchemaV1 HabitSchemaV2 HabitSchemaV3 HabitStore HabitStoreError
         HistoryChange HistoryToken HistoryTransaction InMemoryHabitStore InMemoryProvider IndexDescription
-        JSONAttribute JSONAttributeProbing MaintainableStore MigrationOutcome MigrationProgress
+        JSONAttribute JSONAttributeProbing LiveCount LiveExplanation LiveHistory LiveQueries LiveRecords LiveResults
+        MaintainableStore MigrationOutcome MigrationProgress
         MigrationRehearsal MigrationStage MigrationStep ModelSubtype Page PageCursor PersistentModel
-        PreparedFetch Projection QueryAnalysis QueryExplanation ReadTransaction Record RecordLayout
+        PreparedFetch Projection QueryAnalysis QueryExplanation ReadTransaction ResultsChange
+        ResultsChangeCause ResultsDifference Record RecordLayout
         RecordPath RecordQuery RelationshipDescription RelationshipScope ReplicableStore RowSource Schema
         SchemaDifference SchemaMigrationPlan StoreAccess StoreAddress StoreDispatcher StoreFinding
         StoreInformation StoreMigrator StoreOutline StoredSchema StoreRole Tag UniquenessDescription UserStoreBackend Value

@@ -79,6 +79,8 @@ private final class LyingTransaction: ReadTransaction {
 
     func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try truth.explain(fetch) }
 
+    func matcher(of fetch: PreparedFetch) throws -> RowMatcher { try truth.matcher(of: fetch) }
+
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
         try truth.enumerateHistory(after: token, body)
     }

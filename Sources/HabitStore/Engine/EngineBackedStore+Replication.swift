@@ -20,7 +20,8 @@ import Foundation
 
     /// Runs `body` in a write transaction of the replication.
     public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
-        try core.locating {
+        defer { core.liveQueries.signal() }
+        return try core.locating {
             try core.engine.write { writer in
                 try core.requireUnmigrated(writer)
                 let transaction = EngineReplicaTransaction(writer, schema)

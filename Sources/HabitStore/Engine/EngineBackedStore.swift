@@ -16,6 +16,9 @@ import Foundation
     /// Where the async forms run.
     public var dispatcher: StoreDispatcher { core.dispatcher }
 
+    /// The live queries of the store.
+    public var liveQueries: LiveQueries { core.liveQueries }
+
     /// The file, or nil for a store without one.
     public var path: String? { core.engine.path }
 

@@ -95,6 +95,11 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
         return count
     }
 
+    func matcher(of fetch: PreparedFetch) throws -> RowMatcher {
+        try requireOpen()
+        return RowMatcher(QueryRunner(snapshot, schema).filter(fetch.query, fetch.query.filter, fetch.condition))
+    }
+
     func expectedCount(_ fetch: PreparedFetch) -> Int? {
         let query = fetch.query
         guard thread.isCurrent, query.filter.isAlwaysTrue, !query.hasOpaqueCondition,

@@ -9,6 +9,8 @@ import Synchronization
     public let schema: Schema
     /// Where async forms run.
     public let dispatcher: StoreDispatcher
+    /// The live queries.
+    public let liveQueries = LiveQueries()
     let evaluatesPredicates: Bool
     /// How often the file had been migrated when it was opened.
     private let migrations: Int
@@ -152,6 +154,7 @@ import Synchronization
             try terms.willCommit?(replica, appended)
             return result
         }
+        defer { liveQueries.signal() }
         return try locating { try terms.mayShareCommit ? engine.writeTogether(work) : engine.write(work) }
     }
 

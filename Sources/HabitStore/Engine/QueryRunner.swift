@@ -46,7 +46,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
             return FetchStatistics(examined: count + passed, returned: count)
         }
         let records = SnapshotRecords(snapshot)
-        let filter = filter(query, plan, condition, records)
+        let filter = filter(query, plan.residual, condition, records)
         if !cuts, let loop = filter.loop {
             var (examined, returned) = (0, 0)
             let passed = try withExtendedLifetime(filter) {
@@ -75,7 +75,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         _ body: (inout AttributeReader) throws -> Bool
     ) throws -> FetchStatistics {
         let records = SnapshotRecords(snapshot)
-        let filter = filter(query, plan, condition, records)
+        let filter = filter(query, plan.residual, condition, records)
         var top = TopRecords(order: query.order, wanted: query.window.end)
         var statistics = FetchStatistics()
         let passed = try snapshot.walk(plan) { row in
@@ -112,7 +112,7 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
             total = try snapshot.count(plan)
         } else {
             let records = SnapshotRecords(snapshot)
-            let filter = filter(query, plan, condition, records)
+            let filter = filter(query, plan.residual, condition, records)
             var examined = 0
             if let loop = filter.loop {
                 let passed = try withExtendedLifetime(filter) {
@@ -138,14 +138,18 @@ struct QueryRunner<Snapshot: EngineSnapshot> {
         return (query.window.count(of: total), statistics)
     }
 
-    private func filter(
+    /// What decides of rows whether they are results of a query.
+    ///
+    /// - Parameter residual: the part of the query's filter that is left to decide; nil for none.
+    func filter(
         _ query: BoundQuery,
-        _ plan: Snapshot.Plan,
+        _ residual: BoundExpression?,
         _ condition: PreparedFetch.Condition?,
-        _ records: SnapshotRecords<Snapshot>
+        _ records: SnapshotRecords<Snapshot>? = nil
     ) -> CandidateFilter {
-        CandidateFilter(
-            residual: plan.residual.map { residual in
+        let records = records ?? SnapshotRecords(snapshot)
+        return CandidateFilter(
+            residual: residual.map { residual in
                 Snapshot.interpretsFilters
                     ? .interpreted(residual, FilterEvaluator(records))
                     : .compiled(

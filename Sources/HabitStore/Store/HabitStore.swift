@@ -19,6 +19,9 @@ public protocol HabitStore: AnyObject, Sendable {
     /// Where the async forms run, so that they never block the cooperative pool.
     var dispatcher: StoreDispatcher { get }
 
+    /// What tells live queries of changes. There is no need to write it: without, they look for changes themselves.
+    var liveQueries: LiveQueries { get }
+
     /// Runs `body` over one moment of the store. Reads run beside each other and beside a write.
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R
 

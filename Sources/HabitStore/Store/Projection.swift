@@ -19,6 +19,19 @@ public struct Projection<Model: PersistentModel>: Sendable {
         id = try row.nextUUID()
     }
 
+    /// Of a whole row, at its beginning, which it is behind.
+    init(_ attributes: ProjectedAttributes, ofWhole row: inout AttributeReader) throws {
+        self.attributes = attributes
+        first = try attributes.first(of: row)
+        others = try attributes.others(of: row)
+        id = try row.identifier()
+    }
+
+    /// Whether both are the same record's, with the same values.
+    func hasSameValues(as other: Projection) -> Bool {
+        id == other.id && first == other.first && others == other.others
+    }
+
     /// The value of one of the attributes that were asked for; nil when it was not asked for.
     public subscript<V: AttributeConvertible>(_ keyPath: KeyPath<Model, V>) -> V? {
         guard let place = attributes.place(of: keyPath), let value = place == 0 ? first : others[place - 1] else {

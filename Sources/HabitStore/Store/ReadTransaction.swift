@@ -20,6 +20,9 @@ public protocol ReadTransaction: RowSource {
     /// The number of records of a fetch, its window applied.
     @_spi(Engines) func count(_ fetch: PreparedFetch) throws -> Int
 
+    /// What tells of single records whether they fulfil the condition of a fetch that was prepared for this transaction.
+    @_spi(Engines) func matcher(of fetch: PreparedFetch) throws -> RowMatcher
+
     /// How a fetch is answered.
     @_spi(Engines) func explain(_ fetch: PreparedFetch) throws -> QueryExplanation
 

@@ -21,6 +21,7 @@ struct RolloutMetrics: Sendable {
     private let lag = Gauge(label: "habit_store_mirror_lag")
     private let open = Gauge(label: "habit_store_open_users")
     private let closings = Counter(label: "habit_store_users_closed")
+    private let liveDifferences = Counter(label: "habit_store_live_query_differences")
     private let kills = Counter(label: "habit_store_kills")
     private let refusals = Counter(label: "habit_store_promotions_refused")
 
@@ -54,6 +55,9 @@ struct RolloutMetrics: Sendable {
         Counter(label: "habit_store_stage_changes", dimensions: [("from", from.rawValue), ("to", to.rawValue)])
             .increment()
     }
+
+    /// The answer of a live query that was patched differed from the asked one.
+    func liveQueryDiffered() { liveDifferences.increment() }
 
     /// The kill switch took a user back.
     func killed() { kills.increment() }

@@ -2,18 +2,20 @@
 
 extension OpenUser {
     /// Runs `body` over one moment of the store that answers at the user's stage.
-    func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+    ///
+    /// - Parameter isRecorded: whether it is compared and noted, where reads are.
+    func read<R>(isRecorded: Bool = true, _ body: (any ReadTransaction) throws -> R) throws -> R {
         do {
-            return try read(on: try currentRoute(), body)
+            return try read(on: try currentRoute(), isRecorded, body)
         } catch is ReadRefused {
-            return try readAnew(body)
+            return try readAnew(isRecorded, body)
         }
     }
 
     @inline(__always)
-    private func read<R>(on route: Route, _ body: (any ReadTransaction) throws -> R) throws -> R {
+    private func read<R>(on route: Route, _ isRecorded: Bool, _ body: (any ReadTransaction) throws -> R) throws -> R {
         do {
-            guard route.shadow != nil || options.queryRecorder != nil else {
+            guard isRecorded, route.shadow != nil || options.queryRecorder != nil else {
                 return try route.authority.read(while: route.condition, body)
             }
             return try route.authority.read(while: route.condition) { try recorded($0, route.shadow, body) }
@@ -30,11 +32,11 @@ extension OpenUser {
     }
 
     /// A read that was refused by the store that it knew of.
-    private func readAnew<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
+    private func readAnew<R>(_ isRecorded: Bool, _ body: (any ReadTransaction) throws -> R) throws -> R {
         for _ in 0..<Self.maximumAttempts {
             let route = try currentRoute()
             do {
-                return try read(on: route, body)
+                return try read(on: route, isRecorded, body)
             } catch is ReadRefused {
                 forget(route)
             }

@@ -127,6 +127,7 @@ struct RoutedWrite {
         guard let transaction else { return }
         let control = route.isOvertaken ? try requireServed(transaction) : route.control
         control.noteAcknowledged(transaction.token)
+        control.ring()
     }
 
     /// How often a write that was overtaken looks for where the user is.

@@ -20,6 +20,8 @@ final class RecordingWriteTransaction: WriteTransaction {
 
     func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try base.explain(fetch) }
 
+    func matcher(of fetch: PreparedFetch) throws -> RowMatcher { try base.matcher(of: fetch) }
+
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
         try base.enumerateHistory(after: token, body)
     }

@@ -1,4 +1,5 @@
 import CFaultGuard
+import CFutex
 import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
@@ -20,7 +21,7 @@ import Synchronization
 ///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
 ///  finished   17, 18 the epoch in which the user was killed   19 how many differences are not in the evidence yet, as in 10
 ///  21, 22 the file's own inode, xor its generation times 2^32   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
-///  511 the magic's complement
+///  25 the bell: 1 while somebody waits for what is written   511 the magic's complement
 /// ```
 ///
 /// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
@@ -31,14 +32,14 @@ import Synchronization
 /// makes sure that it stands in its place (``isInPlace``) after telling them; the next look for the user's way makes it anew.
 final class ControlFile: Sendable {
     /// The file's size, and its mapping's.
-    private static let sizeBytes = 4_096
-    private static let magic: UInt64 = 0x314C_5254_4342_4148
+    static let sizeBytes = 4_096
+    static let magic: UInt64 = 0x314C_5254_4342_4148
     /// The cells that mean something.
-    private static let cellCount = 25
+    private static let cellCount = 26
     /// The file's last cell.
     private static let endCell = sizeBytes / 8 - 1
 
-    private enum Place {
+    enum Place {
         static let word = 1
         static let floor = 3
         static let logged = 5
@@ -51,9 +52,10 @@ final class ControlFile: Sendable {
         static let difference = 19
         static let inode = 21
         static let passed = 23
+        static let bell = 25
     }
 
-    private typealias Cell = UnsafeMutablePointer<Atomic<UInt64>>
+    typealias Cell = UnsafeMutablePointer<Atomic<UInt64>>
 
     /// Mapped until the end of this object's life.
     private nonisolated(unsafe) let cells: Cell
@@ -258,6 +260,18 @@ final class ControlFile: Sendable {
             if exchanged { return }
             cell = original
         }
+    }
+
+    /// Wakes those who wait for what is written, in whatever process. Where nobody does, this is one look at a word.
+    func ring() {
+        guard load(Place.bell) != 0 else { return }
+        store(Place.bell, 0)
+        habitstore_futex_wake(Self.bell(of: cells))
+    }
+
+    /// The half of the bell that is waited on.
+    static func bell(of cells: Cell) -> UnsafePointer<UInt32> {
+        UnsafeRawPointer(cells.advanced(by: Place.bell)).assumingMemoryBound(to: UInt32.self)
     }
 
     /// The lineage of the user's stores, as far as the file can tell.

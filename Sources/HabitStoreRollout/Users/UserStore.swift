@@ -1,6 +1,6 @@
 import FeatureFlags
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// A user's store: reads, shadow reads, writes and mirroring follow the stage that the user is at in truth.
 ///
@@ -20,9 +20,11 @@ public final class UserStore: HabitStore {
     }
 
     let files: UserFiles
+    let follower: UserFollower
 
     init(_ files: UserFiles) {
         self.files = files
+        follower = UserFollower(files.context)
         (user, schema) = (files.context.directory.user, files.context.schema)
     }
 
@@ -90,6 +92,7 @@ public final class UserStore: HabitStore {
     /// Runs `body` in a write transaction of the authoritative store, and carries it over as the user's stage says.
     @discardableResult
     public func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R {
+        defer { follower.queries.signal() }
         let lease = try files.lease()
         guard let recorder = files.context.options.queryRecorder else { return try lease.user.write(author, body) }
         return try lease.user.write(author) { try body(RecordingWriteTransaction($0, recorder)) }
@@ -112,5 +115,8 @@ public final class UserStore: HabitStore {
     // MARK: Closing
 
     /// Closes the store, after what the mirror is doing. Later operations throw ``HabitStoreError/Code/closed``.
-    public func close() { files.close() }
+    public func close() {
+        files.close()
+        follower.queries.signal()
+    }
 }

@@ -130,25 +130,12 @@ final class DifferentialRun {
     }
 
     private func query<M: DifferentialModel>(_ type: M.Type) throws {
-        var descriptor = FetchDescriptor<M>()
-        var source = ""
-        if generator.chance(50) {
-            let template = generator.pick(M.predicates)
-            let constants = PredicateConstants(&generator, population)
-            descriptor.predicate = template.make(constants)
-            source = "#Predicate { \(template.source) } with \(constants)"
-        } else {
-            var random = FuzzGenerator(try profile(), seed: generator.next())
-            descriptor.filter = Filter(random.filter(entity: try reference.schema.position(of: type)))
-        }
-        for _ in 0..<generator.int(0...2) {
-            let key = generator.pick(M.sortKeys)
-            let isForward = generator.chance(50)
-            descriptor.sortBy.append(key.make(isForward ? .forward : .reverse))
-            source += ", sorted by \(key.name) \(isForward ? "ascending" : "descending")"
-        }
-        descriptor.fetchLimit = generator.chance(30) ? generator.int(-1...12) : nil
-        descriptor.fetchOffset = generator.chance(20) ? generator.int(-2...15) : 0
+        let (descriptor, source) = try M.randomDescriptor(
+            &generator,
+            population,
+            entity: try reference.schema.position(of: type),
+            profile
+        )
         try compare(descriptor, source)
     }
 

@@ -114,6 +114,8 @@ private final class SpyTransaction: ReadTransaction {
         try base.prepare(descriptor)
     }
     func explain(_ fetch: PreparedFetch) throws -> QueryExplanation { try base.explain(fetch) }
+
+    func matcher(of fetch: PreparedFetch) throws -> RowMatcher { try base.matcher(of: fetch) }
     func enumerateHistory(after token: HistoryToken, _ body: (HistoryTransaction) throws -> Bool) throws {
         try base.enumerateHistory(after: token, body)
     }

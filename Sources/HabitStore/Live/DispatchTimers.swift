@@ -1,13 +1,12 @@
 import Dispatch
 import Foundation
-import HabitStore
 import Synchronization
 
 /// What Dispatch needs for its first timer.
 ///
 /// On Linux it opens three files then, and ends the process by a trap where the system gives it none: an app that had all its
 /// files open died at the first retry of a mirror. So this is done where an error can still be thrown.
-enum DispatchTimers {
+package enum DispatchTimers {
     private static let isReady = Mutex(false)
     /// More than it opens.
     private static let descriptors = 6
@@ -16,7 +15,7 @@ enum DispatchTimers {
     /// Sets a first timer, if none was set so far.
     ///
     /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened.
-    static func prepare() throws {
+    package static func prepare() throws {
         try isReady.withLock { isReady in
             guard !isReady else { return }
             try requireDescriptors()

@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Waits for a token to rise.
+final class LiveListener: Sendable {
+    private struct State {
+        var token: HistoryToken?
+        /// Whether the token has become another one since somebody waited for it.
+        var isNew = false
+        var error: (any Error)?
+        var isOver = false
+        var waiting: UnsafeContinuation<Void, Never>?
+
+        mutating func takeWaiting() -> UnsafeContinuation<Void, Never>? {
+            defer { waiting = nil }
+            return waiting
+        }
+    }
+
+    private let state = Mutex(State())
+
+    func tell(_ token: HistoryToken) {
+        state.withLock { state -> UnsafeContinuation<Void, Never>? in
+            guard state.token != token else { return nil }
+            (state.token, state.isNew) = (token, true)
+            return state.takeWaiting()
+        }?.resume()
+    }
+
+    func end(_ error: any Error) {
+        state.withLock { state in
+            if !state.isOver { state.error = error }
+            return state.takeWaiting()
+        }?.resume()
+    }
+
+    func cancel() {
+        state.withLock { state in
+            state.isOver = true
+            return state.takeWaiting()
+        }?.resume()
+    }
+
+    /// Waits until the token has become another one since this was asked last.
+    ///
+    /// - Returns: false once it was cancelled.
+    func wait() async throws -> Bool {
+        while true {
+            let answer: Bool? = try state.withLock { state in
+                if let error = state.error { throw error }
+                if state.isOver { return false }
+                defer { state.isNew = false }
+                return state.isNew ? true : nil
+            }
+            if let answer { return answer }
+            await withTaskCancellationHandler {
+                await withUnsafeContinuation { continuation in
+                    let isDue = state.withLock { state in
+                        if state.error != nil || state.isOver || state.isNew { return true }
+                        state.waiting = continuation
+                        return false
+                    }
+                    if isDue { continuation.resume() }
+                }
+            } onCancel: {
+                cancel()
+            }
+        }
+    }
+}

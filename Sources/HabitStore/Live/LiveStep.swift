@@ -1,0 +1,220 @@
+import Foundation
+
+/// One step of a store's live queries, from the moment that they have come to, to that of a transaction.
+struct LiveStep {
+    /// What became of a record since the moment before.
+    private struct Change {
+        /// Whether the last that happened to it was that it was deleted.
+        var isGone: Bool
+        /// The attributes that were changed; nil where it came, or came and went.
+        var attributes: Set<String>?
+    }
+
+    /// The changes of one entity's records.
+    private struct Changes {
+        var order: [UUID] = []
+        var byRecord: [UUID: Change] = [:]
+
+        mutating func note(_ change: HistoryChange) {
+            let attributes: Set<String>?
+            var isGone = false
+            switch change.kind {
+            case .insert: attributes = nil
+            case .update(let updated): attributes = Set(updated)
+            case .delete: (attributes, isGone) = (nil, true)
+            }
+            guard let known = byRecord[change.id] else {
+                order.append(change.id)
+                byRecord[change.id] = Change(isGone: isGone, attributes: attributes)
+                return
+            }
+            if LiveMutant.isPlanted(.firstChangeCounts) { isGone = known.isGone }
+            let all = known.attributes.flatMap { known in attributes.map { known.union($0) } }
+            byRecord[change.id] = Change(isGone: isGone, attributes: all)
+        }
+    }
+
+    /// A query whose answer is patched.
+    private struct Patched {
+        let query: any LiveQuery
+        let matcher: RowMatcher
+    }
+
+    /// More records than these that refer to one that has changed are not judged one by one.
+    private static let mostReferring = 256
+
+    private let queries: LiveQueries
+    private let transaction: any ReadTransaction
+    /// The moment that the queries were brought to.
+    private(set) var token = HistoryToken.zero
+    /// The queries whose answers may be others now.
+    private(set) var told: [any LiveQuery] = []
+
+    init(_ queries: LiveQueries, _ transaction: any ReadTransaction) {
+        (self.queries, self.transaction) = (queries, transaction)
+    }
+
+    /// Brings all queries to the transaction's moment.
+    ///
+    /// - Parameter fresh: those that were not asked yet.
+    mutating func take(_ fresh: [any LiveQuery]) throws {
+        let information = try transaction.information()
+        token = information.token
+        if let before = queries.position.withLock({ $0 }) {
+            var isKnown = before.lineage == information.lineage && before.token <= token
+            if isKnown, before.token < token {
+                queries.count { $0.steps += 1 }
+                do {
+                    try patch(queries.routes(but: fresh, transaction.schema), since: before.token)
+                } catch let error as HabitStoreError where error.code == .historyExpired {
+                    isKnown = LiveMutant.isPlanted(.lostRestart)
+                }
+            }
+            if !isKnown {
+                for query in queries.asked(but: fresh) { try ask(query, .restarted) }
+                queries.forgetRoutes()
+            }
+        }
+        for query in fresh { try ask(query, .first) }
+        if !fresh.isEmpty { queries.forgetRoutes() }
+        queries.position.withLock { $0 = .init(token: token, lineage: information.lineage) }
+    }
+
+    private mutating func ask(_ query: any LiveQuery, _ cause: ResultsChangeCause) throws {
+        queries.count { $0.asked += 1 }
+        told.append(query)
+        try ending(query) { try query.ask(transaction, at: token, cause) }
+    }
+
+    /// What is wrong with the query itself, and not with the store, ends it alone.
+    private func ending(_ query: any LiveQuery, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as HabitStoreError where Self.ownErrors.contains(error.code) {
+            queries.end(query, error)
+        }
+    }
+
+    private static let ownErrors: Set<HabitStoreError.Code> = [
+        .evaluationFailed, .invalidQuery, .unsupported, .unreadableValue, .unknownEntity, .unknownAttribute,
+        .internalInconsistency, .invalidValue,
+    ]
+
+    // MARK: Patching
+
+    private mutating func patch(_ routes: LiveRoutes, since before: HistoryToken) throws {
+        var changes: [String: Changes] = [:]
+        var count = 0
+        try transaction.enumerateHistory(after: before) { written in
+            for change in written.changes {
+                count += 1
+                guard routes.leadSomewhere(change) else { continue }
+                changes[change.entity, default: Changes()].note(change)
+            }
+            return true
+        }
+        queries.count { $0.changes += count }
+        guard !changes.isEmpty else { return }
+        var asked: [ObjectIdentifier: any LiveQuery] = [:]
+        var concerned: [Int: [UUID: [any LiveQuery]]] = [:]
+        for (name, changes) in changes {
+            for id in changes.order {
+                guard let change = changes.byRecord[id] else { continue }
+                for route in routes.of(name, change.attributes) where asked[ObjectIdentifier(route.query)] == nil {
+                    switch route.effect {
+                    case .asks: asked[ObjectIdentifier(route.query)] = route.query
+                    case .judges(let needsToBeHeld):
+                        if needsToBeHeld, !route.query.holds(id) { continue }
+                        concerned[route.entity, default: [:]][id, default: []].append(route.query)
+                    case .judgesReferring(let attribute):
+                        guard let referring = try referring(to: id, route.entity, attribute) else {
+                            asked[ObjectIdentifier(route.query)] = route.query
+                            continue
+                        }
+                        for id in referring {
+                            concerned[route.entity, default: [:]][id, default: []].append(route.query)
+                        }
+                    }
+                }
+            }
+        }
+        var patched: [ObjectIdentifier: Patched] = [:]
+        for (entity, records) in concerned {
+            for (id, queries) in records {
+                try judge(entity, id, queries.filter { asked[ObjectIdentifier($0)] == nil }, &patched)
+            }
+        }
+        for (identifier, patched) in patched {
+            queries.count { $0.patched += 1 }
+            told.append(patched.query)
+            if patched.query.finish(at: token) { asked[identifier] = patched.query }
+        }
+        for query in asked.values { try ask(query, .changed) }
+        for (identifier, patched) in patched where asked[identifier] == nil { try compare(patched.query) }
+    }
+
+    /// The records that refer to one by an attribute; nil where they are too many to be judged one by one.
+    private func referring(to id: UUID, _ entity: Int, _ attribute: Int) throws -> [UUID]? {
+        let description = transaction.schema.entities[entity].attributes[attribute]
+        var query = BoundQuery(
+            entity: entity,
+            filter: .compare(
+                .equal,
+                .attribute(
+                    BoundPath(variable: 0, hops: []),
+                    position: attribute,
+                    kind: .uuid,
+                    isOptional: description.isOptional
+                ),
+                .literal(.uuid(id))
+            ),
+            limit: Self.mostReferring + 1,
+            projection: [0]
+        )
+        query.isUnordered = true
+        var found: [UUID] = []
+        try transaction.enumerateRows(PreparedFetch(query, filter: .always)) { row in
+            found.append(try row.identifier())
+            return true
+        }
+        return found.count > Self.mostReferring ? nil : found
+    }
+
+    /// Reads a record once for all queries that it concerns.
+    private func judge(
+        _ entity: Int,
+        _ id: UUID,
+        _ concerned: [any LiveQuery],
+        _ patched: inout [ObjectIdentifier: Patched]
+    ) throws {
+        var judges: [Patched] = []
+        for query in concerned {
+            if let known = patched[ObjectIdentifier(query)] {
+                judges.append(known)
+            } else {
+                let made = Patched(query: query, matcher: try query.matcher(in: transaction))
+                patched[ObjectIdentifier(query)] = made
+                judges.append(made)
+            }
+        }
+        guard !judges.isEmpty else { return }
+        queries.count { $0.recordsRead += 1 }
+        let isThere = try transaction.withRow(entity: entity, id: id) { row in
+            for judge in judges {
+                row.rewind()
+                try judge.query.judge(id, &row, judge.matcher)
+            }
+        }
+        if !isThere, !LiveMutant.isPlanted(.lostDeletion) { for judge in judges { judge.query.remove(id) } }
+    }
+
+    /// Now and then the query is asked beside the answer that was patched.
+    private func compare(_ query: any LiveQuery) throws {
+        guard queries.comparesPatch() else { return }
+        queries.count { $0.compared += 1 }
+        guard let difference = try query.compare(transaction, at: token) else { return }
+        queries.count { $0.different += 1 }
+        queries.forgetRoutes()
+        queries.report(difference)
+    }
+}

@@ -1,0 +1,139 @@
+import CFutex
+import Foundation
+import Synchronization
+
+/// Waits for writes of whatever process to users who are followed in this one: one thread for each 120 of them.
+final class ControlWatches: Sendable {
+    /// Somebody who is woken, until this is let go of.
+    final class Watched: Sendable {
+        fileprivate let watch: ControlWatch
+        fileprivate let wake: @Sendable () -> Void
+        fileprivate let group: Group
+
+        fileprivate init(_ watch: ControlWatch, _ group: Group, _ wake: @escaping @Sendable () -> Void) {
+            (self.watch, self.group, self.wake) = (watch, group, wake)
+        }
+
+        deinit { group.remove(ObjectIdentifier(self)) }
+    }
+
+    /// The users whom one thread waits for.
+    fileprivate final class Group: Sendable {
+        private struct Weak {
+            weak var watched: Watched?
+        }
+
+        private let members = Mutex<[ObjectIdentifier: Weak]>([:])
+        /// This process's own bell, which is rung when there are others to be waited for.
+        private nonisolated(unsafe) let bell: UnsafeMutablePointer<Atomic<UInt32>>
+
+        init() {
+            bell = .allocate(capacity: 1)
+            bell.initialize(to: Atomic(ControlWatch.bellIsSet))
+        }
+
+        deinit {
+            bell.deinitialize(count: 1)
+            bell.deallocate()
+        }
+
+        private var word: UnsafePointer<UInt32> { UnsafeRawPointer(bell).assumingMemoryBound(to: UInt32.self) }
+
+        var count: Int { members.withLock { $0.count } }
+
+        func add(_ watched: Watched) {
+            members.withLock { $0[ObjectIdentifier(watched)] = Weak(watched: watched) }
+            ring()
+        }
+
+        func remove(_ watched: ObjectIdentifier) {
+            members.withLock { $0[watched] = nil }
+            ring()
+        }
+
+        private func ring() {
+            bell.pointee.store(0, ordering: .sequentiallyConsistent)
+            habitstore_futex_wake(word)
+        }
+
+        func setBell() -> UnsafePointer<UInt32> {
+            bell.pointee.store(ControlWatch.bellIsSet, ordering: .sequentiallyConsistent)
+            return word
+        }
+
+        var present: [Watched] { members.withLock { $0.values.compactMap(\.watched) } }
+    }
+
+    private struct State {
+        var groups: [Group] = []
+        /// Where the system cannot wait on several words, those who follow look for themselves.
+        var isUnsupported = false
+    }
+
+    static let shared = ControlWatches()
+
+    private static let mostInGroup = 120
+    /// How long one wait lasts at most, in nanoseconds: who is let go of while it lasts is kept until it ends.
+    private static let waitNanoseconds: Int64 = 1_000_000_000
+
+    private let state = Mutex(State())
+
+    /// Calls `wake` after writes to a user, until what this returns is let go of.
+    ///
+    /// - Returns: nil where the system cannot wait for it.
+    func add(_ watch: ControlWatch, _ wake: @escaping @Sendable () -> Void) -> Watched? {
+        let (watched, begun) = state.withLock { state -> (Watched?, Group?) in
+            guard !state.isUnsupported else { return (nil, nil) }
+            let free = state.groups.first { $0.count < Self.mostInGroup }
+            let group = free ?? Group()
+            let watched = Watched(watch, group, wake)
+            group.add(watched)
+            if free == nil { state.groups.append(group) }
+            return (watched, free == nil ? group : nil)
+        }
+        if let begun {
+            let thread = Thread { self.wait(for: begun) }
+            thread.name = "HabitStore.changes"
+            thread.start()
+        }
+        return watched
+    }
+
+    /// Ends a group that nobody is in, so that nobody comes into it any more.
+    private func end(_ group: Group) -> Bool {
+        state.withLock { state in
+            guard group.count == 0 else { return false }
+            state.groups.removeAll { $0 === group }
+            return true
+        }
+    }
+
+    private func wait(for group: Group) {
+        var numbers: [ObjectIdentifier: UInt64] = [:]
+        while true {
+            // The bells are set first: whoever writes from here on rings.
+            var words: [UnsafePointer<UInt32>?] = [group.setBell()]
+            let members = group.present
+            if members.isEmpty, end(group) { return }
+            words += members.map { $0.watch.setBell() }
+            var known: [ObjectIdentifier: UInt64] = [:]
+            for member in members {
+                let number = member.watch.changeNumber
+                if let last = numbers[ObjectIdentifier(member)], last != number { member.wake() }
+                known[ObjectIdentifier(member)] = number
+            }
+            numbers = known
+            let code = words.withUnsafeBufferPointer {
+                habitstore_futex_wait_any($0.baseAddress, ControlWatch.bellIsSet, $0.count, Self.waitNanoseconds)
+            }
+            if code == ENOSYS { return giveUp() }
+        }
+    }
+
+    private func giveUp() {
+        state.withLock { state in
+            state.isUnsupported = true
+            state.groups = []
+        }
+    }
+}

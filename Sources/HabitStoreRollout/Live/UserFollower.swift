@@ -1,0 +1,67 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import Logging
+import Synchronization
+
+/// Who follows a user: live queries, and the control file that tells them of changes.
+final class UserFollower: Sendable {
+    let queries: LiveQueries
+    private let path: String
+    private let observation = Mutex(Weak())
+
+    private struct Weak {
+        weak var observation: ControlObservation?
+    }
+
+    init(_ context: UserContext) {
+        path = context.directory.path + "/control"
+        let (logger, metrics, folder) = (context.options.logger, context.metrics, context.directory.path)
+        queries = LiveQueries { difference in
+            logger.error(
+                "a live query was mistaken, and is asked again after each change from now on: \(difference)",
+                metadata: ["folder": "\(folder)"]
+            )
+            metrics.liveQueryDiffered()
+        }
+    }
+
+    /// Another number after each write and each move; nil where nothing can be seen of them.
+    var changeNumber: UInt64? { observation.withLock { $0.observation }?.changeNumber }
+
+    /// Calls `wake` after writes, until what this returns is let go of.
+    func observe(_ wake: @escaping @Sendable () -> Void) -> ControlObservation {
+        let made = ControlObservation(path, wake)
+        observation.withLock { $0.observation = made }
+        return made
+    }
+}
+
+/// Follows a user's control file, also when it is removed and made anew.
+final class ControlObservation: Sendable {
+    private struct Present {
+        let watch: ControlWatch
+        /// Nil where the system cannot wait for it.
+        let watched: ControlWatches.Watched?
+    }
+
+    private let path: String
+    private let wake: @Sendable () -> Void
+    private let present = Mutex<Present?>(nil)
+
+    init(_ path: String, _ wake: @escaping @Sendable () -> Void) {
+        (self.path, self.wake) = (path, wake)
+        _ = changeNumber
+    }
+
+    /// Another number after each write and each move; nil where there is no control file.
+    var changeNumber: UInt64? {
+        present.withLock { present in
+            if let watch = present?.watch, watch.isInPlace { return watch.changeNumber }
+            // The next opening of the user makes the file anew.
+            present = (try? ControlWatch(path: path)).map {
+                Present(watch: $0, watched: ControlWatches.shared.add($0, wake))
+            }
+            return present?.watch.changeNumber
+        }
+    }
+}

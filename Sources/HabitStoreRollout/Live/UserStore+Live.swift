@@ -1,0 +1,21 @@
+@_spi(Engines) import HabitStore
+
+extension UserStore: LiveSource {
+    /// The live queries of the user. They go on whichever store answers, and whether or not the user's files are open: those are
+    /// opened to tell what has been written, and not to find out whether anything has.
+    public var liveQueries: LiveQueries { follower.queries }
+
+    /// Runs `body` over one moment of the store that answers at the user's stage; nothing of it is compared or recorded.
+    package func readForLiveQueries(_ body: (any ReadTransaction) throws -> Void) throws {
+        let lease = try files.lease()
+        try lease.user.read(isRecorded: false, body)
+    }
+
+    /// What the user's control file says of writes and moves, in whatever process; nil where there is none.
+    package var changeNumber: UInt64? { follower.changeNumber }
+
+    /// Has the user's control file wake whoever follows the user.
+    package func observeChanges(_ wake: @escaping @Sendable () -> Void) -> (any AnyObject & Sendable)? {
+        follower.observe(wake)
+    }
+}

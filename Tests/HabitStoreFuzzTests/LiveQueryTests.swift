@@ -1,0 +1,26 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import Testing
+import Trials
+
+@_spi(Engines) @testable import HabitStoreTesting
+
+@Suite("Live queries over random commits")
+struct LiveQueryFuzzTests {
+    /// 5,100 commits in all.
+    @Test(arguments: [StoreUnderTest.sqlite, .lmdb, .inMemory], [1, 2])
+    func theAnswerIsThatOfAFetchAfterEachCommit(store: StoreUnderTest, seed: UInt64) throws {
+        let report = try LiveQueryTest(seed: seed, commits: 850).run(against: store)
+        print(report)
+        #expect(report.answers > 300)
+        #expect(report.patched > 300)
+    }
+
+    /// What is not found by the comparison above would prove nothing of it.
+    @Test(arguments: LiveMutant.allCases) func everyPlantedFaultIsFound(mutant: LiveMutant) throws {
+        let failure = #expect(throws: Disagreement.self) {
+            try LiveMutant.$planted.withValue(mutant) { try LiveQueryTest(seed: 3, commits: 5_000).run(against: .lmdb) }
+        }
+        print("\(mutant.rawValue): found after \(failure?.step ?? 0) commits")
+    }
+}
