@@ -192,7 +192,14 @@ extension SchemaMapping {
 
 extension MigrationStage {
     /// Who writes what the hooks change, in the history.
-    fileprivate var author: String { "migration \(from.versionIdentifier) to \(to.versionIdentifier)" }
+    fileprivate var author: String { Self.authorPrefix + "\(from.versionIdentifier) to \(to.versionIdentifier)" }
+
+    fileprivate static let authorPrefix = "migration "
+}
+
+extension HistoryTransaction {
+    /// Whether a migration wrote it.
+    package var isMigration: Bool { author?.hasPrefix(MigrationStage.authorPrefix) == true }
 }
 
 extension EngineWriteTransaction {

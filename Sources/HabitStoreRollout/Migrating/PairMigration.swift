@@ -23,10 +23,13 @@ struct PairMigration {
     let control: ControlFile
     let stepLimitSeconds: Double
 
-    /// - Parameter wanted: the engines that users come from and go to, for stores that no rollout has touched.
+    /// - Parameters:
+    ///   - wanted: the engines that users come from and go to, for stores that no rollout has touched.
+    ///   - isKilled: whether the kill switch is pulled for the user.
     /// - Returns: nil when no store is of an older version.
-    /// - Throws: what is wrong with the user's current store, and whatever may pass by itself.
-    func run(_ wanted: EnginePair) throws -> Outcome? {
+    /// - Throws: what is wrong with the user's current store, and whatever may pass by itself. A store that is not what the
+    ///   user has come to is not migrated, nor is anything set aside for it.
+    func run(_ wanted: EnginePair, isKilled: Bool) throws -> Outcome? {
         let target = try plan.current().version
         let (versions, failures) = look()
         guard let from = versions.values.min() else {
@@ -35,17 +38,80 @@ struct PairMigration {
         }
         guard from < target else { return nil }
         var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
-        var (authority, other, refills) = (wanted.old, wanted.new, false)
-        // One of both is of the new version already where a process was killed between them.
         if let schema = plan.schema(of: from), versions.values.allSatisfy({ $0 == from }) {
-            guard let settled = try settle(schema, wanted, &outcome) else { return nil }
-            (authority, other, refills) = settled
-        } else {
-            authority = versions.first { $0.value == from }?.key ?? wanted.old
-            other = versions.first { $0.key != authority }?.key ?? wanted.other(than: authority)
+            guard let (authority, other, refills) = try settle(schema, wanted, &outcome) else { return nil }
+            try migrate(authority, other, refills: refills, &outcome)
+            return outcome
         }
-        try migrate(authority, other, refills: refills, &outcome)
+        guard let serving = try serving(versions, wanted, isKilled) else { return nil }
+        let other = versions.keys.first { $0 != serving } ?? wanted.other(than: serving)
+        if versions[serving] == target {
+            // What becomes of it then is decided as of any store that lags behind.
+            let (current, behind) = (engines.address(serving, of: directory), engines.address(other, of: directory))
+            let done = try migrator(behind, now: try timestamp(current, behind)).run()
+            outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
+            outcome.notes.append("the \(other.rawValue) store was of an older version than the one that serves")
+            outcome.token = try token(current)
+        } else {
+            // A process was killed between the two.
+            try migrate(serving, other, refills: false, &outcome)
+        }
         return outcome
+    }
+
+    /// Which store serves where they are of different versions, by the one rule, each read in its own shape.
+    ///
+    /// - Throws: why none does: one that was put back from a copy is older in its schema, too.
+    private func serving(
+        _ versions: [EngineName: Schema.Version],
+        _ wanted: EnginePair,
+        _ isKilled: Bool
+    ) throws -> EngineName? {
+        let pair = StorePair(directory: directory, schema: try plan.current(), access: .readOnly, engines: engines)
+        defer { pair.close() }
+        let witness = StoreWitness(directory, control)
+        let known = versions.compactMapValues { plan.schema(of: $0) }
+        let oldest = try versions.min { $0.value < $1.value }
+            .flatMap { try standing($0.key, known[$0.key], since: nil, pair) }
+        var found = StandingsFound()
+        for engine in engines.names where engines.identity(of: engines.address(engine, of: directory)) != nil {
+            found.note(engine, Result { try standing(engine, known[engine], since: oldest?.token, pair) }, pair)
+        }
+        let between = pair.engines(found.standings, preferring: wanted)
+        switch Whereabouts(found, between, witness, isKilled: isKilled).answer {
+        case .nobody: return nil
+        case .serves(let standing), .reopens(let standing), .takesOver(let standing, _): return standing.engine
+        case .refused(let error): throw error
+        }
+    }
+
+    /// What a store says of itself.
+    ///
+    /// - Parameters:
+    ///   - schema: that of its records; nil where it cannot be read.
+    ///   - token: where the store is that was not migrated yet. One that is ahead of it by a migration alone is not ahead.
+    private func standing(
+        _ engine: EngineName,
+        _ schema: Schema?,
+        since token: HistoryToken?,
+        _ pair: StorePair
+    ) throws -> Standing {
+        let store = try engines.open(
+            engines.address(engine, of: directory),
+            .readOnly,
+            schema: try schema ?? plan.current()
+        )
+        defer { store.close() }
+        return try store.replicaRead { replica in
+            let standing = try pair.standing(engine, replica)
+            guard let token, standing.token > token, standing.information.historyFloor <= token else { return standing }
+            var isMigratedOnly = true
+            try replica.enumerateHistory(after: token) { transaction in
+                isMigratedOnly = transaction.isMigration
+                return isMigratedOnly
+            }
+            return isMigratedOnly ? standing.before(token) : standing
+        }
     }
 
     /// The versions of the user's stores, and why one of them has none.
@@ -105,12 +171,22 @@ struct PairMigration {
     ) throws {
         let current = engines.address(authority, of: directory)
         let other = engines.address(otherEngine, of: directory)
-        let clock = try timestamp(other)
-        let hasOther = engines.identity(of: other) != nil
-        if hasOther { _ = try migrator(other, now: clock).run() }
+        let clock = try timestamp(other, current)
+        var hasOther = engines.identity(of: other) != nil
+        if hasOther {
+            do {
+                _ = try migrator(other, now: clock).run()
+            } catch let error as HabitStoreError where Self.passing.contains(error.code) {
+                // It is brought along when it can be; nobody waits for a store that does not serve.
+                hasOther = false
+                outcome.notes.append("the \(otherEngine.rawValue) store is migrated later: \(error.description)")
+            }
+        }
         let done = try migrator(current, now: clock).run()
         outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
         outcome.token = try token(current)
+        // One that holds more is never set aside: what it holds is carried over, or it serves.
+        if hasOther, try token(other) > outcome.token { return }
         if hasOther {
             guard let difference = try difference(current, other) else { return }
             try setAside(otherEngine, outcome.to, difference, &outcome)
@@ -118,18 +194,35 @@ struct PairMigration {
         if hasOther || refills { try refill(current, other) }
     }
 
+    /// What keeps a store from being migrated for a moment.
+    private static let passing: Set<HabitStoreError.Code> = [
+        .busy, .permissionDenied, .inputOutput, .limitExceeded, .engineUnavailable,
+    ]
+
     private func migrator(_ address: StoreAddress, now clock: Date = Date()) -> StoreMigrator {
         StoreMigrator(address, engines: engines, plan: plan, now: { clock })
     }
 
-    /// What the other store was stamped with, if it was migrated before; else now.
-    private func timestamp(_ other: StoreAddress) throws -> Date {
-        guard engines.identity(of: other) != nil, try migrator(other).version() == plan.current().version
+    /// What the migration of a store was stamped with, if it was migrated before the one that is about to be; else now. Both come
+    /// to the same history by it.
+    private func timestamp(_ migrated: StoreAddress, _ next: StoreAddress) throws -> Date {
+        guard engines.identity(of: migrated) != nil, try migrator(migrated).version() == plan.current().version,
+            let schema = plan.schema(of: try migrator(next).version())
         else { return Date() }
-        let store = try engines.open(other, .readOnly, schema: try plan.current())
+        let before = try engines.open(next, .readOnly, schema: schema)
+        defer { before.close() }
+        let token = try before.replicaRead { try $0.information().token }
+        let store = try engines.open(migrated, .readOnly, schema: try plan.current())
         defer { store.close() }
-        let last = try store.replicaRead { try Replication.transaction($0, $0.information().token) }
-        return last?.timestamp ?? Date()
+        return try store.replicaRead { replica in
+            guard try replica.information().historyFloor <= token else { return Date() }
+            var stamp: Date?
+            try replica.enumerateHistory(after: token) { transaction in
+                stamp = transaction.isMigration ? transaction.timestamp : nil
+                return false
+            }
+            return stamp ?? Date()
+        }
     }
 
     private func token(_ address: StoreAddress) throws -> HistoryToken {

@@ -5,27 +5,36 @@ extension OpenUser {
     /// version of the schema first, where they are of an older one and there is a plan.
     func settle(_ look: Look, _ wanted: EnginePair) throws -> ActualStage? {
         let (change, isKilled) = (look.change, look.pulled != nil)
+        let behind: ActualStage?
+        let failure: HabitStoreError
         do {
-            return try change.settle(wanted, isKilled: isKilled)
+            behind = try change.settle(wanted, isKilled: isKilled)
+            // Only the other store may be of an older version: nothing is acknowledged without it then.
+            guard let obstacle = behind?.obstacle, obstacle.code == .migrationRequired else { return behind }
+            failure = obstacle
         } catch let error as HabitStoreError where error.code == .migrationRequired {
-            guard let plan = options.migrationPlan else { throw error }
-            pair.release()
-            let migration = PairMigration(
-                directory: directory,
-                plan: plan,
-                engines: context.engines,
-                control: change.control,
-                stepLimitSeconds: options.stepLimitSeconds
-            )
-            guard let outcome = try migration.run(wanted) else { throw error }
-            record([.migrated(from: outcome.from, to: outcome.to, token: outcome.token)])
-            let notes = ["migrated from schema version \(outcome.from) to \(outcome.to)"] + outcome.notes
-            for note in notes {
-                options.logger.notice("a user's stores: \(note)", metadata: ["folder": "\(directory.path)"])
-            }
-            var actual = try change.settle(wanted, isKilled: isKilled)
-            actual?.notes += notes
-            return actual
+            (behind, failure) = (nil, error)
         }
+        guard let plan = options.migrationPlan else {
+            if let behind { return behind }
+            throw failure
+        }
+        pair.release()
+        let migration = PairMigration(
+            directory: directory,
+            plan: plan,
+            engines: context.engines,
+            control: change.control,
+            stepLimitSeconds: options.stepLimitSeconds
+        )
+        guard let outcome = try migration.run(wanted, isKilled: isKilled) else { throw failure }
+        record([.migrated(from: outcome.from, to: outcome.to, token: outcome.token)])
+        let notes = ["migrated from schema version \(outcome.from) to \(outcome.to)"] + outcome.notes
+        for note in notes {
+            options.logger.notice("a user's stores: \(note)", metadata: ["folder": "\(directory.path)"])
+        }
+        var actual = try change.settle(wanted, isKilled: isKilled)
+        actual?.notes += notes
+        return actual
     }
 }

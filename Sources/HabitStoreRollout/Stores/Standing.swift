@@ -6,7 +6,7 @@ struct Standing: Sendable {
     let engine: EngineName
     /// Where the store is.
     let path: String
-    let information: StoreInformation
+    private(set) var information: StoreInformation
     /// Nil in a store that no rollout has touched.
     let state: RolloutState?
     /// Whose store it says that it is, as ``UserDirectory/owner`` has it; nil in a store of an earlier version.
@@ -20,4 +20,11 @@ struct Standing: Sendable {
     var lineage: UUID { information.lineage }
     /// What a transaction that is to change the store must find.
     var place: StorePlace { StorePlace(role: role, epoch: epoch) }
+
+    /// The same at an earlier token.
+    func before(_ token: HistoryToken) -> Standing {
+        var earlier = self
+        earlier.information.token = token
+        return earlier
+    }
 }

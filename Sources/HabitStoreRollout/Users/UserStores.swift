@@ -110,15 +110,12 @@ public final class UserStores: Sendable {
     /// The schema to open a user's stores with: what they were written with, where that is asked for.
     func schema(of directory: UserDirectory) -> Schema {
         guard options.opensAsWritten else { return schema }
-        for engine in engines.names {
-            guard let stored = try? engines.outline(engines.address(engine, of: directory)).schema,
-                stored != StoredSchema(schema)
-            else {
-                continue
-            }
-            return Schema(shapes: stored.entities, version: stored.version)
+        // Where they are of different versions, the older one is the one that has to follow.
+        let stored = engines.names.compactMap { try? engines.storedSchema(of: engines.address($0, of: directory)) }
+        guard let latest = stored.max(by: { $0.version < $1.version }), latest != StoredSchema(schema) else {
+            return schema
         }
-        return schema
+        return Schema(shapes: latest.entities, version: latest.version)
     }
 
     /// How many users' files are open, ``RolloutOptions/maximumOpenUsers`` at most.

@@ -228,6 +228,93 @@ struct MigrationInStepTests {
         #expect(try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) } == before)
     }
 
+    /// Puts a copy of one of the stores that was made before the migration in its place.
+    private func putBack(_ side: StoreSide, of user: StagedUser, _ change: (StagedUser) throws -> Void) throws {
+        let path = try user.address(side).path
+        let copy = user.folder.path("copy")
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        try change(user)
+        for suffix in ["", "-wal", "-shm", "-sound"] where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+        try FileManager.default.copyItem(atPath: copy, toPath: path)
+    }
+
+    private func migrateAndWrite(_ user: StagedUser) throws {
+        let store = try open(user)
+        defer { store.close() }
+        try store.save(Draft(content: "after"))
+        #expect(store.settleMirror(waitSeconds: 10))
+    }
+
+    /// A backup from before an update of the app was put in the place of the old store, and the control file was gone: the
+    /// older version of its schema made it pass for a store whose migration had been interrupted. It was migrated and served,
+    /// the newer store beside it was set aside and filled anew from it, and what had been written since was nowhere.
+    @Test(arguments: [Stage.dualwrite, .shadow], [true, false])
+    func anOlderStoreOfAnOlderVersionIsNotServed(stage: Stage, hasControl: Bool) throws {
+        let user = try user(at: stage)
+        try putBack(.old, of: user) { user in
+            try migrateAndWrite(user)
+            if !hasControl { try FileManager.default.removeItem(atPath: user.directory.path + "/control") }
+        }
+        let error = #expect(throws: HabitStoreError.self) { try open(user) }
+        #expect(error?.code == .staleStore)
+        let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
+        #expect(!names.contains { $0.contains("aside") }, "\(names)")
+        let newer = try user.address(.new).open(.readOnly)
+        defer { newer.close() }
+        #expect(try newer.all(Draft.self).map(\.content) == ["after"])
+    }
+
+    /// The new store was put back: the old one holds everything. The migration set it aside, and the kill switch had nowhere to
+    /// lead to any more.
+    @Test(arguments: [Stage.live, .rampdown], [true, false])
+    func theStoreThatHoldsEverythingOutlivesAnOlderOneOfAnOlderVersion(stage: Stage, hasControl: Bool) throws {
+        let user = try user(at: stage)
+        try putBack(.new, of: user) { user in
+            try migrateAndWrite(user)
+            if !hasControl { try FileManager.default.removeItem(atPath: user.directory.path + "/control") }
+        }
+        let store = try open(user)
+        defer { store.close() }
+        #expect(try store.all(Draft.self).map(\.content) == ["after"])
+        try store.save(Draft(content: "goes on"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: user.directory.path)
+        #expect(!names.contains { $0.contains("aside") }, "\(names)")
+    }
+
+    /// The old store, which does not serve, was put back. Status said that the user was on it, and that the store which served was
+    /// of a version that the program did not know; the doctor advised to accept it.
+    @Test func anOlderStoreThatDoesNotServeIsBroughtUpAgain() throws {
+        let user = try user(at: .live)
+        try putBack(.old, of: user) { try migrateAndWrite($0) }
+        let written = try user.stores {
+            $0.opensAsWritten = true
+            $0.migrationPlan = nil
+        }
+        let seen = try written.store(for: "alice")
+        #expect(try seen.engine() == user.new)
+        #expect(try seen.currentToken() >= HistoryToken(rawValue: 3))
+        seen.close()
+        let store = try open(user)
+        #expect(try store.all(Draft.self).map(\.content) == ["after"])
+        try expectMigrated(user, store, at: .live)
+    }
+
+    /// Commands that move users do not migrate them: a user whom the updated app had not opened yet could not be killed.
+    @Test func aUserWhoWasNotOpenedSinceTheUpdateCanBeKilled() throws {
+        let user = try user(at: .live)
+        try user.want("live", kill: true)
+        let written = try user.stores {
+            $0.opensAsWritten = true
+            $0.migrationPlan = nil
+        }
+        let store = try written.store(for: "alice")
+        defer { store.close() }
+        #expect(try store.land())
+        #expect(try store.stage() == .off)
+    }
+
     /// The app of the version before may still run in another process.
     @Test(arguments: [Stage.dualwrite, .live])
     func aProcessOfTheVersionBeforeIsRefusedAndLosesNothing(stage: Stage) throws {
