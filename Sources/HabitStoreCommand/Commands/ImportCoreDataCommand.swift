@@ -140,7 +140,7 @@ struct ImportCoreDataCommand: ReportingCommand {
             let address = try parsedTarget(into)
             return { file, options, progress in
                 if !FileManager.default.fileExists(atPath: address.path) { try parsed.require(fits: file) }
-                let store = try address.open(.create)
+                let store = try address.openForImport(schema: HabitSchema.current)
                 defer { store.close() }
                 return try MappedImporter(file, parsed, into: store, notesPath: address.path, options).run(
                     progress: progress
@@ -180,13 +180,15 @@ struct ImportCoreDataCommand: ReportingCommand {
     }
 
     private static func open(_ address: StoreAddress, for source: CoreDataFile) throws -> any UserStoreBackend {
+        // A user's store was not made from such a file either, but that is not what is wrong.
+        try address.requireOutsideOfUsers()
         var outline: StoreOutline?
         do {
             outline = try address.outline()
         } catch let error as HabitStoreError where [.notFound, .notAStore].contains(error.code) {
             // There is none, or its making was killed. What is no store at all is refused by the opening.
         }
-        return try address.open(.create, schema: CoreDataTarget.schema(for: source, outline: outline))
+        return try address.openForImport(schema: CoreDataTarget.schema(for: source, outline: outline))
     }
 
     private func show(_ report: CoreDataImportReport) throws {

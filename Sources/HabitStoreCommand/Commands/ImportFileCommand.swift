@@ -128,11 +128,12 @@ struct ImportFileCommand: ReportingCommand {
         let address = try StoreAddress(destination: into)
         let store: any UserStoreBackend
         if FileManager.default.fileExists(atPath: address.path) {
-            store = try address.openAsWritten(.readWrite)
+            store = try address.openForImport(schema: nil)
         } else {
+            try address.requireOutsideOfUsers()
             try work.check()
             guard !dryRun else { return try work.rehearse(into: try InMemoryHabitStore(schema: try work.schema())) }
-            store = try address.open(.create, schema: try work.schema())
+            store = try address.openForImport(schema: try work.schema())
         }
         defer { store.close() }
         guard !dryRun else { return try work.rehearse(into: store) }
@@ -161,9 +162,10 @@ struct ImportFileCommand: ReportingCommand {
 extension TrackerImport {
     fileprivate func report(into address: StoreAddress, _ command: ImportFileCommand) throws -> TrackerReport {
         if command.dryRun, !FileManager.default.fileExists(atPath: address.path) {
+            try address.requireOutsideOfUsers()
             return try rehearse(into: try InMemoryHabitStore())
         }
-        let store = try address.open(.create)
+        let store = try address.openForImport(schema: HabitSchema.current)
         defer { store.close() }
         return try command.report(self, store, address.path + ".imports")
     }

@@ -163,20 +163,9 @@ public struct Backfill {
 
     // MARK: Fencing
 
-    /// Whether a store may be written to as the destination of a copy: it has never served anybody, or it was left for the
-    /// source, or a later store than it.
+    /// Makes sure that a store may be written to as the destination of a copy.
     private func requireDestination(_ there: StoreInformation, _ from: StoreInformation, isEmpty: Bool) throws {
-        let mayBe: Bool
-        switch there.role {
-        case .authoritative:
-            // The epoch 0 is that of stores which no rollout has touched.
-            mayBe =
-                there.epoch == 0 && (isEmpty || from.epoch == 0)
-                || from.role == .authoritative && there.epoch < from.epoch
-        case .sealed: mayBe = there.epoch < from.epoch
-        case .standby, .backfilling: mayBe = there.epoch <= from.epoch
-        }
-        guard mayBe else {
+        guard there.mayBeDestination(of: from.role, epoch: from.epoch, isEmpty: isEmpty) else {
             throw HabitStoreError(
                 .notAuthoritative,
                 "the destination is \(there.role.rawValue) at epoch \(there.epoch), and the source at \(from.epoch): "

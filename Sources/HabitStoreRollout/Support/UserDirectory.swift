@@ -16,6 +16,7 @@ public struct UserDirectory: Sendable, Hashable {
     private static let plainPrefix = "u-"
     private static let digestPrefix = "h-"
     private static let prefixBytes = 64
+    private static let usersName = "users"
 
     /// The user's id.
     public let user: String
@@ -59,7 +60,16 @@ public struct UserDirectory: Sendable, Hashable {
 
     /// The folder of all users' folders.
     static func folder(root: String) -> String {
-        URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("users").path
+        URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(usersName).path
+    }
+
+    /// Whether a path leads into a user's folder, by the names of the folders alone: there need not be anything yet.
+    public static func isParent(ofFileAt path: String) -> Bool {
+        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        let folder = file.deletingLastPathComponent().resolvingSymlinksInPath()
+        let name = folder.lastPathComponent
+        return folder.deletingLastPathComponent().lastPathComponent == usersName
+            && (plainUser(name) != nil || name.hasPrefix(digestPrefix) && writtenUser(folder.path) != nil)
     }
 
     /// Everybody who has a folder under a root.

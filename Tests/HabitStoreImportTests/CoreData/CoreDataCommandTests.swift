@@ -1,4 +1,5 @@
 import Foundation
+@_spi(Engines) import HabitStore
 import Testing
 
 @testable import HabitStoreImport
@@ -54,6 +55,35 @@ import Testing
         let different = try CommandLineRun("verify", store, fixture.path, home: fixture.folder)
         #expect(different.status == 1)
         #expect(different.output.contains("title differs"))
+    }
+
+    /// An import by path went into whatever store it was given, also into one that serves a user or follows the one that does:
+    /// what it stored came by no history of the user's, and was gone after a kill. A store of a rollout is refused.
+    @Test(arguments: TargetEngine.onDisk)
+    func aStoreOfARolloutIsRefused(_ engine: TargetEngine) throws {
+        let fixture = try library()
+        let target = try ImportTarget(engine)
+        let report = try target.update(from: fixture.path)
+        #expect(report.entities.reduce(0) { $0 + $1.inserted } > 0)
+        let file = try CoreDataFile(path: fixture.path)
+        defer { file.close() }
+        let store = try target.open(file)
+        for role in [StoreRole.authoritative, .standby, .sealed] {
+            try store.replicate { try $0.setRole(role, epoch: 1) }
+            let token = try store.replicaRead { try $0.information().token }
+            let run = try CommandLineRun(
+                "import",
+                "coredata",
+                fixture.path,
+                "--into",
+                "\(engine.rawValue):\(target.path)",
+                home: fixture.folder
+            )
+            #expect(run.status == 65, "\(role): \(run.output)\(run.errors)")
+            #expect(run.errors.contains("a rollout has this store (\(role.rawValue), epoch 1)"), "\(run.errors)")
+            #expect(try store.replicaRead { try $0.information().token } == token)
+        }
+        store.close()
     }
 
     @Test func aSuggestedMappingBringsRecordsIntoTheUsersHabits() throws {
