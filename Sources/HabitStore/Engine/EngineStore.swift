@@ -112,7 +112,8 @@ import Synchronization
                 guard try role(snapshot) != .backfilling else {
                     throw HabitStoreError(
                         .notAuthoritative,
-                        "a copy into this store is not finished; finish it with `habitstore copy` before reading",
+                        "a copy or an import into this store is not finished, and nobody is served from it; run it again, which "
+                            + "finishes it",
                         at: .init(path: engine.path)
                     )
                 }

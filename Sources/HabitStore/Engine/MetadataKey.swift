@@ -22,7 +22,7 @@ package enum MetadataKey {
     package static let textForm = "textForm"
     /// What stands under ``textForm``.
     package static let nfc = "nfc"
-    /// The state of an unfinished copy into the store, as JSON.
+    /// The state of an unfinished copy or import into the store, as JSON.
     static let backfill = "backfill"
     /// What the rollout keeps beside the role, as JSON: the stage of the store's user.
     static let rollout = "rollout"

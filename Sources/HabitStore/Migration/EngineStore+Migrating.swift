@@ -80,7 +80,7 @@ extension EngineStore {
         guard try StoreBookkeeping.role(writer) != .backfilling else {
             throw HabitStoreError(
                 .unsupported,
-                "a copy into this store is not finished; finish it with `habitstore copy` first, or delete the store",
+                "a copy or an import into this store is not finished; run it again first, which finishes it, or delete the store",
                 at: .init(path: engine.path)
             )
         }

@@ -41,6 +41,6 @@ public enum StoreRole: String, Sendable, Hashable, Codable {
     case standby
     /// It was authoritative and is about to hand over; writes are refused.
     case sealed
-    /// A copy into it is not finished; neither reads nor writes are served from it.
+    /// A copy or an import into it is not finished; neither reads nor writes are served from it.
     case backfilling
 }

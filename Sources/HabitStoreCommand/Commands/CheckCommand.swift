@@ -35,13 +35,17 @@ struct CheckCommand: ReportingCommand {
         if rebuildDigests { try store.rebuildDigests() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let total = try store.replicaRead { replica in
-            try store.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
+        let (role, total) = try store.replicaRead { replica in
+            let total = try store.schema.entities.indices.reduce(0) { try $0 + replica.count(entity: $1) }
+            return (try replica.information().role, total)
         }
         var findings = try store.check { bar.show("checking", $0, total) }
         // Over a damaged file there is nothing to hold them against.
         if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }
         bar.clear()
+        if role == .backfilling {
+            StandardError.note("a copy or an import into this store is not finished; what there is of it was checked")
+        }
         let isDamaged = findings.contains { $0.severity == .damage }
         switch output.format {
         case .json:

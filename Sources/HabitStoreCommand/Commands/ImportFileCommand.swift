@@ -132,15 +132,14 @@ struct ImportFileCommand: ReportingCommand {
         } else {
             try address.requireOutsideOfUsers()
             try work.check()
-            guard !dryRun else { return try work.rehearse(into: try InMemoryHabitStore(schema: try work.schema())) }
+            guard !dryRun else { return try work.rehearseFilling(try work.schema()) }
             store = try address.openForImport(schema: try work.schema())
         }
         defer { store.close() }
-        guard !dryRun else { return try work.rehearse(into: store) }
-        guard try await store.currentToken() == .zero else {
-            return try work.run(into: store, attachmentsIn: address.path + ".imports") { bar.show("importing", $0, $1) }
-        }
-        return try work.fill(store) { bar.show("importing", $0, $1) }
+        let fills = try work.canFill(store)
+        if dryRun { return fills ? try work.rehearseFilling(store.schema) : try work.rehearse(into: store) }
+        if fills { return try work.fill(store) { bar.show("importing", $0, $1) } }
+        return try work.run(into: store, attachmentsIn: address.path + ".imports") { bar.show("importing", $0, $1) }
     }
 
     private func show(_ report: InterchangeReport) throws {

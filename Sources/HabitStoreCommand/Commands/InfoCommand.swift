@@ -21,7 +21,7 @@ struct InfoCommand: ReportingCommand {
         let address = try StoreAddress(parsing: store)
         let store = try address.openAsWritten(.readOnly)
         defer { store.close() }
-        // An unfinished copy serves nobody, but says what it is.
+        // The target of an unfinished copy or import serves nobody, but says what it is.
         let (information, counts) = try store.replicaRead { replica in
             let counts = try store.schema.entities.enumerated().map { ($1.name, try replica.count(entity: $0)) }
             return (try replica.information(), counts)

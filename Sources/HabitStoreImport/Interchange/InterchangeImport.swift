@@ -62,8 +62,24 @@ public struct InterchangeImport {
         }
     }
 
+    /// Whether a store takes the records as they are, by ``fill(_:progress:)``: it is empty, or an import into it was stopped.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for the unfinished target of a copy, ``HabitStoreError/Code/notAuthoritative``
+    ///   for a store of a rollout.
+    public func canFill(_ store: any ReplicableStore) throws -> Bool { try FillingAnEmptyStore.isPossible(in: store) }
+
+    /// Reads all of it, and says what ``fill(_:progress:)`` would do with a store of a schema.
+    public func rehearseFilling(_ schema: Schema) throws -> InterchangeReport {
+        var report = InterchangeReport(self, schema, try survey(schema))
+        try forEach(schema) { entity, _, _ in report.note(entity, .new) }
+        return report
+    }
+
     /// Brings the records into a store that has none yet, as they are: a batch at a time, of which nothing counts before the
-    /// last, which tells the history of all of them.
+    /// last, which tells the history of all of them. Until then nobody is served from the store.
+    ///
+    /// - Throws: also what ``canFill(_:)`` throws; ``HabitStoreError/Code/busy`` where the store is not empty, or somebody else
+    ///   has taken it over meanwhile.
     public func fill(_ store: any ReplicableStore, progress: (Int, Int) -> Void) throws -> InterchangeReport {
         let survey = try knownSurvey(store.schema)
         var report = InterchangeReport(self, store.schema, survey)

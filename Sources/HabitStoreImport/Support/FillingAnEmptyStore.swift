@@ -1,12 +1,12 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Filling an empty store in batches, of which nothing counts before the last: as long as the history tells of nothing, the
-/// store is as good as empty, and whoever was stopped begins anew.
+/// Filling an empty store in batches, of which nothing counts before the last: until then the store is ``StoreRole/backfilling``,
+/// nobody is served from it, and it says that an import is what is unfinished there (``UnfinishedImport``). Whoever was stopped
+/// begins anew.
 ///
-/// Nobody else is meant to be at work in the store. Whoever is all the same is noticed: each transaction asks whether the history
-/// still tells of nothing, and the last one whether all is there that was stored. So an import that slept while another one was
-/// made writes over nothing, and none removes what was acknowledged.
+/// Each run marks the store as its own first, and proves in each transaction that it still is: an import that slept while another
+/// one was made writes over nothing, and none removes what was acknowledged.
 struct FillingAnEmptyStore {
     typealias Batch = [(entity: Int, id: UUID, record: EncodedRecord)]
 
@@ -14,28 +14,42 @@ struct FillingAnEmptyStore {
     static let batch = 2_000
 
     private let store: any ReplicableStore
+    private let mark = UnfinishedImport()
     /// How many records of each entity were stored.
     private var counts: [Int]
 
-    /// Removes what somebody has left who was stopped.
+    /// Whether a store can be filled: it is empty, or an import into it was not finished.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` where the history tells of something.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for the unfinished target of a copy, ``HabitStoreError/Code/notAuthoritative``
+    ///   for a store of a rollout.
+    static func isPossible(in store: any ReplicableStore) throws -> Bool {
+        try store.replicaRead { try isFillable($0, store) }
+    }
+
+    /// Marks the store, and removes what somebody has left who was stopped.
+    ///
+    /// - Throws: ``HabitStoreError/Code/busy`` where the store is not empty; as ``isPossible(in:)`` does.
     init(_ store: any ReplicableStore) throws {
         self.store = store
         counts = Array(repeating: 0, count: store.schema.entities.count)
+        let mark = mark
+        try store.replicate { transaction in
+            guard try Self.isFillable(transaction, store) else { throw Self.disturbed }
+            try transaction.setRole(.backfilling, epoch: try transaction.information().epoch)
+            try transaction.setBackfillState(mark.state)
+        }
         for entity in store.schema.entities.indices {
-            while true {
-                var ids: [UUID] = []
-                try store.replicaRead { replica in
-                    try replica.enumerate(entity: entity, after: nil) { id, _ in
+            var isEmpty = false
+            while !isEmpty {
+                try store.replicate { transaction in
+                    try Self.requireOwn(transaction, mark)
+                    var ids: [UUID] = []
+                    try transaction.enumerate(entity: entity, after: nil) { id, _ in
                         ids.append(id)
                         return ids.count < Self.batch
                     }
-                }
-                guard !ids.isEmpty else { break }
-                try store.replicate { transaction in
-                    try Self.requireUntold(transaction)
                     for id in ids { try transaction.remove(entity: entity, id: id) }
+                    isEmpty = ids.count < Self.batch
                 }
             }
         }
@@ -43,38 +57,62 @@ struct FillingAnEmptyStore {
 
     /// Stores a batch.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` where somebody else has written meanwhile.
+    /// - Throws: ``HabitStoreError/Code/busy`` where somebody else has taken the store over meanwhile.
     mutating func put(_ batch: Batch) throws {
         var counts = counts
-        try store.replicate { try Self.put(batch, $0, &counts) }
+        try store.replicate { try put(batch, $0, &counts) }
         self.counts = counts
+        ImportCrashPoint.reach("filling.batch")
     }
 
-    /// Stores the last batch, and has `body` tell of everything in the same transaction.
+    /// Stores the last batch, has `body` tell of everything in the same transaction, and opens the store in it.
     ///
-    /// - Throws: ``HabitStoreError/Code/busy`` where somebody else has written, or removed, meanwhile.
+    /// - Throws: ``HabitStoreError/Code/busy`` where somebody else has taken the store over, or removed records, meanwhile.
     mutating func finish(_ batch: Batch, _ body: (any ReplicaTransaction) throws -> Void) throws {
         var counts = counts
         try store.replicate { transaction in
-            try Self.put(batch, transaction, &counts)
+            try put(batch, transaction, &counts)
             for (entity, count) in counts.enumerated() where try transaction.count(entity: entity) != count {
                 throw Self.disturbed
             }
             try body(transaction)
+            try transaction.setRole(.authoritative, epoch: try transaction.information().epoch)
+            try transaction.setBackfillState(nil)
         }
         self.counts = counts
     }
 
-    private static func put(_ batch: Batch, _ transaction: any ReplicaTransaction, _ counts: inout [Int]) throws {
-        try requireUntold(transaction)
+    private func put(_ batch: Batch, _ transaction: any ReplicaTransaction, _ counts: inout [Int]) throws {
+        try Self.requireOwn(transaction, mark)
         for item in batch {
             if try transaction.record(entity: item.entity, id: item.id) == nil { counts[item.entity] += 1 }
             try transaction.put(entity: item.entity, id: item.id, item.record)
         }
     }
 
-    private static func requireUntold(_ transaction: any ReplicaTransaction) throws {
-        guard try transaction.information().token == .zero else { throw disturbed }
+    private static func requireOwn(_ transaction: any ReplicaTransaction, _ mark: UnfinishedImport) throws {
+        guard try transaction.information().role == .backfilling,
+            try UnfinishedImport(state: transaction.backfillState()) == mark
+        else { throw disturbed }
+    }
+
+    private static func isFillable(_ replica: any ReplicaSnapshot, _ store: any ReplicableStore) throws -> Bool {
+        let (information, state) = (try replica.information(), try replica.backfillState())
+        let path = (store as? any MaintainableStore)?.path
+        try information.requireImportable(path: path)
+        switch information.role {
+        case .backfilling:
+            guard UnfinishedImport(state: state) == nil else { return true }
+            throw HabitStoreError(
+                .unsupported,
+                "a copy into this store is not finished; finish it with `habitstore copy`, or import into a new store",
+                at: .init(path: path)
+            )
+        case .authoritative:
+            guard information.token == .zero else { return false }
+            return try store.schema.entities.indices.allSatisfy { try replica.count(entity: $0) == 0 }
+        case .standby, .sealed: return false
+        }
     }
 
     private static let disturbed = HabitStoreError(

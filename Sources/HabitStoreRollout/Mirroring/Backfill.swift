@@ -102,7 +102,10 @@ public struct Backfill {
         let found = try inspect()
         let (from, there, isEmpty) = (found.from, found.there, found.isEmpty)
         guard from.role != .backfilling else {
-            throw HabitStoreError(.unsupported, "the source is itself an unfinished copy; finish that first")
+            throw HabitStoreError(
+                .unsupported,
+                "a copy or an import into the source is not finished; run that again first, which finishes it"
+            )
         }
         if let epoch, (from.role, from.epoch) != (.authoritative, epoch) { throw sourceChanged() }
         if let state = found.state {
@@ -416,6 +419,12 @@ public struct Backfill {
     }
 
     private func decode(_ text: String) throws -> State {
+        guard UnfinishedImport(state: text) == nil else {
+            throw HabitStoreError(
+                .unsupported,
+                "an import into the destination is not finished; run that again first, or choose another destination"
+            )
+        }
         do {
             return try JSONDecoder().decode(State.self, from: Data(text.utf8))
         } catch {

@@ -168,6 +168,7 @@ import Testing
             try CoreDataImporter(file, into: store).run { done, _ in if done >= 4_000 { throw Stopped() } }
         }
         #expect(try store.replicaRead { try $0.information().token } == .zero)
+        #expect(throws: HabitStoreError.self) { try store.read { try $0.countRecords(RecordQuery(entity: "Tag")) } }
         #expect(try store.replicaRead { try $0.count(entity: store.schema.position(ofEntity: "Tag")) } >= 2_000)
         store.close()
         file.close()

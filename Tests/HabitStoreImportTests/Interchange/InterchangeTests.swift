@@ -66,6 +66,74 @@ struct InterchangeTests {
         #expect(try target.currentToken().rawValue == 3)
     }
 
+    private func exportOfManyDrafts() throws -> String {
+        let source = try InMemoryHabitStore()
+        try source.write { transaction in
+            for number in 0..<4_100 { try transaction.insert(Draft(content: "\(number)")) }
+        }
+        return try sandbox.export(source, .json)
+    }
+
+    /// What an import had stored when it was stopped was read, exported and copied as if it were all.
+    @Test func nobodyIsServedFromWhatAStoppedImportLeft() throws {
+        let work = try sandbox.open(try exportOfManyDrafts())
+        let target = try InMemoryHabitStore()
+        let entity = try target.schema.position(of: Draft.self)
+        for _ in 0...1 {
+            // The second one begins anew, and is stopped as well.
+            var stopped = try FillingAnEmptyStore(target)
+            let id = UUID()
+            let values: [Value] = [.uuid(id), .string("half"), .date(Date(timeIntervalSince1970: 0)), .strings([])]
+            try stopped.put([(entity, id, try EncodedRecord(values, layout: Draft.entity.layout))])
+            #expect(try target.replicaRead { try $0.count(entity: entity) } == 1)
+            #expect(try target.replicaRead { try $0.information().role } == .backfilling)
+            let refusal = #expect(throws: HabitStoreError.self) { try target.all(Draft.self) }
+            #expect(refusal?.code == .notAuthoritative)
+            #expect(refusal?.message.contains("run it again") == true)
+            #expect(throws: HabitStoreError.self) { try target.save(Draft(content: "late")) }
+            #expect(try work.canFill(target))
+        }
+        #expect(try work.fill(target) { _, _ in }.differences == 0)
+        #expect(try target.replicaRead { try $0.information().role } == .authoritative)
+        #expect(try target.replicaRead { try $0.backfillState() } == nil)
+        #expect(try target.fetchCount(FetchDescriptor<Draft>()) == 4_100)
+        #expect(try !work.canFill(target))
+    }
+
+    /// A store whose history told of nothing passed for what a stopped import had left, and what it held was removed.
+    @Test func aStoreWithRecordsAndWithoutAHistoryKeepsThem() throws {
+        let work = try sandbox.open(try exportOfManyDrafts())
+        let target = try InMemoryHabitStore()
+        let mine = Tag(name: "mine")
+        var writer = AttributeWriter(layout: Tag.entity.layout)
+        try mine.write(to: &writer)
+        let record = try writer.finish { EncodedRecord(copying: $0) }
+        try target.replicate { try $0.put(entity: target.schema.position(of: Tag.self), id: mine.id, record) }
+        #expect(try !work.canFill(target))
+        let error = #expect(throws: HabitStoreError.self) { try work.fill(target) { _, _ in } }
+        #expect(error?.code == .busy)
+        #expect(try target.all(Tag.self) == [mine])
+    }
+
+    /// The mark of an import is not a copy's: each refuses what the other one has begun.
+    @Test func whatACopyHasBegunIsNotFilled() throws {
+        let work = try sandbox.open(try exportOfManyDrafts())
+        let target = try InMemoryHabitStore()
+        try target.replicate { transaction in
+            try transaction.setRole(.backfilling, epoch: 0)
+            try transaction.setBackfillState(#"{"entity":0,"lineage":"\#(UUID().uuidString)"}"#)
+        }
+        let error = #expect(throws: HabitStoreError.self) { try work.fill(target) { _, _ in } }
+        #expect(error?.code == .unsupported)
+        // A store that was made a user's meanwhile is none to be filled, at whatever token it is.
+        for role in [StoreRole.authoritative, .standby, .backfilling] {
+            let served = try InMemoryHabitStore()
+            try served.replicate { try $0.setRole(role, epoch: 1) }
+            let refusal = #expect(throws: HabitStoreError.self) { try work.fill(served) { _, _ in } }
+            #expect(refusal?.code == .notAuthoritative)
+        }
+    }
+
     @Test(arguments: InterchangeFormat.allCases)
     func oddTextsNumbersAndDatesComeBackToTheLastBit(_ format: InterchangeFormat) throws {
         let seed = UInt64.random(in: 0 ... .max)

@@ -5,7 +5,7 @@ extension CoreDataImporter {
     /// Brings everything into an empty target.
     ///
     /// Records come first, a batch at a time, and leave no trace in the target's history: until the last transaction, which has
-    /// the history and the position, the target counts as empty, and an import that was stopped is begun anew.
+    /// the history and the position, nobody is served from the target, and an import that was stopped is begun anew.
     func importFirst(_ progress: (Int, Int) throws -> Void) throws {
         if options.requiresHistory, file.history == nil { throw withoutHistory() }
         report.mode = .first

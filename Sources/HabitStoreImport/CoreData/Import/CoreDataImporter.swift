@@ -4,8 +4,8 @@ import Foundation
 /// Brings a Core Data file into a store whose schema is derived from the file's model.
 ///
 /// An empty target gets the records first, a batch at a time, and in a last transaction the source's history: its transactions
-/// keep their order, times and authors, behind those that have what the history does not tell of. Until then it counts as empty. Later, a source with a history is followed
-/// transaction by transaction, each a transaction of the target in which the target's position changes too, so that nothing
+/// keep their order, times and authors, behind those that have what the history does not tell of. Until then nobody is served from
+/// the target. Later, a source with a history is followed transaction by transaction, each a transaction of the target in which the target's position changes too, so that nothing
 /// is lost or done twice wherever it is interrupted. Without a history, or where it was pruned too far, every record is
 /// compared; what the source no longer has is counted then and left, since nothing proves that it was deleted.
 public final class CoreDataImporter {
@@ -95,9 +95,8 @@ public final class CoreDataImporter {
     ///   migrated the source since, so that its keys may mean other records.
     public func run(progress: (Int, Int) throws -> Void = { _, _ in }) throws -> CoreDataImportReport {
         let position = try CoreDataTarget.position(in: target, of: file)
-        let token = try target.replicaRead { try $0.information().token }
         guard let position else {
-            guard token == .zero else { throw foreign() }
+            guard try FillingAnEmptyStore.isPossible(in: target) else { throw foreign() }
             try keepLeftovers()
             try importFirst(progress)
             return finish()
