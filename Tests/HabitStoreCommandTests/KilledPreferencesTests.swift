@@ -39,6 +39,68 @@ struct KilledPreferencesTests {
         }
     }
 
+    /// Between a run that was killed and the next one, the user's store was put back from a backup. The next run found none of the
+    /// drafts there, took the run for one that had done nothing, and removed its journal and the file that had come back by the
+    /// exchange: the last copies of the texts. The drafts are made again, each once.
+    @Test(
+        arguments: [("preferences.exchanged", true), ("preferences.replaced", true), ("preferences.replaced", false)],
+        [
+            false, true,
+        ]
+    )
+    func textsOfAStoreThatWasPutBackAreMadeDraftsAgain(
+        _ killed: (point: String, keepsReturned: Bool),
+        _ preferencesToo: Bool
+    ) throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("draft", "add", "before").expectSuccess()
+        let file = try sandbox.write("app.plist", Self.list(["a", "a", "b"]))
+        let store = sandbox.folder(of: "alice") + "/store.sqlite"
+        let backup = try Data(contentsOf: URL(fileURLWithPath: store))
+        let run = ["import", "preferences", file, "--key", "draft_posts"]
+        #expect(try kill(sandbox, run, at: killed.point))
+        #expect(try drafts(sandbox) == ["a", "a", "b", "before"])
+        for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: store + suffix) {
+            try FileManager.default.removeItem(atPath: store + suffix)
+        }
+        try backup.write(to: URL(fileURLWithPath: store))
+        let returned = try FileManager.default.contentsOfDirectory(atPath: sandbox.url.path)
+            .filter { $0.hasPrefix(".habitstore-") }
+        #expect(returned.count == 1)
+        var expected = ["a", "a", "b", "before"]
+        if !killed.keepsReturned {
+            try FileManager.default.removeItem(atPath: sandbox.path(try #require(returned.first)))
+        }
+        if preferencesToo {
+            try sandbox.write("app.plist", Self.list(["a", "a", "b"]))
+            // With the file that came back, the emptying is proven, and what is in the preferences now was written later.
+            if killed.keepsReturned { expected = ["a", "a", "a", "a", "b", "b", "before"] }
+        }
+        let adopted = try sandbox.run(
+            "rollout",
+            "adopt",
+            "--user",
+            "alice",
+            "--engine",
+            "sqlite",
+            "--because",
+            "backup"
+        )
+        #expect(adopted.status == 0, "\(adopted.errors)")
+        #expect(try drafts(sandbox) == ["before"])
+        let rehearsed = try sandbox.run(run + ["--dry-run", "--format", "json"])
+        #expect(try rehearsed.json()["made"] as? Int == expected.count - 1)
+        let finished = try sandbox.run(run + ["--format", "json"])
+        finished.expectSuccess()
+        #expect(try finished.json()["made"] as? Int == expected.count - 1)
+        #expect(try finished.json()["madeBefore"] as? Int == 0)
+        #expect(try drafts(sandbox) == expected)
+        #expect(try sandbox.run(run).output.contains("nothing to do"))
+        #expect(try drafts(sandbox) == expected)
+        let left = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder(of: "alice") + "/imports")
+        #expect(left.isEmpty)
+    }
+
     @Test func whatAnAppAddedBetweenTheHalvesIsNotLost() throws {
         let sandbox = try Sandbox()
         let file = try sandbox.write("app.plist", Self.list(["a"]))

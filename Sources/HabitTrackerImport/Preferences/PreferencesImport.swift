@@ -6,7 +6,8 @@ import HabitStoreImport
 /// Moves texts out of a preferences file (a property list, binary or XML) into a store, as drafts.
 ///
 /// The key's list is emptied in the file once its drafts are durable in the store. Whatever stops a run in between, the next
-/// one with the same folder of notes goes on where it was: no text is lost, and none becomes two drafts. Two equal texts in a
+/// one with the same folder of notes goes on where it was: no text is lost, and none becomes two drafts. Drafts that are no
+/// longer in a store that was put back from a backup meanwhile are made again. Two equal texts in a
 /// list are two drafts, and so is a text that is written again after the list was emptied.
 ///
 /// How: before anything else is done, a *journal* is written. It names the batch, from which the drafts' identifiers follow,
@@ -75,11 +76,13 @@ public struct PreferencesImport {
         }
         outcome.wasInterrupted = true
         let committed = try committed(journal)
-        guard !committed.isEmpty else { return outcome }
-        guard try !PreferencesReplacement(journal).isDone(now: file) else {
+        let replacement = PreferencesReplacement(journal)
+        guard try !replacement.isDone(now: file) else {
             outcome.madeBefore = committed.count
+            outcome.made += try missing(journal, committed, replacement, texts).count
             return outcome
         }
+        guard !committed.isEmpty else { return outcome }
         journal.texts += Self.subtracting(journal.texts, from: texts)
         outcome.madeBefore = committed.count
         outcome.made = journal.texts.count - committed.count
@@ -123,19 +126,24 @@ public struct PreferencesImport {
 
     /// Finds out how far an interrupted run was, and finishes it where only the end is missing.
     ///
+    /// The journal and the file that came back may be the last that have the texts: neither is removed before the drafts are
+    /// known to be in the store, which may have been put back from a backup since.
+    ///
     /// - Returns: its journal, when its drafts are in the store and the file is not emptied yet.
     private func takeUp(_ file: PreferencesFile, _ outcome: inout Outcome) throws -> PreferencesJournal? {
         guard var journal = try journal(for: file) else { return nil }
         outcome.wasInterrupted = true
         let replacement = PreferencesReplacement(journal)
-        guard !(try committed(journal).isEmpty) else {
+        let committed = try committed(journal)
+        let isDone = try replacement.isDone(now: file)
+        guard isDone || !committed.isEmpty else {
             // Nothing of it has happened: the drafts come before the emptying.
             try replacement.discard()
             try journal.remove(from: folder)
             return nil
         }
-        outcome.madeBefore = journal.texts.count
-        guard try replacement.isDone(now: file) else {
+        outcome.madeBefore = committed.count
+        guard isDone else {
             if journal.path != file.path { try replacement.discard() }
             journal.path = file.path
             return journal
@@ -149,12 +157,34 @@ public struct PreferencesImport {
             let texts = Self.subtracting(journal.texts, from: try late.texts(of: key))
             journal.texts += texts
             try journal.write(in: folder)
-            outcome.made += try commit(journal)
         }
+        let missing = try missing(journal, committed, replacement, try file.texts(of: key))
+        if !missing.isEmpty { try store.insert(missing, author: Self.author) }
+        outcome.made += missing.count
         outcome.isEmptied = true
         try replacement.discard()
         try journal.remove(from: folder)
         return nil
+    }
+
+    /// The drafts of a journal that the store lacks although the preferences were emptied.
+    private func missing(
+        _ journal: PreferencesJournal,
+        _ committed: Set<UUID>,
+        _ replacement: PreferencesReplacement,
+        _ texts: [String]
+    ) throws -> [Draft] {
+        let drafts = drafts(journal, without: committed)
+        // What came back by the exchange proves that the preferences were emptied after the drafts were made. Without it they
+        // may have been put back as well, and then the texts that are there are these, and are made drafts of from there.
+        guard committed.isEmpty, try replacement.returned() == nil else { return drafts }
+        var counts: [[UInt8]: Int] = [:]
+        for text in texts { counts[Array(text.utf8), default: 0] += 1 }
+        return drafts.filter { draft in
+            guard let count = counts[Array(draft.content.utf8)], count > 0 else { return true }
+            counts[Array(draft.content.utf8)] = count - 1
+            return false
+        }
     }
 
     /// The journal of an interrupted run over this file: by its path or, when the file was moved since, by its content.
@@ -247,9 +277,16 @@ public struct PreferencesImport {
     ///
     /// - Returns: how many.
     private func commit(_ journal: PreferencesJournal) throws -> Int {
-        let known = try committed(journal)
+        let drafts = drafts(journal, without: try committed(journal))
+        guard !drafts.isEmpty else { return 0 }
+        try store.insert(drafts, author: Self.author)
+        return drafts.count
+    }
+
+    /// The drafts of a journal, but for some.
+    private func drafts(_ journal: PreferencesJournal, without known: Set<UUID>) -> [Draft] {
         let begun = Date(timeIntervalSinceReferenceDate: journal.begun)
-        let drafts = zip(journal.ids, journal.texts).enumerated().filter { !known.contains($0.element.0) }.map {
+        return zip(journal.ids, journal.texts).enumerated().filter { !known.contains($0.element.0) }.map {
             // A millisecond apart: lists of drafts are in the order of their dates.
             Draft(
                 id: $0.element.0,
@@ -257,9 +294,6 @@ public struct PreferencesImport {
                 creationDate: begun.addingTimeInterval(Double($0.offset) / 1_000)
             )
         }
-        guard !drafts.isEmpty else { return 0 }
-        try store.insert(drafts, author: Self.author)
-        return drafts.count
     }
 
     /// The drafts of a journal that are in the store, or have been: one that was deleted since does not come back.
