@@ -180,6 +180,7 @@ public struct InterchangeImport {
     /// Reads everything once: which identifiers there are, and whether there are as many records as there should be.
     private func survey(_ schema: Schema) throws -> InterchangeSurvey {
         try source.header.require(schema, path: source.path)
+        try source.requireKnownFiles()
         var survey = InterchangeSurvey(schema)
         try source.forEachRecord(schema) { entity, values, place in
             guard case .uuid(let id) = values[0] else { return }

@@ -69,7 +69,7 @@ struct InterchangeSource {
         let file = "\(path)/\(entity.name).csv"
         var reader = try CSVReader(path: file)
         let columns = InterchangeColumn.all(of: entity)
-        let names = (try reader.next() ?? []).map(\.text)
+        let names = try row(&reader, file)?.map(\.text) ?? []
         guard Set(names).count == names.count else { throw failure("a column is there twice", file) }
         for column in columns where !column.isExact && !names.contains(column.name) {
             throw failure("there is no column \(column.name)", file)
@@ -78,7 +78,7 @@ struct InterchangeSource {
             throw failure("there is a column that \(entity.name) does not have; take it away", file)
         }
         let places = columns.map { names.firstIndex(of: $0.name) }
-        while let row = try reader.next() {
+        while let row = try row(&reader, file) {
             if row == [CSVReader.Field(text: "")] { continue }
             guard row.count == names.count else {
                 throw failure("line \(reader.line) has \(row.count) fields, and there are \(names.count) columns", file)
@@ -94,6 +94,40 @@ struct InterchangeSource {
             }
             try body(position, values, "line \(reader.line) of \(entity.name).csv")
         }
+    }
+
+    /// The next row. An export ends each with a line break; where the last one lacks it, so may the row its end.
+    private func row(_ reader: inout CSVReader, _ file: String) throws -> [CSVReader.Field]? {
+        guard let row = try reader.next() else { return nil }
+        guard reader.isLineEnded else {
+            throw failure(
+                "line \(reader.line) ends without a line break, as no line of an export does: the file was cut short; if the line "
+                    + "is whole, end it with one",
+                file
+            )
+        }
+        return row
+    }
+
+    /// Makes sure that no file of the folder is passed over.
+    func requireKnownFiles() throws {
+        guard format == .csv else { return }
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw HabitStoreError(.inputOutput, "the folder cannot be read", at: .init(path: path), underlying: error)
+        }
+        let known = Set(header.schema.map { "\($0.name).csv" })
+        // Hidden ones are what file systems and other programs leave.
+        let unknown = names.sorted().first { name in
+            !name.hasPrefix(".") && name.lowercased().hasSuffix(".csv") && !known.contains(name)
+        }
+        guard let unknown else { return }
+        throw failure(
+            "this file is of no entity that the export has; take it away, or give it its name",
+            "\(path)/\(unknown)"
+        )
     }
 
     // MARK: JSON

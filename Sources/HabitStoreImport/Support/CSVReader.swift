@@ -28,6 +28,8 @@ package struct CSVReader {
     private var isAtEnd: Bool
     /// The line on which the last row began, from 1.
     package private(set) var line = 0
+    /// Whether the last row ended with a line break, and not with the file.
+    package private(set) var isLineEnded = false
     private var nextLine = 1
 
     /// Reads a file.
@@ -56,6 +58,7 @@ package struct CSVReader {
     package mutating func next() throws -> [Field]? {
         guard try peek() != nil else { return nil }
         line = nextLine
+        isLineEnded = false
         var row: [Field] = []
         var size = 0
         while true {
@@ -79,6 +82,7 @@ package struct CSVReader {
             case UInt8(ascii: ","): return (try made(bytes, isQuoted), false)
             case UInt8(ascii: "\n"):
                 nextLine += 1
+                isLineEnded = true
                 return (try made(bytes, isQuoted), true)
             case UInt8(ascii: "\r"):
                 guard try peek() == UInt8(ascii: "\n") else { fallthrough }

@@ -38,6 +38,48 @@ struct InterchangeDamageTests {
         }
     }
 
+    /// A folder's file that was cut within its last row had the number of rows that it should have, and the last value was imported
+    /// as it was cut. Every row of an export ends with a line break.
+    @Test func everyWayOfCuttingATableShortIsOneError() throws {
+        let source = try InMemoryHabitStore()
+        try source.insert([Tag(name: "running"), Tag(name: "reading, long")])
+        let path = try sandbox.export(source, .csv)
+        let file = URL(fileURLWithPath: path + "/Tag.csv")
+        let whole = try Data(contentsOf: file)
+        for length in 0..<whole.count {
+            try whole.prefix(length).write(to: file)
+            for isEdited in [false, true] {
+                // Cut between two rows it is another number of them, which --edited takes.
+                if isEdited, length > 0, whole[length - 1] == UInt8(ascii: "\n") { continue }
+                var options = InterchangeImport.Options()
+                options.isEdited = isEdited
+                let error = #expect(throws: HabitStoreError.self, "\(length) bytes of \(whole.count)") {
+                    try sandbox.open(path, options).fill(try InMemoryHabitStore()) { _, _ in }
+                }
+                #expect(error?.code == .invalidSource, "\(length) bytes: \(String(describing: error))")
+            }
+        }
+        try whole.prefix(whole.count - 2).write(to: file)
+        try expectRefusal(path, "line 3 ends without a line break")
+        let error = #expect(throws: HabitStoreError.self) { try sandbox.open(path).check() }
+        #expect(error?.location.path == file.path)
+    }
+
+    /// A table that the manifest does not name was left out without a word; a list of a document was refused.
+    @Test func aTableOfNoEntityIsRefused() throws {
+        let path = try exported(.csv)
+        try sandbox.folder.write("out/._Tag.csv", "what a file system leaves")
+        try sandbox.folder.write("out/notes.txt", "mine")
+        try sandbox.open(path).check()
+        for name in ["Tug.csv", "tag.CSV"] {
+            try sandbox.folder.write("out/\(name)", "id,name\r\n")
+            let error = #expect(throws: HabitStoreError.self) { try sandbox.open(path).check() }
+            #expect(error?.code == .invalidSource)
+            #expect(error?.location.path == "\(path)/\(name)")
+            try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+        }
+    }
+
     @Test(arguments: [
         ("\"version\" : 1", "\"version\" : 2", "version 2"), ("Tag\" : 1", "Tag\" : 2", "says 2"),
         ("\"name\": \"a\"", "\"name\": 5", "name cannot be read"),

@@ -307,7 +307,7 @@ struct InterchangeTests {
         let path = try sandbox.export(source, .csv)
         let file = URL(fileURLWithPath: path + "/Tag.csv")
         let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\r\n")
-        try Data(lines.dropLast(2).joined(separator: "\n").utf8).write(to: file)
+        try Data((lines.dropLast(2).joined(separator: "\n") + "\n").utf8).write(to: file)
         let target = try InMemoryHabitStore()
         let error = #expect(throws: HabitStoreError.self) { try sandbox.open(path).fill(target) { _, _ in } }
         #expect(error?.message.contains("2 records of Tag, and the export says 3") == true)
