@@ -28,6 +28,59 @@ struct ExportTests {
         #expect(try verified.json()["verdict"] as? String != "mismatch", "\(verified.output)")
     }
 
+    /// `--dry-run` counted what would be added and did not ask whether it could be: the import after it was refused for a name that
+    /// is there already. And that import left the file of what it would have cut, though nothing was cut of anything.
+    @Test(arguments: ["csv", "json"])
+    func aRehearsalIsRefusedForWhatTheImportIsRefusedFor(_ format: String) throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("tag", "add", "sport").expectSuccess()
+        try sandbox.run("habit", "add", "Run", "--tag", "sport").expectSuccess()
+        try sandbox.run("checkin", "Run").expectSuccess()
+        try sandbox.run("export", "--format", format, "out").expectSuccess()
+        // A record refers to what neither the export nor the store has.
+        let file = format == "csv" ? "out/Entry.csv" : "out"
+        let habit = try #require(
+            try sandbox.run("query", "Habit", "--format", "json").list("records").first?["id"] as? String
+        )
+        let text = try String(contentsOfFile: sandbox.path(file), encoding: .utf8)
+        let pattern = format == "csv" ? habit : "\"habitID\": \"\(habit)\""
+        #expect(text.contains(pattern))
+        try sandbox.write(
+            file,
+            text.replacingOccurrences(
+                of: pattern,
+                with: pattern.replacingOccurrences(of: habit, with: UUID().uuidString)
+            )
+        )
+        for options in [["--dry-run"], []] {
+            let run = try sandbox.run(["import", "out", "--user", "bob"] + options)
+            run.expectSuccess()
+            #expect(run.output.contains(options.isEmpty ? "were cut" : "1 references lead nowhere, and would be cut"))
+        }
+        let imports = sandbox.folder(of: "bob") + "/imports"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: imports).count == 1)
+        try sandbox.run("tag", "add", "sport", "--user", "carol").expectSuccess()
+        for options in [["--dry-run"], []] {
+            try sandbox.run(["import", "out", "--user", "carol"] + options).expectError(
+                64,
+                containing: "already has this name"
+            )
+        }
+        #expect(!FileManager.default.fileExists(atPath: sandbox.folder(of: "carol") + "/imports"))
+        #expect(try sandbox.run("query", "Habit", "--count", "--user", "carol").output == "0\n")
+    }
+
+    /// Two records of one identifier in the file were told as wrong usage; it is the data that is wrong.
+    @Test func aRecordThatIsThereTwiceIsWrongData() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("tag", "add", "sport").expectSuccess()
+        try sandbox.run("export", "--format", "csv", "out").expectSuccess()
+        let lines = try String(contentsOfFile: sandbox.path("out/Tag.csv"), encoding: .utf8)
+            .components(separatedBy: "\r\n")
+        try sandbox.write("out/Tag.csv", [lines[0], lines[1], lines[1], ""].joined(separator: "\r\n"))
+        try sandbox.run("import", "out", "--into", "sqlite:new").expectError(65, containing: "of this identifier")
+    }
+
     @Test func anExportThatCannotBeWrittenOrReadIsOneLine() throws {
         let sandbox = try Sandbox()
         try sandbox.run("export", "--format", "json", "out").expectError(74)

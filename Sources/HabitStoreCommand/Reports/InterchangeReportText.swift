@@ -22,7 +22,7 @@ struct InterchangeReportText {
             lines.append("  \(TerminalText.escaped(entity.entity)): " + parts.joined(separator: ", "))
         }
         if report.cut > 0 {
-            lines.append("\(report.cut) references lead nowhere, and were cut")
+            lines.append("\(report.cut) references lead nowhere, and \(isRehearsal ? "would be" : "were") cut")
             if let attachment = report.attachment { lines.append("  kept in \(TerminalText.escaped(attachment))") }
         }
         switch report.differences {

@@ -50,15 +50,22 @@ public struct InterchangeImport {
         surveyed.result = (StoredSchema(schema), try survey(schema))
     }
 
-    /// Reads all of it, and says what would be done.
+    /// Says what ``run(into:attachmentsIn:progress:)`` would do, by doing it in a transaction that is undone.
+    ///
+    /// - Throws: what the run would be refused for.
     public func rehearse(into store: any HabitStore) throws -> InterchangeReport {
+        struct Rehearsed: Error {
+            let report: InterchangeReport
+        }
+        try RecordStoring.requireTypes(store.schema)
         let survey = try survey(store.schema)
-        return try store.read { transaction in
-            var report = InterchangeReport(self, store.schema, survey)
-            try forEach(store.schema) { entity, record, _ in
-                report.note(entity, try standing(entity, record, transaction))
+        let cut = try danglingReferences(store, survey)
+        do {
+            return try store.write(author: Self.author) { transaction -> InterchangeReport in
+                throw Rehearsed(report: try bring(store.schema, survey, cut, transaction) { _, _ in })
             }
-            return report
+        } catch let rehearsed as Rehearsed {
+            return rehearsed.report
         }
     }
 
@@ -114,7 +121,7 @@ public struct InterchangeImport {
 
     /// Brings the records into a store as an app's.
     ///
-    /// - Parameter folder: where the references that lead nowhere are kept.
+    /// - Parameter folder: where the references that lead nowhere are kept; nothing is left there where the import is refused.
     public func run(
         into store: any HabitStore,
         attachmentsIn folder: String,
@@ -123,25 +130,36 @@ public struct InterchangeImport {
         try RecordStoring.requireTypes(store.schema)
         let survey = try survey(store.schema)
         let cut = try danglingReferences(store, survey)
-        var report = InterchangeReport(self, store.schema, survey)
-        report.attachment = try InterchangeAttachment.write(cut, of: self, store.schema, in: folder)
-        report.cut = cut.values.reduce(0) { $0 + $1.count }
-        report = try store.write(author: Self.author) { transaction in
-            var report = report
-            var done = 0
-            try forEach(store.schema) { entity, record, place in
-                let record = try InterchangeReferences.cutting(cut, entity, record, store.schema)
-                let standing = try standing(entity, record, transaction)
-                report.note(entity, standing)
-                if standing == .new || (standing == .different && options.updates) {
-                    try RecordStoring.save(record, of: store.schema.entities[entity], transaction, place, source.path)
-                }
-                done += 1
-                progress(done, survey.total)
-            }
+        var report = try store.write(author: Self.author) { transaction in
+            var report = try bring(store.schema, survey, cut, transaction, progress)
+            // Everything is taken; before it is committed, what was cut from it is safe.
+            report.attachment = try InterchangeAttachment.write(cut, of: self, store.schema, in: folder)
             return report
         }
         report.differences = try compare(store, cut: cut)
+        return report
+    }
+
+    private func bring(
+        _ schema: Schema,
+        _ survey: InterchangeSurvey,
+        _ cut: InterchangeReferences.Cut,
+        _ transaction: any WriteTransaction,
+        _ progress: (Int, Int) -> Void
+    ) throws -> InterchangeReport {
+        var report = InterchangeReport(self, schema, survey)
+        report.cut = cut.values.reduce(0) { $0 + $1.count }
+        var done = 0
+        try forEach(schema) { entity, record, place in
+            let record = try InterchangeReferences.cutting(cut, entity, record, schema)
+            let standing = try standing(entity, record, transaction)
+            report.note(entity, standing)
+            if standing == .new || (standing == .different && options.updates) {
+                try RecordStoring.save(record, of: schema.entities[entity], transaction, place, source.path)
+            }
+            done += 1
+            progress(done, survey.total)
+        }
         return report
     }
 
@@ -186,7 +204,7 @@ public struct InterchangeImport {
             guard case .uuid(let id) = values[0] else { return }
             guard survey.add(entity, id) else {
                 throw HabitStoreError(
-                    .uniqueViolation,
+                    .invalidSource,
                     "\(place): there is another record of this identifier",
                     at: .init(path: source.path, entity: schema.entities[entity].name, id: id)
                 )

@@ -72,7 +72,7 @@ public struct TrackerImport {
     /// Does it.
     ///
     /// - Parameters:
-    ///   - folder: where what has no place in the store is kept.
+    ///   - folder: where what has no place in the store is kept; nothing is left there where the import is refused.
     ///   - progress: is told how many records were looked at, and how many there are.
     /// - Throws: ``HabitStoreError/Code/uniqueViolation`` when habits that are known by a number alone have other names here:
     ///   they may be of another phone.
@@ -81,14 +81,13 @@ public struct TrackerImport {
         attachmentsIn folder: String,
         progress: (Int, Int) -> Void = { _, _ in }
     ) throws -> TrackerReport {
-        var report = report()
-        // Before the store has what it can hold, the rest is safe.
-        report.attachment = try AttachmentFile.write(plan.attachment, of: source, named: options.name, in: folder)
-        report = try store.write(author: Self.author) { transaction in
-            var report = report
+        var report = try store.write(author: Self.author) { transaction in
+            var report = self.report()
             let changes = try changes(transaction, &report)
             report.count(changes)
             try apply(changes, transaction, progress)
+            // Everything is taken; before it is committed, what the store has no place for is safe.
+            report.attachment = try AttachmentFile.write(plan.attachment, of: source, named: options.name, in: folder)
             return report
         }
         report.verification = try TrackerVerification(finding, path, plan).compare(
