@@ -109,14 +109,7 @@ import Synchronization
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         try locating {
             try engine.read { snapshot in
-                guard try role(snapshot) != .backfilling else {
-                    throw HabitStoreError(
-                        .notAuthoritative,
-                        "a copy or an import into this store is not finished, and nobody is served from it; run it again, which "
-                            + "finishes it",
-                        at: .init(path: engine.path)
-                    )
-                }
+                guard try role(snapshot) != .backfilling else { throw unfinished() }
                 let transaction = EngineReadTransaction(snapshot, self)
                 return try transaction.run { try body($0) }
             }
@@ -169,9 +162,18 @@ import Synchronization
         }
     }
 
+    private func unfinished() -> HabitStoreError {
+        HabitStoreError(
+            .notAuthoritative,
+            "a copy or an import into this store is not finished, and nobody is served from it; run it again, which finishes it",
+            at: .init(path: engine.path)
+        )
+    }
+
     /// The role is checked inside the engine's own write transaction, so that a switch by another process is seen.
     private func requireAuthority(_ writer: Engine.Writer, epoch expected: Int?) throws {
         let role = try role(writer)
+        guard role != .backfilling else { throw unfinished() }
         guard role == .authoritative else {
             throw HabitStoreError(
                 .notAuthoritative,

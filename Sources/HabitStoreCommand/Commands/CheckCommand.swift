@@ -43,9 +43,7 @@ struct CheckCommand: ReportingCommand {
         // Over a damaged file there is nothing to hold them against.
         if !findings.contains(where: { $0.severity == .damage }) { findings += try store.checkDigests() }
         bar.clear()
-        if role == .backfilling {
-            StandardError.note("a copy or an import into this store is not finished; what there is of it was checked")
-        }
+        StandardError.noteIfUnfinished(role)
         let isDamaged = findings.contains { $0.severity == .damage }
         switch output.format {
         case .json:

@@ -49,6 +49,7 @@ struct InspectCommand: ReportingCommand {
         let (information, counts) = try store.replicaRead { replica in
             (try replica.information(), try store.schema.entities.indices.map { try replica.count(entity: $0) })
         }
+        StandardError.noteIfUnfinished(information.role)
         switch output.format {
         case .json:
             let entities = zip(store.schema.entities, counts).map { Self.json($0, $1) }

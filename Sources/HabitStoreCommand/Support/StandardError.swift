@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreReports
 
 /// Standard error, for errors, notes and progress.
@@ -8,4 +9,10 @@ enum StandardError {
 
     /// Writes a note: one line that goes with an answer, and is no error.
     static func note(_ text: String) { write("habitstore: note: \(TerminalText.escaped(text))\n") }
+
+    /// Says that what is shown of a store is a part, where a copy or an import into it was not finished.
+    static func noteIfUnfinished(_ role: StoreRole) {
+        guard role == .backfilling else { return }
+        note("a copy or an import into this store is not finished; this is what there is of it so far")
+    }
 }
