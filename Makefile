@@ -8,6 +8,8 @@ FIXTURES ?= fixtures
 SECONDS ?= 60
 SEED ?= 1
 JOBS ?= 1
+# `make fuzz-live COMMITS=1000000 SEED=7`
+COMMITS ?= 200000
 # `make crash-sweep KILLS=2000 SEED=7 PREVIOUS=…/habitstore-trials` (an earlier version's), `make power-cut CUTS=200`, `make several-processes PULLS=200`
 KILLS ?= 2000
 PULLS ?= 200
@@ -31,7 +33,7 @@ EXAMPLES_BUILD ?= .build/examples
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test examples check format fixtures fuzz fuzz-flags planted-faults planted-changes crash-sweep \
+.PHONY: help setup build run test examples check format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
 	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
@@ -72,6 +74,11 @@ fuzz: setup ## Put random queries to all stores: SECONDS, SEED, JOBS, DATA (live
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz \
 		--seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) --data $(DATA)
+
+fuzz-live: setup ## Hold random live queries against fetches after random commits: COMMITS, SEED
+	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz-live \
+		--commits $(COMMITS) --seed $(SEED)
 
 fuzz-flags: setup ## Feed damaged flag files and rules to the module that reads them: SECONDS, SEED
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)

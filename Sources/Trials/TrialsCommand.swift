@@ -8,7 +8,8 @@ struct TrialsCommand: ParsableCommand {
         commandName: "habitstore-trials",
         abstract: "Try for hours what the tests try for seconds.",
         subcommands: [
-            FuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self, TrafficCommand.self,
+            FuzzCommand.self, LiveFuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self,
+            TrafficCommand.self,
             CrashChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self, TangleChildCommand.self,
         ]
     )

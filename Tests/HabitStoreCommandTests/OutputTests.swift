@@ -150,4 +150,29 @@ struct OutputTests {
         #expect(keys == keys.sorted())
         #expect(keys.count == 7)
     }
+
+    /// Another process writes, and what is shown follows.
+    @Test func listsAreShownAnewWhenSomethingWasWritten() throws {
+        let sandbox = try Sandbox()
+        let line = """
+            seen() { for n in $(seq 400); do grep -q "$1" $2 && return 0; sleep 0.05; done; return 1; }
+            $H habit add Run >/dev/null
+            $H habit list --watch >list & list=$!
+            $H chart Run --watch --format json >chart & chart=$!
+            store=$HABITSTORE_ROOT/users/u-616c696365/store.sqlite
+            $H history $store --follow --format json >history & history=$!
+            seen Run list && seen '"longestStreak" : 0' chart && seen '"author":"habitstore"' history || exit 3
+            $H habit add Swim >/dev/null
+            $H checkin Run >/dev/null
+            seen Swim list && seen '"longestStreak" : 1' chart && seen '"entity":"Entry"' history || exit 4
+            kill $list $chart $history
+            wc -l <history
+            """
+        let run = try shell(line, sandbox)
+        #expect(run.status == 0, "\(run)")
+        #expect(run.output.trimmingCharacters(in: .whitespacesAndNewlines) == "3", "\(run)")
+        let list = try String(contentsOfFile: sandbox.path("list"), encoding: .utf8)
+        #expect(!list.contains("\u{1B}"), "what drives a terminal goes to terminals only")
+        #expect(try shell("$H history x.sqlite --follow --limit 3", sandbox).status == 64)
+    }
 }

@@ -17,12 +17,12 @@ struct SurfaceTests {
         AttributeReader AttributeWriter CollectionPath DeleteRule Draft EngineName EnginePair EngineProvider
         Engines EntityDescription Entry FetchDescriptor FetchStatistics Filter FilterExpression Habit
         HabitMigrationPlan HabitSchema HabitSchemaV1 HabitSchemaV2 HabitSchemaV3 HabitStore HabitStoreError
-        HistoryChange HistoryToken HistoryTransaction InMemoryHabitStore InMemoryProvider IndexDescription
-        JSONAttribute JSONAttributeProbing LiveCount LiveExplanation LiveHistory LiveQueries LiveRecords LiveResults
+        HistoryChange HistoryObserver HistoryToken HistoryTransaction InMemoryHabitStore InMemoryProvider IndexDescription
+        JSONAttribute JSONAttributeProbing LiveCount LiveExplanation LiveHistory LiveQueries LiveRecords LiveResults LiveTokens
         MaintainableStore MigrationOutcome MigrationProgress
         MigrationRehearsal MigrationStage MigrationStep ModelSubtype Page PageCursor PersistentModel
         PreparedFetch Projection QueryAnalysis QueryExplanation ReadTransaction ResultsChange
-        ResultsChangeCause ResultsDifference Record RecordLayout
+        ResultsChangeCause ResultsDifference ResultsObserver Record RecordLayout
         RecordPath RecordQuery RelationshipDescription RelationshipScope ReplicableStore RowSource Schema
         SchemaDifference SchemaMigrationPlan StoreAccess StoreAddress StoreDispatcher StoreFinding
         StoreInformation StoreMigrator StoreOutline StoredSchema StoreRole Tag UniquenessDescription UserStoreBackend Value

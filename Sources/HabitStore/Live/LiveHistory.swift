@@ -17,7 +17,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
         private var token: HistoryToken
         private var lineage: UUID?
         private var read: ArraySlice<HistoryTransaction> = []
-        private var listening: Listening?
+        private var listening: LiveListening?
 
         init(store: any HabitStore, token: HistoryToken) { (self.store, self.token) = (store, token) }
 
@@ -26,7 +26,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
         /// - Throws: ``HabitStoreError/Code/historyExpired`` where what comes next was pruned, or the store was put back to an
         ///   earlier moment or replaced by one of another origin: read what you need anew, and begin from the token of that.
         public mutating func next() async throws -> HistoryTransaction? {
-            let listening = try listening ?? Listening(store)
+            let listening = try listening ?? LiveListening(store)
             self.listening = listening
             while true {
                 if let next = read.popFirst() {
@@ -50,22 +50,9 @@ public struct LiveHistory: AsyncSequence, Sendable {
                 }
                 lineage = information.lineage
                 read = found[...]
-                if read.isEmpty, try await !listening.listener.wait() { return nil }
+                if read.isEmpty, try await listening.listener.next() == nil { return nil }
             }
         }
-    }
-
-    /// Lets the store go with the iterator.
-    private final class Listening: Sendable {
-        let listener = LiveListener()
-        private let queries: LiveQueries
-
-        init(_ store: any HabitStore) throws {
-            queries = store.liveQueries
-            try queries.add(listener, to: store)
-        }
-
-        deinit { queries.remove(listener) }
     }
 }
 

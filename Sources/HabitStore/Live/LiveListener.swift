@@ -42,16 +42,15 @@ final class LiveListener: Sendable {
 
     /// Waits until the token has become another one since this was asked last.
     ///
-    /// - Returns: false once it was cancelled.
-    func wait() async throws -> Bool {
+    /// - Returns: the token; nil once it was cancelled.
+    func next() async throws -> HistoryToken? {
         while true {
-            let answer: Bool? = try state.withLock { state in
+            let (token, isOver) = try state.withLock { state in
                 if let error = state.error { throw error }
-                if state.isOver { return false }
                 defer { state.isNew = false }
-                return state.isNew ? true : nil
+                return (state.isNew ? state.token : nil, state.isOver)
             }
-            if let answer { return answer }
+            if token != nil || isOver { return isOver ? nil : token }
             await withTaskCancellationHandler {
                 await withUnsafeContinuation { continuation in
                     let isDue = state.withLock { state in

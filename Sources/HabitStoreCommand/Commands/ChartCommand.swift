@@ -13,6 +13,7 @@ struct ChartCommand: ReportingCommand {
 
     @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var watching: WatchOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
@@ -32,6 +33,10 @@ struct ChartCommand: ReportingCommand {
     func run() async throws {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
+        try await watching.show(tracker.store) { try show(tracker) }
+    }
+
+    private func show(_ tracker: Tracker) throws {
         let (habit, entries) = try tracker.read { transaction in
             let habit = try transaction.habit(self.habit)
             return (habit, try transaction.entries(of: habit.id))

@@ -12,6 +12,7 @@ struct EntryListCommand: ReportingCommand {
 
     @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var watching: WatchOptions
 
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
@@ -29,6 +30,10 @@ struct EntryListCommand: ReportingCommand {
     func run() async throws {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
+        try await watching.show(tracker.store) { try show(tracker) }
+    }
+
+    private func show(_ tracker: Tracker) throws {
         let (habit, entries) = try tracker.read { transaction in
             let habit = try transaction.habit(self.habit)
             var conditions: [FilterExpression] = [

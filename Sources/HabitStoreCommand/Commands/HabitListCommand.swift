@@ -13,6 +13,7 @@ struct HabitListCommand: ReportingCommand {
 
     @OptionGroup var trackerOptions: TrackerOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var watching: WatchOptions
 
     @Flag(help: "List those that were put away instead.")
     var archived = false
@@ -26,6 +27,10 @@ struct HabitListCommand: ReportingCommand {
     func run() async throws {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
+        try await watching.show(tracker.store) { try show(tracker) }
+    }
+
+    private func show(_ tracker: Tracker) throws {
         let summaries = try tracker.read { transaction in
             var conditions: [FilterExpression] = [
                 .compare(.equal, .attribute(AttributePath("isArchived")), .literal(.bool(archived)))

@@ -23,12 +23,19 @@ struct HistoryCommand: ReportingCommand {
     @Option(parsing: .unconditional, help: "How many transactions at most.")
     var limit: Int?
 
+    @Flag(help: "Go on with what is written, until the command is stopped; in JSON, one line for each transaction.")
+    var follow = false
+
     func validate() throws {
+        guard !follow || limit == nil else {
+            throw ValidationError("--follow has no end, and --limit one; give one of them")
+        }
         if let after, after < 0 { throw ValidationError("--after must be 0 or more") }
         if let limit, limit < 0 { throw ValidationError("--limit must be 0 or more") }
     }
 
     func run() async throws {
+        if follow { return try await goOn() }
         let (information, transactions) = try history()
         switch output.format {
         case .json:
@@ -41,6 +48,21 @@ struct HistoryCommand: ReportingCommand {
             )
         case .text: try Output.write(text(transactions))
         }
+    }
+
+    private func goOn() async throws {
+        let store = try StoreAddress(parsing: store).openAsWritten(.readOnly)
+        defer { store.close() }
+        for try await transaction in store.changes(after: try beginning(of: store)) {
+            switch output.format {
+            case .json: try JSON.writeLine(json(transaction))
+            case .text: try Output.write(text([transaction], hasHead: false))
+            }
+        }
+    }
+
+    private func beginning(of store: any UserStoreBackend) throws -> HistoryToken {
+        try after.map { HistoryToken(rawValue: $0) } ?? store.information().historyFloor
     }
 
     private func history() throws -> (StoreInformation, [HistoryTransaction]) {
@@ -79,12 +101,18 @@ struct HistoryCommand: ReportingCommand {
         return .object(members)
     }
 
-    private func text(_ transactions: [HistoryTransaction]) -> String {
+    /// - Parameter hasHead: whether the columns' names stand above them.
+    private func text(_ transactions: [HistoryTransaction], hasHead: Bool = true) -> String {
         guard !transactions.isEmpty else { return "no changes\n" }
+        func column(_ name: String, _ alignment: TerminalText.Alignment = .left, canShrink: Bool = false)
+            -> TextTable.Column
+        {
+            .init(hasHead ? name : "", alignment: alignment, canShrink: canShrink)
+        }
         var table = TextTable([
-            .init("token", alignment: .right, canShrink: false), .init("time", canShrink: false), .init("author"),
-            .init("change", canShrink: false), .init("entity", canShrink: false), .init("id", canShrink: false),
-            .init("attributes"),
+            column("token", .right), column("time"), column("author", canShrink: true), column("change"),
+            column("entity"),
+            column("id"), column("attributes", canShrink: true),
         ])
         for transaction in transactions {
             let head = [

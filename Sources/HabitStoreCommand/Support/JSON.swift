@@ -38,9 +38,14 @@ enum JSON: Encodable {
     }
 
     /// Writes a document to standard output, with nothing in it that drives a terminal.
-    static func write(_ document: some Encodable) throws {
+    static func write(_ document: some Encodable) throws { try write(document, [.prettyPrinted]) }
+
+    /// Writes a document as one line.
+    static func writeLine(_ document: some Encodable) throws { try write(document, []) }
+
+    private static func write(_ document: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
         let text = String(decoding: try encoder.encode(document), as: UTF8.self)
         try Output.write(TerminalText.escapedJSON(text) + "\n")
     }

@@ -15,6 +15,9 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
+    /// What puts the next text in the place of what the terminal shows.
+    static let home = "\u{1B}[H\u{1B}[J"
+
     /// How text is laid out on standard output.
     static func options(isASCII: Bool = false) -> TerminalOptions {
         let environment = ProcessInfo.processInfo.environment

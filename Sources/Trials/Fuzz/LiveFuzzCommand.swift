@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import HabitStoreTesting
+
+/// Has random live queries follow random commits on all stores, and fails when an answer is not that of a fetch.
+struct LiveFuzzCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fuzz-live",
+        abstract: "Hold random live queries against fetches, after each of many random commits.",
+        discussion: "Exit codes: 0 they agreed; 1 one gave another answer; 2 the commits could not be made."
+    )
+
+    @Option(help: "How many commits, over all stores.")
+    var commits = 200_000
+
+    @Option(help: "The seed from which everything follows.")
+    var seed: UInt64 = 1
+
+    /// A store that has had so many commits is left for a new one.
+    private static let commitsOfAStore = 2_500
+
+    func validate() throws {
+        guard commits > 0 else { throw ValidationError("--commits must be 1 or more") }
+    }
+
+    func run() throws {
+        do {
+            try follow()
+        } catch let disagreement as Disagreement {
+            print(disagreement)
+            throw ExitCode.failure
+        } catch {
+            FileHandle.standardError.write(Data("habitstore-trials fuzz-live: \(error)\n".utf8))
+            throw ExitCode(2)
+        }
+    }
+
+    private func follow() throws {
+        var (done, run) = (0, seed)
+        while done < commits {
+            for store in [StoreUnderTest.sqlite, .lmdb, .inMemory] where done < commits {
+                let wanted = min(Self.commitsOfAStore, commits - done)
+                let report = try LiveQueryTest(seed: run, commits: wanted).run(against: store)
+                done += report.commits
+                print("\(store): \(report); \(done) commits in all")
+                fflush(nil)
+            }
+            run += 1
+        }
+        print("no disagreement in \(done) commits")
+    }
+}
