@@ -27,11 +27,11 @@ enum { of_32_bits = 2 };
 
 void habitstore_futex_wake(const uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0); }
 
-int habitstore_futex_wait_any(const uint32_t *const *words, uint32_t expected, size_t count, int64_t nanoseconds) {
+int habitstore_futex_wait_any(const uint32_t *const *words, const uint32_t *expected, size_t count, int64_t nanoseconds) {
     struct waited_word waited[HABITSTORE_FUTEX_MOST];
     if (count > HABITSTORE_FUTEX_MOST) return EINVAL;
     for (size_t word = 0; word < count; word++) {
-        waited[word] = (struct waited_word){expected, (uint64_t)(uintptr_t)words[word], of_32_bits, 0};
+        waited[word] = (struct waited_word){expected[word], (uint64_t)(uintptr_t)words[word], of_32_bits, 0};
     }
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -50,7 +50,7 @@ int habitstore_futex_wait_any(const uint32_t *const *words, uint32_t expected, s
 
 void habitstore_futex_wake(const uint32_t *word) { (void)word; }
 
-int habitstore_futex_wait_any(const uint32_t *const *words, uint32_t expected, size_t count, int64_t nanoseconds) {
+int habitstore_futex_wait_any(const uint32_t *const *words, const uint32_t *expected, size_t count, int64_t nanoseconds) {
     (void)words, (void)expected, (void)count, (void)nanoseconds;
     return ENOSYS;
 }

@@ -33,14 +33,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
                     token = next.token
                     return next
                 }
-                guard !Task.isCancelled else { return nil }
-                let after = token
-                let (information, found) = try await store.read { transaction in
-                    (
-                        try transaction.information(),
-                        try transaction.fetchHistory(after: after, limit: LiveHistory.batch)
-                    )
-                }
+                guard let (information, found) = try await moreHistory() else { return nil }
                 guard lineage ?? information.lineage == information.lineage, information.token >= token else {
                     throw HabitStoreError(
                         .historyExpired,
@@ -51,6 +44,21 @@ public struct LiveHistory: AsyncSequence, Sendable {
                 lineage = information.lineage
                 read = found[...]
                 if read.isEmpty, try await listening.listener.next() == nil { return nil }
+            }
+        }
+
+        /// What the store is, and the next transactions; nil once the task was cancelled.
+        private func moreHistory() async throws -> (StoreInformation, [HistoryTransaction])? {
+            let after = token
+            do {
+                return try await LiveQueries.readPatiently(store) { transaction in
+                    (
+                        try transaction.information(),
+                        try transaction.fetchHistory(after: after, limit: LiveHistory.batch)
+                    )
+                }
+            } catch is CancellationError {
+                return nil
             }
         }
     }

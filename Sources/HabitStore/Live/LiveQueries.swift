@@ -30,6 +30,8 @@ public final class LiveQueries: Sendable {
         var fresh: [any LiveQuery] = []
         /// Which changes concern the others; nil where that has to be found out anew.
         var routes: LiveRoutes?
+        /// Raised whenever that is so.
+        var routings = 0
         /// Who is told of the token only.
         var listeners: [ObjectIdentifier: LiveListener] = [:]
         /// The store, as long as somebody listens.
@@ -41,6 +43,11 @@ public final class LiveQueries: Sendable {
         /// Since when the store cannot be read, which may pass.
         var failingSince: ContinuousClock.Instant?
         var statistics = Statistics()
+
+        mutating func forgetRoutes() {
+            routes = nil
+            routings += 1
+        }
 
         /// - Returns: whether nobody listened before.
         mutating func begin(_ store: any HabitStore) -> Bool {
@@ -57,6 +64,8 @@ public final class LiveQueries: Sendable {
 
     /// How often the store is looked at for what nobody tells of.
     static let lookSeconds = 0.05
+    /// After how many looks at its number a store is read whatever that is: some ten seconds.
+    private static let looksPerRead = 200
     /// How long a store may be unreadable for reasons that pass, before the queries end.
     static let patienceSeconds = 10.0
     private let state = Mutex(State())
@@ -64,7 +73,7 @@ public final class LiveQueries: Sendable {
     private let isHeard = Atomic<Bool>(false)
     /// Only the step that is being taken uses it.
     let position = Mutex<Position?>(nil)
-    private let look = Mutex<UInt64?>(nil)
+    private let look = Mutex<(number: UInt64?, looks: Int)>((nil, 0))
     private let patches = Atomic<Int>(0)
     private let comparedPatches = Atomic<Int>(1_000)
     /// Is told of a patched answer that differed from the asked one.
@@ -128,7 +137,7 @@ public final class LiveQueries: Sendable {
             let ticker = Ticker(everySeconds: Self.lookSeconds) { [weak self] in self?.lookForChanges() }
             state.withLock { state in
                 // Whoever was first may be gone already.
-                if state.store != nil { (state.ticker, state.observation) = (ticker, observation) }
+                if state.store != nil, state.ticker == nil { (state.ticker, state.observation) = (ticker, observation) }
             }
         }
         isHeard.store(true, ordering: .sequentiallyConsistent)
@@ -138,11 +147,12 @@ public final class LiveQueries: Sendable {
     func remove(_ listener: some AnyObject & Sendable) {
         // Let go of outside of the lock: each may be the last to hold something that comes back here.
         let released = state.withLock { state in
-            if state.queries.removeValue(forKey: ObjectIdentifier(listener)) != nil { state.routes = nil }
+            if state.queries.removeValue(forKey: ObjectIdentifier(listener)) != nil { state.forgetRoutes() }
             state.listeners[ObjectIdentifier(listener)] = nil
             state.fresh.removeAll { $0 === listener }
             guard state.queries.isEmpty, state.listeners.isEmpty else { return Released() }
             defer { (state.ticker, state.observation, state.store) = (nil, nil, nil) }
+            state.failingSince = nil
             isHeard.store(false, ordering: .sequentiallyConsistent)
             return Released(store: state.store, observation: state.observation, ticker: state.ticker)
         }
@@ -161,8 +171,9 @@ public final class LiveQueries: Sendable {
             return signal()
         }
         let isNew = look.withLock { last in
-            defer { last = number }
-            return last != number
+            defer { last = (number, last.looks + 1) }
+            // A write that its process did not live to acknowledge raises no number.
+            return last.number != number || last.looks % Self.looksPerRead == 0
         }
         if isNew || state.withLock({ $0.failingSince != nil }) { signal() }
     }
@@ -222,7 +233,9 @@ public final class LiveQueries: Sendable {
             state.withLock { state in state.fresh += fresh.filter { state.queries[ObjectIdentifier($0)] != nil } }
             throw error
         }
-        guard let step else { return }
+        guard let step, let lineage = step.lineage else { return }
+        // Where the transaction failed in the end, the same is done again.
+        position.withLock { $0 = Position(token: step.token, lineage: lineage) }
         for query in step.told { query.publish() }
         for listener in listeners { listener.tell(step.token) }
     }
@@ -235,14 +248,39 @@ public final class LiveQueries: Sendable {
 
     /// Which changes concern the queries that were asked already.
     func routes(but fresh: [any LiveQuery], _ schema: Schema) -> LiveRoutes {
-        if let known = state.withLock({ $0.routes }) { return known }
+        let (known, routings) = state.withLock { ($0.routes, $0.routings) }
+        if let known { return known }
         let made = LiveRoutes(asked(but: fresh), schema)
-        state.withLock { $0.routes = made }
+        state.withLock { state in if state.routings == routings { state.routes = made } }
         return made
     }
 
     /// The queries are others, or are about something else.
-    func forgetRoutes() { state.withLock { $0.routes = nil } }
+    func forgetRoutes() { state.withLock { $0.forgetRoutes() } }
+
+    /// Reads a store on a thread of its own, and once more where it cannot be read for a moment.
+    ///
+    /// - Throws: also `CancellationError`.
+    static func readPatiently<R: Sendable>(
+        _ store: any HabitStore,
+        _ body: @escaping @Sendable (any ReadTransaction) throws -> R
+    ) async throws -> R {
+        let start = ContinuousClock.now
+        while true {
+            do {
+                return try await store.dispatcher.read {
+                    var result: R?
+                    try read(store) { result = try body($0) }
+                    guard let result else { throw HabitStoreError(.internalInconsistency, "nothing was read") }
+                    return result
+                }
+            } catch let error as HabitStoreError
+                where passing.contains(error.code) && ContinuousClock.now - start < .seconds(patienceSeconds)
+            {
+                try await Task.sleep(for: .seconds(lookSeconds))
+            }
+        }
+    }
 
     private static func read(_ store: any HabitStore, _ body: (any ReadTransaction) throws -> Void) throws {
         if let source = store as? any LiveSource { return try source.readForLiveQueries(body) }

@@ -51,29 +51,41 @@ struct LiveSubject<Element: Sendable>: Sendable {
 final class LiveFetch<Element: Sendable>: LiveQuery {
     private struct State {
         var plan: LivePlan?
+        /// The answer that steps work on; a consumer is told of it when the step is over.
         var answer: LiveAnswer<Element>?
         var token = HistoryToken.zero
-        /// What the consumer got last.
-        var told: LiveRecords<Element>?
-        /// What has happened since then; nil when nothing has.
-        var cause: ResultsChangeCause?
-        /// For each record that was touched since then, its keys in what the consumer got last; nil for one that was not in it.
+        /// For each record that was touched since the answer was published last, its keys in that; nil for one that was not in it.
         /// Nil as a whole where that is not known.
         var touched: [UUID: [Value]?]?
-        /// Whether the answer is another one than the consumer is told of.
-        var hasChanged = false
+        /// Why the answer is another one than was published; nil where it is not.
+        var cause: ResultsChangeCause?
+        /// What there is to tell.
+        var published: Published?
+        /// What the consumer got last.
+        var told: LiveRecords<Element>?
         var error: (any Error)?
         var isOver = false
         var waiting: UnsafeContinuation<Void, Never>?
 
         mutating func touch(_ id: UUID) {
-            hasChanged = true
+            cause = cause ?? .changed
             guard let known = touched, known[id] == nil, !LiveMutant.isPlanted(.touchedOnce) || known.isEmpty else {
                 return
             }
             // So many are told as soon by comparing all of them.
-            guard known.count < max(1_024, (told?.count ?? 0) / 4) else { return touched = nil }
+            guard known.count < max(1_024, (answer?.records.count ?? 0) / 4) else { return touched = nil }
             touched?.updateValue(answer?.keys(of: id), forKey: id)
+        }
+
+        /// Puts the answer where the consumer finds it, with all that has happened since it came last.
+        mutating func publish() {
+            guard let answer, let cause else { return }
+            var published = Published(answer: answer, token: token, cause: cause, touched: touched)
+            if let before = self.published {
+                if before.cause != .changed { published.cause = before.cause }
+                published.touched = before.touched.flatMap { before in touched?.merging(before) { $1 } }
+            }
+            (self.published, self.cause, touched) = (published, nil, [:])
         }
 
         mutating func takeWaiting() -> UnsafeContinuation<Void, Never>? {
@@ -87,19 +99,26 @@ final class LiveFetch<Element: Sendable>: LiveQuery {
                 (self.error, isOver) = (nil, true)
                 throw error
             }
-            guard let cause, let answer, let plan else { return nil }
-            let touched = plan.window.isWhole ? self.touched : nil
+            guard let published, let plan else { return nil }
+            let touched = plan.window.isWhole ? published.touched : nil
             let news = News(
-                cause: cause,
-                token: token,
+                cause: published.cause,
+                token: published.token,
                 before: told ?? LiveRecords([]),
-                records: answer.wanted,
-                touched: touched?.map { ($0.key, $0.value, answer.keys(of: $0.key)) },
+                records: published.answer.wanted,
+                touched: touched?.map { ($0.key, $0.value, published.answer.keys(of: $0.key)) },
                 order: plan.order
             )
-            (self.cause, self.touched, told) = (nil, [:], news.records)
+            (self.published, told) = (nil, news.records)
             return news
         }
+    }
+
+    private struct Published {
+        let answer: LiveAnswer<Element>
+        let token: HistoryToken
+        var cause: ResultsChangeCause
+        var touched: [UUID: [Value]?]?
     }
 
     private struct News {
@@ -134,7 +153,6 @@ final class LiveFetch<Element: Sendable>: LiveQuery {
             state.token = token
             state.touched = nil
             state.cause = state.cause.map { $0 == .changed ? cause : $0 } ?? cause
-            state.hasChanged = true
         }
     }
 
@@ -202,17 +220,15 @@ final class LiveFetch<Element: Sendable>: LiveQuery {
             state.plan?.stopPatching("an answer that was patched differed from the asked one")
             state.answer = asked
             state.touched = nil
-            state.hasChanged = true
+            state.cause = state.cause ?? .changed
         }
         return what
     }
 
     func publish() {
-        let waiting = state.withLock { state -> UnsafeContinuation<Void, Never>? in
-            guard state.hasChanged else { return nil }
-            state.hasChanged = false
-            if state.cause == nil { state.cause = .changed }
-            return state.takeWaiting()
+        let waiting = state.withLock { state in
+            state.publish()
+            return state.published == nil ? nil : state.takeWaiting()
         }
         waiting?.resume()
     }
@@ -243,7 +259,7 @@ final class LiveFetch<Element: Sendable>: LiveQuery {
             await withTaskCancellationHandler {
                 await withUnsafeContinuation { continuation in
                     let isDue = state.withLock { state in
-                        if state.cause != nil || state.error != nil || state.isOver { return true }
+                        if state.published != nil || state.error != nil || state.isOver { return true }
                         state.waiting = continuation
                         return false
                     }

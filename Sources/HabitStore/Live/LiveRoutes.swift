@@ -68,6 +68,9 @@ struct LiveRoutes {
         }
     }
 
+    /// Whether there is no query at all.
+    var isEmpty: Bool { byEntity.isEmpty }
+
     /// Whether a change concerns any query.
     func leadSomewhere(_ change: HistoryChange) -> Bool {
         guard let attributes = attributes[change.entity] else { return false }

@@ -47,6 +47,8 @@ struct LiveStep {
     private let transaction: any ReadTransaction
     /// The moment that the queries were brought to.
     private(set) var token = HistoryToken.zero
+    /// The origin of the store.
+    private(set) var lineage: UUID?
     /// The queries whose answers may be others now.
     private(set) var told: [any LiveQuery] = []
 
@@ -59,7 +61,7 @@ struct LiveStep {
     /// - Parameter fresh: those that were not asked yet.
     mutating func take(_ fresh: [any LiveQuery]) throws {
         let information = try transaction.information()
-        token = information.token
+        (token, lineage) = (information.token, information.lineage)
         if let before = queries.position.withLock({ $0 }) {
             var isKnown = before.lineage == information.lineage && before.token <= token
             if isKnown, before.token < token {
@@ -77,7 +79,6 @@ struct LiveStep {
         }
         for query in fresh { try ask(query, .first) }
         if !fresh.isEmpty { queries.forgetRoutes() }
-        queries.position.withLock { $0 = .init(token: token, lineage: information.lineage) }
     }
 
     private mutating func ask(_ query: any LiveQuery, _ cause: ResultsChangeCause) throws {
@@ -86,13 +87,15 @@ struct LiveStep {
         try ending(query) { try query.ask(transaction, at: token, cause) }
     }
 
-    /// What is wrong with the query itself, and not with the store, ends it alone.
+    /// What is wrong with the query itself, or with a record that it reads, and not with the store, ends it alone.
     private func ending(_ query: any LiveQuery, _ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch let error as HabitStoreError where Self.ownErrors.contains(error.code) {
-            queries.end(query, error)
-        }
+        do { try body() } catch { try end(query, error) }
+    }
+
+    /// - Throws: the error, where it is one of the store's.
+    private func end(_ query: any LiveQuery, _ error: any Error) throws {
+        if let error = error as? HabitStoreError, !Self.ownErrors.contains(error.code) { throw error }
+        queries.end(query, error)
     }
 
     private static let ownErrors: Set<HabitStoreError.Code> = [
@@ -103,6 +106,7 @@ struct LiveStep {
     // MARK: Patching
 
     private mutating func patch(_ routes: LiveRoutes, since before: HistoryToken) throws {
+        guard !routes.isEmpty else { return }
         var changes: [String: Changes] = [:]
         var count = 0
         try transaction.enumerateHistory(after: before) { written in
@@ -192,18 +196,29 @@ struct LiveStep {
             if let known = patched[ObjectIdentifier(query)] {
                 judges.append(known)
             } else {
-                let made = Patched(query: query, matcher: try query.matcher(in: transaction))
-                patched[ObjectIdentifier(query)] = made
-                judges.append(made)
+                try ending(query) {
+                    let made = Patched(query: query, matcher: try query.matcher(in: transaction))
+                    patched[ObjectIdentifier(query)] = made
+                    judges.append(made)
+                }
             }
         }
         guard !judges.isEmpty else { return }
         queries.count { $0.recordsRead += 1 }
+        var failures: [(any LiveQuery, any Error)] = []
         let isThere = try transaction.withRow(entity: entity, id: id) { row in
             for judge in judges {
                 row.rewind()
-                try judge.query.judge(id, &row, judge.matcher)
+                do {
+                    try judge.query.judge(id, &row, judge.matcher)
+                } catch {
+                    failures.append((judge.query, error))
+                }
             }
+        }
+        for (query, error) in failures {
+            try end(query, error)
+            patched[ObjectIdentifier(query)] = nil
         }
         if !isThere, !LiveMutant.isPlanted(.lostDeletion) { for judge in judges { judge.query.remove(id) } }
     }
@@ -212,7 +227,9 @@ struct LiveStep {
     private func compare(_ query: any LiveQuery) throws {
         guard queries.comparesPatch() else { return }
         queries.count { $0.compared += 1 }
-        guard let difference = try query.compare(transaction, at: token) else { return }
+        var found: String?
+        try ending(query) { found = try query.compare(transaction, at: token) }
+        guard let difference = found else { return }
         queries.count { $0.different += 1 }
         queries.forgetRoutes()
         queries.report(difference)

@@ -192,14 +192,19 @@ extension SchemaMapping {
 
 extension MigrationStage {
     /// Who writes what the hooks change, in the history.
-    fileprivate var author: String { Self.authorPrefix + "\(from.versionIdentifier) to \(to.versionIdentifier)" }
+    fileprivate var author: String { Self.author(from: from.versionIdentifier, to: to.versionIdentifier) }
 
-    fileprivate static let authorPrefix = "migration "
+    fileprivate static func author(from: Schema.Version, to: Schema.Version) -> String { "migration \(from) to \(to)" }
 }
 
 extension HistoryTransaction {
-    /// Whether a migration wrote it.
-    package var isMigration: Bool { author?.hasPrefix(MigrationStage.authorPrefix) == true }
+    /// Whether a migration by a plan wrote it.
+    package func isMigration(of plan: any SchemaMigrationPlan.Type) -> Bool {
+        let versions = plan.schemas.map { $0.versionIdentifier }
+        return versions.contains { from in
+            versions.contains { author == MigrationStage.author(from: from, to: $0) }
+        }
+    }
 }
 
 extension EngineWriteTransaction {

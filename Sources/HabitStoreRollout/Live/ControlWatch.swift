@@ -57,13 +57,11 @@ final class ControlWatch: Sendable {
 
     /// Sets the bell.
     ///
-    /// - Returns: the word to wait on, which is ``bellIsSet`` until somebody rings.
-    func setBell() -> UnsafePointer<UInt32> {
-        cells[ControlFile.Place.bell].store(UInt64(Self.bellIsSet), ordering: .sequentiallyConsistent)
-        return ControlFile.bell(of: cells)
+    /// - Returns: the word to wait on, and what it is until somebody rings.
+    func setBell() -> (word: UnsafePointer<UInt32>, value: UInt32) {
+        let bell = cells[ControlFile.Place.bell].bitwiseOr(1, ordering: .sequentiallyConsistent).newValue
+        return (ControlFile.bell(of: cells), UInt32(truncatingIfNeeded: bell))
     }
-
-    static let bellIsSet: UInt32 = 1
 
     private func load(_ cell: Int) -> UInt64 { cells[cell].load(ordering: .sequentiallyConsistent) }
 }

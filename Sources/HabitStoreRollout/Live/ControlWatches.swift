@@ -29,7 +29,7 @@ final class ControlWatches: Sendable {
 
         init() {
             bell = .allocate(capacity: 1)
-            bell.initialize(to: Atomic(ControlWatch.bellIsSet))
+            bell.initialize(to: Atomic(1))
         }
 
         deinit {
@@ -56,9 +56,9 @@ final class ControlWatches: Sendable {
             habitstore_futex_wake(word)
         }
 
-        func setBell() -> UnsafePointer<UInt32> {
-            bell.pointee.store(ControlWatch.bellIsSet, ordering: .sequentiallyConsistent)
-            return word
+        func setBell() -> (word: UnsafePointer<UInt32>, value: UInt32) {
+            bell.pointee.store(1, ordering: .sequentiallyConsistent)
+            return (word, 1)
         }
 
         var present: [Watched] { members.withLock { $0.values.compactMap(\.watched) } }
@@ -75,6 +75,8 @@ final class ControlWatches: Sendable {
     private static let mostInGroup = 120
     /// How long one wait lasts at most, in nanoseconds: who is let go of while it lasts is kept until it ends.
     private static let waitNanoseconds: Int64 = 1_000_000_000
+    /// How long a file that was cut off while it was waited on is given to be made anew.
+    private static let restSeconds = 0.05
 
     private let state = Mutex(State())
 
@@ -112,10 +114,10 @@ final class ControlWatches: Sendable {
         var numbers: [ObjectIdentifier: UInt64] = [:]
         while true {
             // The bells are set first: whoever writes from here on rings.
-            var words: [UnsafePointer<UInt32>?] = [group.setBell()]
+            var bells = [group.setBell()]
             let members = group.present
             if members.isEmpty, end(group) { return }
-            words += members.map { $0.watch.setBell() }
+            bells += members.map { $0.watch.setBell() }
             var known: [ObjectIdentifier: UInt64] = [:]
             for member in members {
                 let number = member.watch.changeNumber
@@ -123,10 +125,16 @@ final class ControlWatches: Sendable {
                 known[ObjectIdentifier(member)] = number
             }
             numbers = known
-            let code = words.withUnsafeBufferPointer {
-                habitstore_futex_wait_any($0.baseAddress, ControlWatch.bellIsSet, $0.count, Self.waitNanoseconds)
+            // What is waited on stays mapped meanwhile.
+            let code = withExtendedLifetime(members) {
+                habitstore_futex_wait_any(bells.map(\.word), bells.map(\.value), bells.count, Self.waitNanoseconds)
             }
-            if code == ENOSYS { return giveUp() }
+            switch code {
+            case 0, ETIMEDOUT: break
+            case EFAULT: Thread.sleep(forTimeInterval: Self.restSeconds)
+            // The system does not have it, or does not allow it.
+            default: return giveUp()
+            }
         }
     }
 

@@ -30,9 +30,12 @@ final class UserFollower: Sendable {
 
     /// Calls `wake` after writes, until what this returns is let go of.
     func observe(_ wake: @escaping @Sendable () -> Void) -> ControlObservation {
-        let made = ControlObservation(path, wake)
-        observation.withLock { $0.observation = made }
-        return made
+        observation.withLock { known in
+            if let known = known.observation { return known }
+            let made = ControlObservation(path, wake)
+            known.observation = made
+            return made
+        }
     }
 }
 

@@ -7,6 +7,15 @@ extension UserStore: LiveSource {
 
     /// Runs `body` over one moment of the store that answers at the user's stage; nothing of it is compared or recorded.
     package func readForLiveQueries(_ body: (any ReadTransaction) throws -> Void) throws {
+        do {
+            return try readNow(body)
+        } catch let error as HabitStoreError where error.isDamage || error.code == .closed && !files.isClosed {
+            // The user has been taken to the store that is sound, or a file was replaced: the next read is answered.
+            return try readNow(body)
+        }
+    }
+
+    private func readNow(_ body: (any ReadTransaction) throws -> Void) throws {
         let lease = try files.lease()
         try lease.user.read(isRecorded: false, body)
     }

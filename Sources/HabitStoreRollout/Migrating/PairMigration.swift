@@ -39,19 +39,24 @@ struct PairMigration {
         guard from < target else { return nil }
         var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
         if let schema = plan.schema(of: from), versions.values.allSatisfy({ $0 == from }) {
-            guard let (authority, other, refills) = try settle(schema, wanted, &outcome) else { return nil }
+            guard let (authority, other, refills) = try settle(schema, wanted, isKilled, &outcome) else { return nil }
             try migrate(authority, other, refills: refills, &outcome)
             return outcome
         }
-        guard let serving = try serving(versions, wanted, isKilled) else { return nil }
-        let other = versions.keys.first { $0 != serving } ?? wanted.other(than: serving)
+        guard let (serving, other) = try serving(versions, wanted, isKilled) else { return nil }
         if versions[serving] == target {
             // What becomes of it then is decided as of any store that lags behind.
             let (current, behind) = (engines.address(serving, of: directory), engines.address(other, of: directory))
-            let done = try migrator(behind, now: try timestamp(current, behind)).run()
-            outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
-            outcome.notes.append("the \(other.rawValue) store was of an older version than the one that serves")
             outcome.token = try token(current)
+            guard engines.identity(of: behind) != nil, versions[other] != target else { return nil }
+            do {
+                let done = try migrator(behind, now: try timestamp(current, behind)).run()
+                outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
+                outcome.notes.append("the \(other.rawValue) store was of an older version than the one that serves")
+            } catch let error as HabitStoreError {
+                // It keeps nobody from the one that serves.
+                outcome.notes.append("the \(other.rawValue) store is migrated later: \(error.description)")
+            }
         } else {
             // A process was killed between the two.
             try migrate(serving, other, refills: false, &outcome)
@@ -59,14 +64,15 @@ struct PairMigration {
         return outcome
     }
 
-    /// Which store serves where they are of different versions, by the one rule, each read in its own shape.
+    /// Which store serves where they are of different versions, by the one rule, each read in its own shape; and which is the other
+    /// one of the user's rollout.
     ///
     /// - Throws: why none does: one that was put back from a copy is older in its schema, too.
     private func serving(
         _ versions: [EngineName: Schema.Version],
         _ wanted: EnginePair,
         _ isKilled: Bool
-    ) throws -> EngineName? {
+    ) throws -> (serving: EngineName, other: EngineName)? {
         let pair = StorePair(directory: directory, schema: try plan.current(), access: .readOnly, engines: engines)
         defer { pair.close() }
         let witness = StoreWitness(directory, control)
@@ -80,7 +86,8 @@ struct PairMigration {
         let between = pair.engines(found.standings, preferring: wanted)
         switch Whereabouts(found, between, witness, isKilled: isKilled).answer {
         case .nobody: return nil
-        case .serves(let standing), .reopens(let standing), .takesOver(let standing, _): return standing.engine
+        case .serves(let standing), .reopens(let standing), .takesOver(let standing, _):
+            return (standing.engine, between.other(than: standing.engine))
         case .refused(let error): throw error
         }
     }
@@ -107,7 +114,7 @@ struct PairMigration {
             guard let token, standing.token > token, standing.information.historyFloor <= token else { return standing }
             var isMigratedOnly = true
             try replica.enumerateHistory(after: token) { transaction in
-                isMigratedOnly = transaction.isMigration
+                isMigratedOnly = transaction.isMigration(of: plan)
                 return isMigratedOnly
             }
             return isMigratedOnly ? standing.before(token) : standing
@@ -136,18 +143,21 @@ struct PairMigration {
     private func settle(
         _ schema: Schema,
         _ wanted: EnginePair,
+        _ isKilled: Bool,
         _ outcome: inout Outcome
     ) throws -> (authority: EngineName, other: EngineName, refills: Bool)? {
         let pair = StorePair(directory: directory, schema: schema, engines: engines)
         defer { pair.close() }
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: stepLimitSeconds)
-        guard let actual = try change.settle(wanted) else { return nil }
+        guard let actual = try change.settle(wanted, isKilled: isKilled) else { return nil }
         let (authority, other) = (actual.engine, actual.other)
         guard pair.exists(other) else { return (authority, other, false) }
         do {
             try change.drain(authority, into: other)
             return (authority, other, false)
         } catch let error as HabitStoreError where isLost(authority, error) {
+            // One that holds more is never set aside.
+            if let ahead = try? pair.standing(other), ahead.token > actual.token { return (authority, other, false) }
             pair.close(other)
             try setAside(other, outcome.from, error.description, &outcome)
             return (authority, other, actual.state.stage.mirror != nil)
@@ -218,7 +228,7 @@ struct PairMigration {
             guard try replica.information().historyFloor <= token else { return Date() }
             var stamp: Date?
             try replica.enumerateHistory(after: token) { transaction in
-                stamp = transaction.isMigration ? transaction.timestamp : nil
+                stamp = transaction.isMigration(of: plan) ? transaction.timestamp : nil
                 return false
             }
             return stamp ?? Date()

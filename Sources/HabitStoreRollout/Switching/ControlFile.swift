@@ -21,7 +21,7 @@ import Synchronization
 ///  times 65,536, plus its check   11 to 14 the lineage of the user's stores   15, 16 the epoch of the last move that was
 ///  finished   17, 18 the epoch in which the user was killed   19 how many differences are not in the evidence yet, as in 10
 ///  21, 22 the file's own inode, xor its generation times 2^32   23, 24 the epoch that a kill has claimed which passed by the lock of the switches
-///  25 the bell: 1 while somebody waits for what is written   511 the magic's complement
+///  25 the bell: odd while somebody waits for what is written   511 the magic's complement
 /// ```
 ///
 /// The stores hold the truth: the file may be deleted when no process has the stores open, and what it would have known is
@@ -263,10 +263,16 @@ final class ControlFile: Sendable {
     }
 
     /// Wakes those who wait for what is written, in whatever process. Where nobody does, this is one look at a word.
+    ///
+    /// The bell's lowest bit says whether anybody waits; the 31 above it count how often it was rung, so that nobody waits for a
+    /// ring that has been.
     func ring() {
-        guard load(Place.bell) != 0 else { return }
-        store(Place.bell, 0)
-        habitstore_futex_wake(Self.bell(of: cells))
+        var bell = load(Place.bell)
+        while bell & 1 != 0 {
+            let (exchanged, original) = exchange(Place.bell, bell, (bell &+ 1) & UInt64(UInt32.max))
+            if exchanged { return habitstore_futex_wake(Self.bell(of: cells)) }
+            bell = original
+        }
     }
 
     /// The half of the bell that is waited on.
