@@ -17,4 +17,49 @@ enum ChildProcess {
         guard process.terminationStatus == 0 else { throw BenchError("the process \(arguments) did not end well") }
         return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
+
+    /// By the clock that all processes share.
+    static func nanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    /// Ends this process, which was started as another one's.
+    static func fail(_ error: any Error) -> Never {
+        FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
+        exit(1)
+    }
+}
+
+/// This program as another process that is talked to, in lines.
+struct TalkingChild {
+    let process: Process
+    private let input: FileHandle
+    private let output: FileHandle
+
+    init(_ arguments: [String]) throws {
+        let (input, output) = (Pipe(), Pipe())
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+        process.arguments = arguments
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        (self.input, self.output) = (input.fileHandleForWriting, output.fileHandleForReading)
+    }
+
+    func send(_ text: String) { input.write(Data(text.utf8)) }
+
+    func line() -> String? {
+        var bytes: [UInt8] = []
+        while let byte = output.readData(ofLength: 1).first, byte != UInt8(ascii: "\n") { bytes.append(byte) }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Ends its input, and waits for its end.
+    func end() throws {
+        try input.close()
+        process.waitUntilExit()
+    }
 }

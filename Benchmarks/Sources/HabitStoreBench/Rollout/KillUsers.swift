@@ -24,10 +24,10 @@ struct KillUsers {
     func measure() throws {
         let users = try RolloutUsers(directory)
         try prepare(users)
-        let children = try (0..<processes).map { try start($0) }
+        let children = try (0..<processes).map { try TalkingChild([Self.childArgument, directory.path, String($0)]) }
         for child in children { guard child.line() == "ready" else { throw BenchError("a process did not begin") } }
         usleep(500_000)
-        let instant = Self.nanoseconds()
+        let instant = ChildProcess.nanoseconds()
         guard FileManager.default.createFile(atPath: RolloutFlags.sentinelPath(root: users.root), contents: nil) else {
             throw BenchError("the sentinel file cannot be made")
         }
@@ -66,39 +66,7 @@ struct KillUsers {
 
     private static func user(_ process: Int, _ number: Int) -> String { "user-\(process)-\(number)" }
 
-    /// By the clock that all processes share.
-    private static func nanoseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
-
     // MARK: A process
-
-    private struct Child {
-        let process: Process
-        let input: FileHandle
-        let output: FileHandle
-
-        func send(_ text: String) { input.write(Data(text.utf8)) }
-
-        func line() -> String? {
-            var bytes: [UInt8] = []
-            while let byte = output.readData(ofLength: 1).first, byte != UInt8(ascii: "\n") { bytes.append(byte) }
-            return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
-        }
-    }
-
-    private func start(_ number: Int) throws -> Child {
-        let (input, output) = (Pipe(), Pipe())
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments = [Self.childArgument, directory.path, String(number)]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        return Child(process: process, input: input.fileHandleForWriting, output: output.fileHandleForReading)
-    }
 
     /// Reads its users in turn until some time after the sentinel file was made.
     static func runChild(_ arguments: [String]) {
@@ -114,17 +82,14 @@ struct KillUsers {
             let killed = Mutex<UInt64>(0)
             Thread.detachNewThread { killed.withLock { $0 = readLine().flatMap(UInt64.init) ?? 1 } }
             var (instant, next) = (UInt64(0), 0)
-            while instant == 0 || nanoseconds() < instant + UInt64(secondsAfter * 1e9) {
+            while instant == 0 || ChildProcess.nanoseconds() < instant + UInt64(secondsAfter * 1e9) {
                 let epoch = try open[next].read { try $0.information().epoch }
-                if epoch == epochs[next] { last[next] = nanoseconds() }
+                if epoch == epochs[next] { last[next] = ChildProcess.nanoseconds() }
                 next = (next + 1) % open.count
                 if instant == 0 { instant = killed.withLockIfAvailable { $0 } ?? 0 }
             }
             let late = last.map { $0 > instant ? Double($0 - instant) / 1e6 : 0 }
             FileHandle.standardOutput.write(Data((late.map { "\($0)" }.joined(separator: " ") + "\n").utf8))
-        } catch {
-            FileHandle.standardError.write(Data("habitstore-bench: error: \(error)\n".utf8))
-            exit(1)
-        }
+        } catch { ChildProcess.fail(error) }
     }
 }
