@@ -125,7 +125,7 @@ soak-shadow: setup ## Compare reads of two engines while eight writers are at wo
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
-bench: setup ## Measure against the same work in C and through GRDB, flags, openings, rollout, verifier, scale, threads: SUITE, ROUNDS
+bench: setup ## Measure against the same work in C and through GRDB, flags, openings, rollout, verifier, scale, threads, live: SUITE, ROUNDS
 	$(SWIFT) build --package-path Benchmarks -c release
 	@mkdir -p .build
 	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure $(SUITE) \

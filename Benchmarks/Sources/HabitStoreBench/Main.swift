@@ -17,6 +17,7 @@ struct Bench: ParsableCommand {
             scale     users in one process: memory, open files, maps, opening
             threads   reads and commits by one to eight threads: our stores, C
             growth    one user of a thousand entries, and of more and more
+            live      live queries: how soon they tell, what commits and memory they cost: our stores, GRDB
             """,
         subcommands: [Measure.self, CheckCommand.self],
         defaultSubcommand: Measure.self
@@ -29,6 +30,8 @@ struct Bench: ParsableCommand {
         if arguments.count > 1, arguments[1] == VerifierRun.childArgument { return VerifierRun.runChild(arguments) }
         if arguments.count > 1, arguments[1] == ScaleChild.argument { return ScaleChild.run(arguments) }
         if arguments.count > 1, arguments[1] == GrowthChild.argument { return GrowthChild.run(arguments) }
+        if arguments.count > 1, arguments[1] == LiveProcesses.childArgument { return LiveProcesses.runChild(arguments) }
+        if arguments.count > 1, arguments[1] == LiveMemory.childArgument { return LiveMemory.runChild(arguments) }
         if arguments.count > 1, arguments[1] == Callgrind.childArgument { return CheckRun.runChild() }
         Self.main(nil)
     }
@@ -39,10 +42,10 @@ struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all of them.")
 
     enum Suite: String, CaseIterable, ExpressibleByArgument {
-        case table, plans, flags, openings, rollout, verifier, scale, threads, growth, all
+        case table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, all
     }
 
-    @Argument(help: "table, plans, flags, openings, rollout, verifier, scale, threads, growth or all.")
+    @Argument(help: "table, plans, flags, openings, rollout, verifier, scale, threads, growth, live or all.")
     var suite: Suite = .all
 
     @Option(help: "How often everything is done.")
@@ -90,6 +93,7 @@ struct Measure: ParsableCommand {
         case .scale: try ScaleRun(directory, users: users).measure()
         case .threads: try ThreadRun(directory, rounds: rounds).measure()
         case .growth: try GrowthRun(directory, entries: entries).measure()
+        case .live: try LiveRun(directory, rounds: rounds).measure()
         case .all: break
         }
     }
