@@ -41,10 +41,10 @@ struct CheckCommand: ParsableCommand {
         for (name, counts) in measured {
             let found = limits[name].map(counts.excesses) ?? ["not in the file; write it by --update"]
             if !found.isEmpty { excesses += 1 }
-            let cells = [
-                name, "\(counts.allocations)", counts.examined.map(String.init) ?? "–",
-                counts.instructions.map(\.grouped) ?? "–", found.isEmpty ? "–" : found.joined(separator: "; "),
-            ]
+            let allocations = counts.allocations.map { "\($0)" }
+            let numbers = [allocations, counts.examined.map(String.init), counts.instructions.map(\.grouped)]
+            let excess = found.isEmpty ? "–" : found.joined(separator: "; ")
+            let cells = [name] + numbers.map { $0 ?? "–" } + [excess]
             print("| \(cells.joined(separator: " | ")) |")
         }
         return excesses

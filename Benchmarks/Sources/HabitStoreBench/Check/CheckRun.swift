@@ -16,7 +16,7 @@ struct CheckRun {
         guard instructions.count == works.count else {
             throw BenchError("callgrind counted \(instructions.count) works and not \(works.count)")
         }
-        return try zip(works, instructions).map { work, instructions in
+        let counted = try zip(works, instructions).map { work, instructions -> (name: String, counts: SteadyCounts) in
             let counts = SteadyCounts(
                 allocations: try allocations(work),
                 examined: try work.examined?(),
@@ -24,6 +24,7 @@ struct CheckRun {
             )
             return (work.name, counts)
         }
+        return counted + (try LiveCounts(directory).measure())
     }
 
     /// The second time counts: the first fills caches.

@@ -1,8 +1,8 @@
 /// What one operation costs in figures that do not depend on the machine's mood.
 struct SteadyCounts: Codable {
-    /// Calls of malloc and its kin, a hundredth at the finest.
-    var allocations: Double
-    /// Records that the store looked at, for queries.
+    /// Calls of malloc and its kin, a hundredth at the finest; nil for work on several threads.
+    var allocations: Double?
+    /// Records that the store looked at, for queries, or read, for live queries.
     var examined: Int?
     /// Instructions of the processor.
     var instructions: Int?
@@ -10,7 +10,9 @@ struct SteadyCounts: Codable {
     /// What of it is more than it was allowed to be, as words for a table.
     func excesses(over limit: SteadyCounts) -> [String] {
         var found: [String] = []
-        if allocations > limit.allocations + 0.02 { found.append("allocations, \(limit.allocations) allowed") }
+        if let allocations, let allowed = limit.allocations, allocations > allowed + 0.02 {
+            found.append("allocations, \(allowed) allowed")
+        }
         if let examined, let allowed = limit.examined, examined > allowed {
             found.append("records, \(allowed) allowed")
         }
