@@ -66,6 +66,8 @@ public final class LiveQueries: Sendable {
     static let lookSeconds = 0.05
     /// After how many looks at its number a store is read whatever that is: some ten seconds.
     private static let looksPerRead = 200
+    /// How long the store is not looked at after a step that could as well have waited for the next write.
+    private static let restSeconds = 0.002
     /// How long a store may be unreadable for reasons that pass, before the queries end.
     static let patienceSeconds = 10.0
     private let state = Mutex(State())
@@ -186,13 +188,14 @@ public final class LiveQueries: Sendable {
     }
 
     private func start() {
-        let begins = state.withLock { state in
-            guard state.store != nil else { return false }
+        let store = state.withLock { state -> (any HabitStore)? in
+            guard let store = state.store else { return nil }
             state.isDue = true
-            defer { state.isRunning = true }
-            return !state.isRunning
+            guard !state.isRunning else { return nil }
+            state.isRunning = true
+            return store
         }
-        if begins { Task.detached { await self.run() } }
+        store?.dispatcher.detach { await self.run() }
     }
 
     private func run() async {
@@ -207,8 +210,9 @@ public final class LiveQueries: Sendable {
             }
             guard let store else { return }
             do {
-                try await store.dispatcher.read { try self.step(store) }
+                let mayRest = try await store.dispatcher.read { try self.step(store) }
                 state.withLock { $0.failingSince = nil }
+                if mayRest { try await Task.sleep(for: .seconds(Self.restSeconds)) }
             } catch {
                 failed(error)
             }
@@ -216,7 +220,11 @@ public final class LiveQueries: Sendable {
     }
 
     /// Brings all queries to the store's present moment.
-    package func step(_ store: any HabitStore) throws {
+    ///
+    /// - Returns: whether the next step can wait a little: what was written concerned nobody, or came faster than it was followed.
+    ///   It costs a writer less to be followed in larger steps.
+    @discardableResult
+    package func step(_ store: any HabitStore) throws -> Bool {
         let (fresh, listeners) = state.withLock { state in
             defer { state.fresh = [] }
             return (state.fresh, Array(state.listeners.values))
@@ -233,11 +241,12 @@ public final class LiveQueries: Sendable {
             state.withLock { state in state.fresh += fresh.filter { state.queries[ObjectIdentifier($0)] != nil } }
             throw error
         }
-        guard let step, let lineage = step.lineage else { return }
+        guard let step, let lineage = step.lineage else { return false }
         // Where the transaction failed in the end, the same is done again.
         position.withLock { $0 = Position(token: step.token, lineage: lineage) }
         for query in step.told { query.publish() }
         for listener in listeners { listener.tell(step.token) }
+        return step.transactions > 1 || step.transactions == 1 && step.told.isEmpty && listeners.isEmpty
     }
 
     /// All queries, but for those that were not asked yet.

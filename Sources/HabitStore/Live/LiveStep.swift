@@ -47,6 +47,8 @@ struct LiveStep {
     private let transaction: any ReadTransaction
     /// The moment that the queries were brought to.
     private(set) var token = HistoryToken.zero
+    /// How many transactions have been since the moment before.
+    private(set) var transactions: Int64 = 0
     /// The origin of the store.
     private(set) var lineage: UUID?
     /// The queries whose answers may be others now.
@@ -66,6 +68,7 @@ struct LiveStep {
             var isKnown = before.lineage == information.lineage && before.token <= token
             if isKnown, before.token < token {
                 queries.count { $0.steps += 1 }
+                transactions = token.rawValue - before.token.rawValue
                 do {
                     try patch(queries.routes(but: fresh, transaction.schema), since: before.token)
                 } catch let error as HabitStoreError where error.code == .historyExpired {

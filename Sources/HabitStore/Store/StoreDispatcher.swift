@@ -51,6 +51,11 @@ public final class StoreDispatcher: Sendable {
         }
     }
 
+    /// Begins a task that is on the threads of reads from its beginning.
+    func detach(_ work: @escaping @Sendable () async -> Void) {
+        Task.detached(executorPreference: lanes.reads, operation: work)
+    }
+
     /// Runs a blocking write off the cooperative pool, in the caller's task. `work` has to run its closure under
     /// ``WriteAttempt/guarding(_:)``.
     ///
