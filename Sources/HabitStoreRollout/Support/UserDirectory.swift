@@ -64,7 +64,7 @@ public struct UserDirectory: Sendable, Hashable {
     }
 
     /// Whether a path leads into a user's folder, by the names of the folders alone: there need not be anything yet.
-    public static func isParent(ofFileAt path: String) -> Bool {
+    package static func isParent(ofFileAt path: String) -> Bool {
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         let folder = file.deletingLastPathComponent().resolvingSymlinksInPath()
         let name = folder.lastPathComponent
