@@ -120,6 +120,23 @@ struct LiveStreamTests {
         #expect(try await good.next()?.records.count == 1)
     }
 
+    /// A fetch that wants no record evaluates none, and a live query did, for those that it keeps behind its window.
+    @Test func aQueryThatWantsNothingEvaluatesNothing() throws {
+        let opened = try Opened(.lmdb)
+        let store = opened.store
+        try store.insert([Habit(name: "Run", streak: .max)])
+        let filter = try FilterExpression(text: "streak + 1 > 1")
+        let nothing = FetchDescriptor<Habit>(filter: filter, fetchLimit: 0)
+        #expect(try store.fetch(nothing).isEmpty)
+        let queries = LiveQueries()
+        let probe = try LiveProbe(store.results(of: nothing), queries)
+        try queries.step(store)
+        #expect(try probe.takeChange()?.records.isEmpty == true)
+        try store.insert([Habit(name: "Swim", streak: .max)])
+        try queries.step(store)
+        #expect(try probe.takeChange() == nil)
+    }
+
     /// What a change costs is counted: nothing is read for who does not read what has changed, and one record for whom it concerns.
     @Test(arguments: [StoreUnderTest.sqlite, .lmdb]) func onlyWhatConcernsAQueryIsRead(_ kind: StoreUnderTest) throws {
         let opened = try Opened(kind)

@@ -18,7 +18,9 @@ struct LiveAnswer<Element: Sendable>: Sendable {
 
     /// The window of a query whose answer is to be kept.
     static func window(kept wanted: FetchWindow) -> FetchWindow {
-        FetchWindow(offset: 0, limit: wanted.end.map { $0 + reserve(of: $0) })
+        // Of a fetch that wants nothing, nothing is evaluated.
+        guard !wanted.isEmpty else { return wanted }
+        return FetchWindow(offset: 0, limit: wanted.end.map { $0 + reserve(of: $0) })
     }
 
     private static func reserve(of end: Int) -> Int {
