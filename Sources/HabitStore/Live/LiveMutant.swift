@@ -11,7 +11,7 @@ package enum LiveMutant: String, CaseIterable, Sendable {
     case neverShort = "a window whose reserve is used up is not filled"
     case alwaysComplete = "what is not kept behind the window is taken for not being there"
     case lostOffset = "the window begins at the first record"
-    case firstChangeCounts = "of several changes of a record the first one tells whether it is there"
+    case firstChangeCounts = "of several changes of a record only the first one counts"
     case lostRestart = "a pruned history is taken for an empty one"
     case movesAreUpdates = "a record that stands elsewhere is said to have other contents"
     case touchedOnce = "a record that was touched before is not told again"

@@ -2,35 +2,19 @@ import Foundation
 
 /// One step of a store's live queries, from the moment that they have come to, to that of a transaction.
 struct LiveStep {
-    /// What became of a record since the moment before.
-    private struct Change {
-        /// Whether the last that happened to it was that it was deleted.
-        var isGone: Bool
-        /// The attributes that were changed; nil where it came, or came and went.
-        var attributes: Set<String>?
-    }
-
-    /// The changes of one entity's records.
+    /// The changes of one entity's records since the moment before.
     private struct Changes {
-        var order: [UUID] = []
-        var byRecord: [UUID: Change] = [:]
+        /// The attributes of each that were changed; nil where it came or went.
+        private(set) var byRecord: [UUID: Set<String>?] = [:]
 
         mutating func note(_ change: HistoryChange) {
-            let attributes: Set<String>?
-            var isGone = false
-            switch change.kind {
-            case .insert: attributes = nil
-            case .update(let updated): attributes = Set(updated)
-            case .delete: (attributes, isGone) = (nil, true)
+            var attributes: Set<String>?
+            if case .update(let updated) = change.kind { attributes = Set(updated) }
+            if let known = byRecord[change.id] {
+                if LiveMutant.isPlanted(.firstChangeCounts) { return }
+                attributes = known.flatMap { known in attributes.map { known.union($0) } }
             }
-            guard let known = byRecord[change.id] else {
-                order.append(change.id)
-                byRecord[change.id] = Change(isGone: isGone, attributes: attributes)
-                return
-            }
-            if LiveMutant.isPlanted(.firstChangeCounts) { isGone = known.isGone }
-            let all = known.attributes.flatMap { known in attributes.map { known.union($0) } }
-            byRecord[change.id] = Change(isGone: isGone, attributes: all)
+            byRecord.updateValue(attributes, forKey: change.id)
         }
     }
 
@@ -125,9 +109,8 @@ struct LiveStep {
         var asked: [ObjectIdentifier: any LiveQuery] = [:]
         var concerned: [Int: [UUID: [any LiveQuery]]] = [:]
         for (name, changes) in changes {
-            for id in changes.order {
-                guard let change = changes.byRecord[id] else { continue }
-                for route in routes.of(name, change.attributes) where asked[ObjectIdentifier(route.query)] == nil {
+            for (id, attributes) in changes.byRecord {
+                for route in routes.of(name, attributes) where asked[ObjectIdentifier(route.query)] == nil {
                     switch route.effect {
                     case .asks: asked[ObjectIdentifier(route.query)] = route.query
                     case .judges(let needsToBeHeld):
