@@ -180,8 +180,8 @@ private final class LiveElements<Element: Sendable & Equatable>: LiveConsumer {
         }
         let expected = Answer { try fetch().elements }
         defer { wasBusy = false }
-        // What could not be evaluated at the step before may be gone by now; the query has ended all the same.
-        if wasBusy, told.isFailure, !expected.isFailure { return .failure }
+        // What could not be evaluated at an earlier step may be gone by now; the query has ended all the same.
+        if wasBusy, told.isFailure { return .failure }
         guard told == expected else {
             throw Disagreement(
                 seed: seed,
