@@ -81,7 +81,7 @@ struct LiveAnswer<Element: Sendable>: Sendable {
     }
 
     private func place(_ id: UUID, _ keys: [Value]) -> Int {
-        records.place { order.isBefore(($0.keys, $0.id), (keys, id)) }
+        records.place(of: id, keys, order)
     }
 
     /// Lets go of what has been pushed far behind the window.

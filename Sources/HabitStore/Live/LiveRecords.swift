@@ -54,12 +54,12 @@ public struct LiveRecords<Element: Sendable>: RandomAccessCollection, Sendable {
     /// The rows, chunk after chunk, which takes less than one after the other.
     var rows: some Sequence<Row> { chunks.lazy.flatMap(\.rows) }
 
-    /// The first place whose row does not stand before what is sought.
-    func place(where isBefore: (Row) -> Bool) -> Int {
-        let chunk = Self.partition(chunks.count) { chunks[$0].rows.last.map(isBefore) ?? true }
+    /// Where a record with these keys stands, or would stand.
+    func place(of id: UUID, _ keys: [Value], _ order: LiveOrder) -> Int {
+        func isBehind(_ row: Row) -> Bool { !order.isBefore((row.keys, row.id), (keys, id)) }
+        let chunk = chunks.partitioningIndex { $0.rows.last.map(isBehind) ?? false }
         guard chunk < chunks.count else { return endIndex }
-        let rows = chunks[chunk].rows
-        return starts[chunk] + Self.partition(rows.count) { isBefore(rows[$0]) }
+        return starts[chunk] + chunks[chunk].rows.partitioningIndex(isBehind)
     }
 
     mutating func insert(_ row: Row, at place: Int) {
@@ -104,23 +104,13 @@ public struct LiveRecords<Element: Sendable>: RandomAccessCollection, Sendable {
 
     /// The chunk with a place, and where in it; for the end, the end of the last one.
     private func locate(_ place: Int) -> (chunk: Int, offset: Int) {
-        let chunk = Swift.max(0, Self.partition(chunks.count) { starts[$0] <= place } - 1)
+        let chunk = Swift.max(0, starts.dropLast().partitioningIndex { $0 > place } - 1)
         return (chunk, place - starts[chunk])
     }
 
     private mutating func restart(from chunk: Int) {
         starts.removeSubrange((chunk + 1)...)
         for place in chunk..<chunks.count { starts.append(starts[place] + chunks[place].rows.count) }
-    }
-
-    /// The first number that does not belong to the first part of so many.
-    private static func partition(_ count: Int, _ isInFirst: (Int) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if isInFirst(middle) { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }
 

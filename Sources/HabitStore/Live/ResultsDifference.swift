@@ -97,14 +97,11 @@ extension ResultsDifference {
         isSame: (Element, Element) -> Bool
     ) {
         self.init()
-        func place(_ id: UUID, _ keys: [Value], in records: LiveRecords<Element>) -> Int {
-            records.place { order.isBefore(($0.keys, $0.id), (keys, id)) }
-        }
         var stayed: [(from: Int, to: Int)] = []
         var (touchedBefore, touchedAfter): ([Int], [Int]) = ([], [])
         for (id, before, after) in touched {
-            let from = before.map { place(id, $0, in: earlier) }
-            let to = after.map { place(id, $0, in: later) }
+            let from = before.map { earlier.place(of: id, $0, order) }
+            let to = after.map { later.place(of: id, $0, order) }
             if let from { touchedBefore.append(from) }
             if let to { touchedAfter.append(to) }
             switch (from, to) {
@@ -121,12 +118,7 @@ extension ResultsDifference {
         touchedBefore.sort()
         touchedAfter.sort()
         func others(before place: Int, _ touched: [Int]) -> Int {
-            var (low, high) = (0, touched.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if touched[middle] < place { low = middle + 1 } else { high = middle }
-            }
-            return place - low
+            place - touched.partitioningIndex { $0 >= place }
         }
         var maybeInPlace: [(from: Int, to: Int, isSame: Bool)] = []
         for (from, to) in stayed.sorted(by: { $0.to < $1.to }) {
@@ -149,11 +141,7 @@ extension ResultsDifference {
         var ends: [Int] = []
         var previous = Array(repeating: -1, count: common.count)
         for (number, record) in common.enumerated() {
-            var (low, high) = (0, ends.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if common[ends[middle]].from < record.from { low = middle + 1 } else { high = middle }
-            }
+            let low = ends.partitioningIndex { common[$0].from >= record.from }
             if low > 0 { previous[number] = ends[low - 1] }
             if low < ends.count { ends[low] = number } else { ends.append(number) }
         }

@@ -18,7 +18,6 @@ final class LiveQueryRun {
     private static let longest = 60
     /// How many commits lie between two looks at the values that occur.
     private static let profileDistance = 50
-    private static let progressDistance = 500
     private static let neverExpected: Set<HabitStoreError.Code> = [
         .internalInconsistency, .corrupt, .inputOutput, .notAStore, .closed, .transactionEnded, .outcomeUnknown,
     ]
@@ -31,14 +30,13 @@ final class LiveQueryRun {
         queries.compare(oneIn: .max)
     }
 
-    func work(commits: Int, _ progress: (LiveQueryTest.Report) throws -> Void) throws {
+    func work(commits: Int) throws {
         while report.commits < commits {
             for _ in 0..<(generator.chance(70) ? 1 : generator.int(2...6)) { try commit() }
             if generator.chance(8) { try bearAgain() }
             while consumers.count < Self.consumers { consumers.append(try consumer()) }
             try queries.step(store)
             try look()
-            if report.commits % Self.progressDistance == 0 { try progress(report) }
         }
         let statistics = queries.statistics
         (report.patched, report.asked) = (statistics.patched, statistics.asked)

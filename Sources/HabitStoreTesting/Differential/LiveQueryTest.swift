@@ -38,9 +38,8 @@ public struct LiveQueryTest: Sendable {
 
     /// Runs the test, in a directory of its own that is removed afterwards.
     ///
-    /// - Parameter progress: is told now and then.
     /// - Throws: ``Disagreement`` with the seed, the question and both answers.
-    public func run(against subject: StoreUnderTest, progress: (Report) throws -> Void = { _ in }) throws -> Report {
+    public func run(against subject: StoreUnderTest) throws -> Report {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("live-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -48,7 +47,7 @@ public struct LiveQueryTest: Sendable {
         let store = try subject.open(directory, HabitSchema.current, UUID()) { clock.now }
         let result = Result {
             let run = LiveQueryRun(seed: seed, store: store, clock: clock)
-            try run.work(commits: commits, progress)
+            try run.work(commits: commits)
             return run.report
         }
         store.close()
