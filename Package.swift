@@ -64,9 +64,10 @@ let package = Package(
             dependencies: ["CSQLite", "DurableFiles", "HabitStore"],
             swiftSettings: plannerSettings
         ),
+        .target(name: "OrderedKeys", dependencies: ["HabitStore"], swiftSettings: plannerSettings),
         .target(
             name: "HabitStoreLMDB",
-            dependencies: ["CLMDB", "DurableFiles", "HabitStore"],
+            dependencies: ["CLMDB", "DurableFiles", "HabitStore", "OrderedKeys"],
             swiftSettings: plannerSettings
         ),
         .target(
@@ -171,7 +172,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreFuzzTests",
-            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting", "Trials"],
+            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting", "OrderedKeys", "Trials"],
             swiftSettings: plannerSettings
         ),
         .testTarget(
@@ -181,7 +182,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreLMDBTests",
-            dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting"],
+            dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting", "OrderedKeys"],
             swiftSettings: plannerSettings
         ),
         .testTarget(
@@ -210,7 +211,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
-                "RawStoreFiles", "RolloutTesting", "ShadowVerifier", "Trials",
+                "OrderedKeys", "RawStoreFiles", "RolloutTesting", "ShadowVerifier", "Trials",
             ],
             swiftSettings: settings
         ),

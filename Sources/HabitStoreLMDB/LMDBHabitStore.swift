@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// A store in one LMDB file.
 ///
@@ -25,7 +26,7 @@ public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
         public var mapSizeBytes: Int
         #if PLANNER_MUTANTS
         /// A bug to be planted in the planner, by tests that must find it.
-        package var mutant: LMDBPlannerMutant?
+        package var mutant: KeyPlannerMutant?
         #endif
 
         /// 4 GiB where addresses have 64 bits.

@@ -4,6 +4,7 @@ import Foundation
 import HabitStoreLMDB
 import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
+import OrderedKeys
 import Testing
 
 /// A fuzzer that finds nothing in sound planners says little; these are planners with one bug each.
@@ -16,7 +17,7 @@ struct PlannerMutantTests {
         let data = [try FuzzData.habits(seed: seed), try FuzzData.specimens(seed: seed)]
         let mutants =
             SQLitePlannerMutant.allCases.map(Self.store)
-            + LMDBPlannerMutant.allCases.filter { $0 != .narrowsBehindFailure }.map(Self.store)
+            + KeyPlannerMutant.allCases.filter { $0 != .narrowsBehindFailure }.map(Self.store)
         let table = try MutantHunt(seed: seed, data: data, mutants: mutants).run()
         print("seed \(seed)\n\(table)")
         #expect(table.isComplete)
@@ -33,7 +34,7 @@ struct PlannerMutantTests {
         }
     }
 
-    private static func store(_ mutant: LMDBPlannerMutant) -> StoreUnderTest {
+    private static func store(_ mutant: KeyPlannerMutant) -> StoreUnderTest {
         StoreUnderTest(name: "LMDB: \(mutant.rawValue)", isDurable: true) { directory, schema, identity, clock in
             var options = LMDBHabitStore.Options(identity: identity, now: clock)
             options.mutant = mutant

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import OrderedKeys
 import Testing
 
 @_spi(Engines) @testable import HabitStoreLMDB
@@ -119,7 +120,7 @@ struct LMDBClusteringTests {
         // The longest that is copied, one byte more, and long enough to lie outside of the leaves.
         let layout = Entry.entity.layout
         let length =
-            try LMDBFormat.longestCopy
+            try KeyFormat.longestCopy
             - store.replicaRead { try #require(try $0.record(entity: 1, id: entries[10].id)).bytes.count }
             + "note 10".count
         for (added, isCopied) in [(0, true), (1, false), (9_000, false), (-20, true)] {
@@ -127,7 +128,8 @@ struct LMDBClusteringTests {
             entry.note = String(repeating: "n", count: length + added)
             try store.save(entry)
             let copy = try store.core.engine.environment.withRead { transaction in
-                let database = try #require(store.core.engine.catalog.tables[1].indexes[0].database)
+                let catalog = store.core.engine.catalog
+                let database = try catalog.database(catalog.tables[1].indexes[0])
                 var found: [UInt8]?
                 try transaction.forEach(database) { record in
                     if record.key.suffix(16).elementsEqual(withUnsafeBytes(of: entry.id.uuid) { Array($0) }) {

@@ -4,10 +4,11 @@ import HabitStoreTesting
 import Testing
 
 @testable import HabitStoreLMDB
+@testable import OrderedKeys
 
 @Suite("LMDB index keys")
 struct LMDBIndexKeyTests {
-    private func key(_ layout: LMDBIndexKeyLayout, _ note: LMDBNote, _ buffer: LMDBIndexKeyBuffer) throws -> [UInt8] {
+    private func key(_ layout: IndexKeyLayout, _ note: LMDBNote, _ buffer: IndexKeyBuffer) throws -> [UInt8] {
         let record = try encoded(note)
         return try record.withView(LMDBNote.entity.layout) { view in
             try withUnsafeBytes(of: note.id.uuid) { try buffer.make(layout, view, id: $0) }
@@ -32,9 +33,9 @@ struct LMDBIndexKeyTests {
         var random = SeededGenerator(seed: seed)
         let notes = (0..<150).map { _ in LMDBNoteSample.note(&random) }
         let values = try notes.map { try encoded($0).values(LMDBNote.entity.layout) }
-        let buffer = LMDBIndexKeyBuffer()
+        let buffer = IndexKeyBuffer()
         for index in LMDBNote.entity.indexes where !index.attributes.contains("links") {
-            let keyLayout = try LMDBIndexKeyLayout(index, of: LMDBNote.entity)
+            let keyLayout = try IndexKeyLayout(index, of: LMDBNote.entity)
             let keys = try notes.map { note in
                 let key = try key(keyLayout, note, buffer)
                 #expect(key.count <= 511, "seed \(seed)")
@@ -59,7 +60,7 @@ struct LMDBIndexKeyTests {
     }
 
     @Test func theBytesAreTheDocumentedOnes() throws {
-        let buffer = LMDBIndexKeyBuffer()
+        let buffer = IndexKeyBuffer()
         let id = Array(repeating: UInt8(0), count: 15) + [7]
         var note = LMDBNote()
         note.id = LMDBNoteSample.small(7)
@@ -70,7 +71,7 @@ struct LMDBIndexKeyTests {
         note.stamp = Date(timeIntervalSinceReferenceDate: 1)
         func key(_ names: String...) throws -> [UInt8] {
             let index = LMDBNote.entity.indexes.first { $0.attributes == names }
-            return try self.key(LMDBIndexKeyLayout(try #require(index), of: LMDBNote.entity), note, buffer)
+            return try self.key(IndexKeyLayout(try #require(index), of: LMDBNote.entity), note, buffer)
         }
         #expect(try key("title") == [1, 0x61, 0, 0xFF, 0x62, 0, 0] + id)
         #expect(try key("rank", "subtitle") == [1, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE, 0] + id)
@@ -90,7 +91,7 @@ struct LMDBIndexKeyTests {
             attributes: Draft.entity.attributes,
             indexes: [IndexDescription("attachments")]
         )
-        #expect(throws: HabitStoreError.self) { try LMDBIndexKeyLayout(draft.indexes[0], of: draft) }
+        #expect(throws: HabitStoreError.self) { try IndexKeyLayout(draft.indexes[0], of: draft) }
         let many = LMDBNote.declared([
             IndexDescription(
                 "title",
@@ -125,11 +126,11 @@ struct LMDBIndexKeyTests {
                 "title"
             )
         ])
-        #expect(throws: HabitStoreError.self) { try LMDBIndexKeyLayout(many.indexes[0], of: many) }
+        #expect(throws: HabitStoreError.self) { try IndexKeyLayout(many.indexes[0], of: many) }
     }
 
     @Test func bytesThatAreNoKeyAreAnErrorValue() throws {
-        let layout = try LMDBIndexKeyLayout(LMDBNote.entity.indexes[1], of: LMDBNote.entity)
+        let layout = try IndexKeyLayout(LMDBNote.entity.indexes[1], of: LMDBNote.entity)
         var random = SeededGenerator(seed: 31)
         var refused = 0
         for _ in 0..<5_000 {
@@ -148,12 +149,12 @@ struct LMDBIndexKeyTests {
 
     @Test func unionsAndIntersectionsOfRangesAreThoseOfTheirKeys() {
         var random = SeededGenerator(seed: 41)
-        func range() -> LMDBKeyRange {
+        func range() -> KeyRange {
             let lower = random.bytes(Int.random(in: 0...1, using: &random)).map { $0 % 8 }
             let upper = Bool.random(using: &random) ? nil : [UInt8.random(in: 0..<8, using: &random)]
-            return LMDBKeyRange(lower: lower, upper: upper)
+            return KeyRange(lower: lower, upper: upper)
         }
-        func holds(_ ranges: [LMDBKeyRange], _ key: [UInt8]) -> Bool {
+        func holds(_ ranges: [KeyRange], _ key: [UInt8]) -> Bool {
             ranges.contains { range in
                 !key.lexicographicallyPrecedes(range.lower)
                     && range.upper.map { key.lexicographicallyPrecedes($0) } ?? true
@@ -163,8 +164,8 @@ struct LMDBIndexKeyTests {
         for _ in 0..<2_000 {
             let left = (0..<Int.random(in: 0...3, using: &random)).map { _ in range() }
             let right = (0..<Int.random(in: 0...3, using: &random)).map { _ in range() }
-            let union = LMDBKeyRange.union(left + right)
-            let intersection = LMDBKeyRange.intersection(LMDBKeyRange.union(left), LMDBKeyRange.union(right))
+            let union = KeyRange.union(left + right)
+            let intersection = KeyRange.intersection(KeyRange.union(left), KeyRange.union(right))
             for key in keys {
                 #expect(holds(union, key) == (holds(left, key) || holds(right, key)))
                 #expect(holds(intersection, key) == (holds(left, key) && holds(right, key)))

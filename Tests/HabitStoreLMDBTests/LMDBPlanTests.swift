@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 import Testing
 
 @_spi(Engines) @testable import HabitStoreLMDB

@@ -160,7 +160,7 @@ struct SQLiteWrapperTestsTransaction {
     }
 
     @Test func theGateAdmitsInTheOrderOfArrival() throws {
-        let gate = SQLiteGate(places: 1)
+        let gate = FairGate(places: 1)
         #expect(gate.enter(until: .after(seconds: 0)))
         #expect(!gate.enter(until: .after(seconds: 0.01)))
         let order = SQLiteWrapperLog()

@@ -13,6 +13,12 @@ import Foundation
     /// of a write.
     var moment: UInt64? { get }
 
+    /// Sees to it that a condition on the store's bookkeeping holds before anything that the snapshot tells is handed out. An engine
+    /// that has to wait for each answer may put it off to the first one.
+    ///
+    /// - Throws: what the condition throws; or the first answer does, and then what runs over the snapshot, whatever it made of it.
+    func whenBegun(_ check: @escaping () throws -> Void) throws
+
     /// A value of the store's own bookkeeping, or nil.
     func metadata(_ key: String) throws -> String?
 
@@ -61,6 +67,9 @@ import Foundation
 }
 
 @_spi(Engines) extension EngineSnapshot {
+    /// The condition is looked at now.
+    public func whenBegun(_ check: @escaping () throws -> Void) throws { try check() }
+
     /// Nothing is known without reading.
     public func recordCountAtHand(entity: Int) -> Int? { nil }
 

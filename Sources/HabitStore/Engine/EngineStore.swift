@@ -109,7 +109,9 @@ import Synchronization
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R {
         try locating {
             try engine.read { snapshot in
-                guard try role(snapshot) != .backfilling else { throw unfinished() }
+                try snapshot.whenBegun {
+                    guard try self.role(snapshot) != .backfilling else { throw self.unfinished() }
+                }
                 let transaction = EngineReadTransaction(snapshot, self)
                 return try transaction.run { try body($0) }
             }

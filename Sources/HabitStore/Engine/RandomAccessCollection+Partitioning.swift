@@ -1,6 +1,6 @@
 extension RandomAccessCollection {
     /// The first position at which `isBehind` holds; it must hold from there on.
-    func partitioningIndex(_ isBehind: (Element) throws -> Bool) rethrows -> Index {
+    package func partitioningIndex(_ isBehind: (Element) throws -> Bool) rethrows -> Index {
         var low = startIndex
         var left = count
         while left > 0 {

@@ -1,92 +1,42 @@
 import HabitStore
+@_spi(Engines) import OrderedKeys
 import Synchronization
 
 /// A store's databases: what belongs where.
 final class LMDBCatalog: Sendable {
-    /// An entity's databases.
-    final class Table: Sendable {
-        let name: String
-        /// What the keys of the entity's digests begin with: its name, and 0.
-        let digestPrefix: [UInt8]
-        let layout: RecordLayout
-        /// Nil only in a store opened read-only that has no such entity.
-        let records: LMDBDatabase?
-        let indexes: [Index]
-
-        init(name: String, layout: RecordLayout, records: LMDBDatabase?, indexes: [Index]) {
-            self.name = name
-            digestPrefix = Array(name.utf8) + [0]
-            self.layout = layout
-            self.records = records
-            self.indexes = indexes
-        }
-    }
-
-    /// An index's database.
-    final class Index: Sendable {
-        /// Its place in the entity's indexes.
-        let place: Int
-        let layout: LMDBIndexKeyLayout
-        /// For people: `Entry(habitID, date)`.
-        let title: String
-        /// The database's name.
-        let name: String
-        /// Whether it is declared to hold copies of records. What it holds is for the file to say: see
-        /// ``LMDBSnapshot/holdsCopies(_:)``.
-        let isClustering: Bool
-        /// Nil only in a store opened read-only that has no such index.
-        let database: LMDBDatabase?
-
-        init(
-            place: Int,
-            layout: LMDBIndexKeyLayout,
-            title: String,
-            name: String,
-            isClustering: Bool,
-            database: LMDBDatabase?
-        ) {
-            self.place = place
-            self.layout = layout
-            self.title = title
-            self.name = name
-            self.isClustering = isClustering
-            self.database = database
-        }
-    }
-
     let schema: Schema
     let path: String
-    let tables: [Table]
+    /// The schema as ordered keys.
+    let keys: KeyTables
     let metadata: LMDBDatabase
     let history: LMDBDatabase?
     /// Nil only in a store opened read-only whose versions so far kept no digests.
     let digests: LMDBDatabase?
-    /// What ``LMDBFormat/indexesKey`` says when all indexes of the schema are complete, and no others.
-    let indexList: [UInt8]
+    /// The databases of the entities; nil only in a store opened read-only that has no such entity.
+    private let recordDatabases: [LMDBDatabase?]
+    /// The databases of the indexes, by their numbers; nil only in a store opened read-only that has no such index.
+    private let indexDatabases: [LMDBDatabase?]
+    /// What the keys of the entities' digests begin with.
+    let digestPrefixes: [[UInt8]]
     /// The last moment at which all indexes were found to be complete, see ``LMDBSnapshot/moment``.
     let completeMoment = Atomic<UInt64>(.max)
-    let plans = LMDBPlanCache()
-    /// The databases of the schema's indexes.
-    let indexNames: Set<String>
+    let plans = KeyPlanCache()
 
     /// A file whose databases are where the tables have them.
     init(schema: Schema, path: String, tables: LMDBTables) {
         self.schema = schema
         self.path = path
-        self.tables = tables.tables
+        keys = tables.keys
         metadata = tables.metadata
         history = tables.history
         digests = tables.digests
-        indexList = tables.indexList
-        indexNames = tables.indexNames
+        recordDatabases = tables.records
+        indexDatabases = tables.indexes
+        digestPrefixes = tables.digestPrefixes
     }
 
-    /// The layouts of all indexes' keys, which is where a schema that cannot be kept is found.
-    static func layouts(_ schema: Schema) throws -> [[LMDBIndexKeyLayout]] {
-        try schema.entities.map { entity in
-            try entity.indexes.map { try LMDBIndexKeyLayout($0, of: entity) }
-        }
-    }
+    /// The entities.
+    var tables: [KeyTable] { keys.tables }
 
     /// The databases that a schema needs, apart from the bookkeeping's.
     ///
@@ -95,7 +45,7 @@ final class LMDBCatalog: Sendable {
         var names = [LMDBFormat.history, LMDBFormat.digests]
         for entity in schema.entities {
             names.append(entity.name)
-            names += entity.indexes.map { LMDBFormat.indexName(entity.name, $0) }
+            names += entity.indexes.map { KeyFormat.indexName(entity.name, $0) }
         }
         guard Set(names + [LMDBFormat.metadata]).count == names.count + 1 else {
             throw HabitStoreError(
@@ -109,8 +59,8 @@ final class LMDBCatalog: Sendable {
 
     /// An entity's database of records.
     @inline(__always)
-    func records(_ table: Table) throws -> LMDBDatabase {
-        guard let records = table.records else {
+    func records(_ table: KeyTable) throws -> LMDBDatabase {
+        guard let records = recordDatabases[table.number] else {
             throw HabitStoreError(
                 .schemaMismatch,
                 "the store has no entity \(table.name)",
@@ -120,10 +70,16 @@ final class LMDBCatalog: Sendable {
         return records
     }
 
+    /// Whether there is a database of an entity's records.
+    func hasRecords(_ table: KeyTable) -> Bool { recordDatabases[table.number] != nil }
+
+    /// Whether there is a database of an index.
+    func hasDatabase(_ index: KeyIndex) -> Bool { indexDatabases[index.number] != nil }
+
     /// The database of an index that a plan or a writer uses.
     @inline(__always)
-    func database(_ index: Index) throws -> LMDBDatabase {
-        guard let database = index.database else {
+    func database(_ index: KeyIndex) throws -> LMDBDatabase {
+        guard let database = indexDatabases[index.number] else {
             throw LMDBError.error(.schemaMismatch, "the store has no index \(index.name)", path: path)
         }
         return database

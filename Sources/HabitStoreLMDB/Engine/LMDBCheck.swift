@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 @_spi(Engines) extension LMDBEngine {
     /// Checks the file's structure, every record, every index against the records in both directions, and the history.
@@ -45,29 +46,32 @@ extension StoreFinding {
 
 /// The checks of one snapshot's contents.
 struct LMDBCheck {
-    /// More findings than this help nobody.
-    static let mostFindings = 1_000
     private static let progressInterval = 1_000
 
     private let snapshot: LMDBSnapshot
-    private let textIsCanonical: Bool
-    private let expectedKey = LMDBIndexKeyBuffer()
-    private(set) var findings: [StoreFinding] = []
+    private let indexKeys: IndexKeys
+    private var found: KeyFindings
+    var findings: [StoreFinding] { found.findings }
     private var checked = 0
 
     init(_ snapshot: LMDBSnapshot) throws {
         self.snapshot = snapshot
-        textIsCanonical = try snapshot.textIsCanonical()
+        indexKeys = IndexKeys(snapshot.buffer)
+        found = KeyFindings(
+            snapshot.schema,
+            textIsCanonical: try snapshot.textIsCanonical(),
+            path: snapshot.catalog.path
+        )
     }
 
     private var transaction: LMDBTransaction { snapshot.transaction }
 
     mutating func run(_ progress: (Int) throws -> Void) throws {
-        for table in snapshot.catalog.tables where table.records != nil {
+        for table in snapshot.catalog.tables where snapshot.catalog.hasRecords(table) {
             let expected = try checkRecords(table, progress)
             for index in table.indexes {
                 guard snapshot.isComplete(index) else {
-                    reportMissing(index, table)
+                    found.reportMissing(index, table)
                     continue
                 }
                 // Every expected key that is there was counted: as many as there are in all means that none is extra.
@@ -84,32 +88,17 @@ struct LMDBCheck {
     private mutating func report(
         _ kind: String,
         _ message: String,
-        _ table: LMDBCatalog.Table? = nil,
+        _ table: KeyTable,
         _ key: UnsafeRawBufferPointer? = nil
     ) {
-        guard findings.count < Self.mostFindings else { return }
-        findings.append(
-            StoreFinding(.damage, kind, message, entity: table?.name, id: key.flatMap { UUID(key: $0) })
-        )
-    }
-
-    /// Without an index every answer is right and slow; nothing else would tell.
-    private mutating func reportMissing(_ index: LMDBCatalog.Index, _ table: LMDBCatalog.Table) {
-        findings.append(
-            StoreFinding(
-                .anomaly,
-                "indexMissing",
-                "the index \(index.title) is missing, so that some queries take longer",
-                entity: table.name
-            )
-        )
+        found.report(kind, message, table, key.flatMap { UUID(key: $0) })
     }
 
     // MARK: Records
 
     /// - Returns: for each index, how many of the keys that the records call for are there.
     private mutating func checkRecords(
-        _ table: LMDBCatalog.Table,
+        _ table: KeyTable,
         _ progress: (Int) throws -> Void
     ) throws -> [Int] {
         var present = table.indexes.map { _ in 0 }
@@ -119,7 +108,7 @@ struct LMDBCheck {
             let row: RecordView
             do {
                 row = try snapshot.view(table, record.key, record.value)
-                try checkForm(row, table, record.key)
+                try found.checkForm(row, table, UUID(key: record.key))
             } catch let error as HabitStoreError {
                 report("recordDamaged", "\(table.name): \(error.message)", table, record.key)
                 return true
@@ -132,48 +121,9 @@ struct LMDBCheck {
         return present
     }
 
-    /// Whether a record is what its values are written as: equal records have equal bytes, and nothing lies between or behind
-    /// its parts.
-    private mutating func checkForm(
-        _ row: RecordView,
-        _ table: LMDBCatalog.Table,
-        _ id: UnsafeRawBufferPointer
-    ) throws {
-        let values = try table.layout.kinds.indices.map { try row.value(at: $0) }
-        var isInNFC = true
-        for position in table.layout.kinds.indices where try !row.isTextInNFC(at: position) {
-            isInNFC = false
-            let entity = snapshot.catalog.schema.entities.first { $0.name == table.name }
-            let attribute = entity?.attributes[position].name ?? ""
-            guard findings.count < Self.mostFindings else { continue }
-            findings.append(
-                StoreFinding(
-                    textIsCanonical ? .damage : .anomaly,
-                    "nonCanonicalText",
-                    "\(table.name).\(attribute) is not in Unicode NFC"
-                        + (textIsCanonical
-                            ? ", and the store says that all of its text is" : "; it is read as if it were"),
-                    entity: table.name,
-                    id: UUID(key: id),
-                    attribute: attribute
-                )
-            )
-        }
-        // Text in another form has other bytes.
-        guard isInNFC, try EncodedRecord(values, layout: table.layout).bytes.elementsEqual(row.bytes) == false else {
-            return
-        }
-        report(
-            "recordDamaged",
-            "\(table.name): a record's bytes are not those that its values are written as",
-            table,
-            id
-        )
-    }
-
     private mutating func presentKeys(
-        _ index: LMDBCatalog.Index,
-        _ table: LMDBCatalog.Table,
+        _ index: KeyIndex,
+        _ table: KeyTable,
         _ row: RecordView,
         _ id: UnsafeRawBufferPointer
     ) throws -> Int {
@@ -192,8 +142,8 @@ struct LMDBCheck {
 
     /// What an entry holds beside its key: in a clustering index a copy of the record, and otherwise nothing.
     private mutating func checkCopy(
-        _ index: LMDBCatalog.Index,
-        _ table: LMDBCatalog.Table,
+        _ index: KeyIndex,
+        _ table: KeyTable,
         _ row: RecordView,
         _ id: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer
@@ -202,7 +152,7 @@ struct LMDBCheck {
             if !value.isEmpty { report("indexEntryDamaged", "\(index.title) has an entry with a value", table, id) }
             return
         }
-        guard !value.elementsEqual(LMDBFormat.copy(of: row)) else { return }
+        guard !value.elementsEqual(KeyFormat.copy(of: row)) else { return }
         if value.isEmpty {
             report("indexCopyMissing", "\(index.title) lacks its copy of a record", table, id)
         } else if (try? snapshot.view(table, id, value)) == nil {
@@ -214,30 +164,23 @@ struct LMDBCheck {
 
     /// The keys that a record calls for.
     private func keys(
-        _ index: LMDBCatalog.Index,
+        _ index: KeyIndex,
         _ row: RecordView,
         _ id: UnsafeRawBufferPointer
     ) throws -> Set<[UInt8]> {
-        guard let links = try LMDBLinks(index, row) else {
-            try expectedKey.make(index.layout, row, id: id)
-            return [Array(expectedKey.key)]
-        }
         var keys: Set<[UInt8]> = []
-        for place in 0..<links.count {
-            try expectedKey.make(index.layout, row, link: links[place], id: id)
-            keys.insert(Array(expectedKey.key))
-        }
+        try indexKeys.forEach(index, row, id) { keys.insert(Array($0)) }
         return keys
     }
 
-    private mutating func findExtraKeys(_ index: LMDBCatalog.Index, _ table: LMDBCatalog.Table) throws {
+    private mutating func findExtraKeys(_ index: KeyIndex, _ table: KeyTable) throws {
         let records = try snapshot.catalog.records(table)
         try transaction.forEach(try snapshot.catalog.database(index)) { record in
-            guard record.key.count > LMDBFormat.identifierLength else {
+            guard record.key.count > KeyFormat.identifierLength else {
                 report("indexEntryExtra", "\(index.title) has an entry that is none", table)
                 return true
             }
-            let id = UnsafeRawBufferPointer(rebasing: record.key.suffix(LMDBFormat.identifierLength))
+            let id = UnsafeRawBufferPointer(rebasing: record.key.suffix(KeyFormat.identifierLength))
             guard let value = try transaction.get(records, id) else {
                 report("indexEntryExtra", "\(index.title) has an entry for a record that does not exist", table, id)
                 return true
@@ -255,35 +198,12 @@ struct LMDBCheck {
 
     // MARK: History
 
-    /// Each transaction has a header and exactly as many changes as it says.
     private mutating func checkHistory() throws {
         guard let database = snapshot.catalog.history else { return }
-        let path = snapshot.catalog.path
-        var token: Int64 = 0
-        var missing = 0
-        var next: UInt64 = 0
         try transaction.forEach(database) { record in
-            do {
-                let key = try LMDBHistoryKey(record.key, path: path)
-                if key.sequence == 0 {
-                    if missing > 0 { report("historyDamaged", "transaction \(token) lacks \(missing) changes") }
-                    missing = 0
-                    token = key.token
-                    next = 1
-                    missing = try LMDBHistoryCoder.header(record.value, path: path).changes
-                } else {
-                    if key.token != token || key.sequence != next || missing == 0 {
-                        report("historyDamaged", "transaction \(key.token) has a change that is not its own")
-                    }
-                    missing = max(0, missing - 1)
-                    next = key.sequence + 1
-                    _ = try LMDBHistoryCoder.change(record.value, path: path)
-                }
-            } catch let error as HabitStoreError {
-                report("historyDamaged", error.message)
-            }
+            found.checkHistory(record.key, record.value)
             return true
         }
-        if missing > 0 { report("historyDamaged", "transaction \(token) lacks \(missing) changes") }
+        found.finishHistory()
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// The kept digests: the key is the entity's name, 0x00 and the leaf's first identifier; the value the depth (one byte),
 /// the number of records (8 bytes) and the sum (16 bytes), little-endian.
@@ -7,7 +8,7 @@ import Foundation
     /// The kept digest in whose range an identifier is.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         guard let database = catalog.digests else { return nil }
-        let prefix = catalog.tables[entity].digestPrefix
+        let prefix = catalog.digestPrefixes[entity]
         let key = digestKey(prefix, id)
         let cursor = try transaction.cursor(database)
         var record = try cursor.seek(key)
@@ -21,7 +22,7 @@ import Foundation
     /// All kept digests of an entity.
     public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
         guard let database = catalog.digests else { return nil }
-        let prefix = catalog.tables[entity].digestPrefix
+        let prefix = catalog.digestPrefixes[entity]
         var leaves: [DigestLeaf] = []
         try transaction.forEach(database, prefix: prefix) { record in
             if let leaf = try DigestLeaf(record, prefix: prefix, path: catalog.path) { leaves.append(leaf) }
@@ -47,20 +48,9 @@ extension DigestLeaf {
     /// - Parameter prefix: what the keys of the entity begin with.
     init?(_ record: LMDBRecord, prefix: [UInt8], path: String) throws {
         guard record.key.starts(with: prefix) else { return nil }
-        let damage = LMDBError.error(.corrupt, "a kept digest is none; run `habitstore check`", path: path)
-        guard record.key.count == prefix.count + LMDBFormat.identifierLength, record.value.count == 25 else {
-            throw damage
-        }
-        func word(_ offset: Int) -> UInt64 {
-            UInt64(littleEndian: record.value.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-        }
-        let leaf = DigestLeaf(
-            stored: UUID(uuid: record.key.loadUnaligned(fromByteOffset: prefix.count, as: uuid_t.self)),
-            depth: Int64(record.value[0]),
-            digest: RecordDigest(count: Int64(bitPattern: word(1)), low: word(9), high: word(17))
-        )
-        guard let leaf else { throw damage }
-        self = leaf
+        guard record.key.count == prefix.count + KeyFormat.identifierLength else { throw DigestCoder.damaged(path) }
+        let first = UUID(uuid: record.key.loadUnaligned(fromByteOffset: prefix.count, as: uuid_t.self))
+        self = try DigestCoder.leaf(record.value, first: first, path: path)
     }
 }
 
@@ -70,19 +60,15 @@ extension DigestLeaf {
         guard let database = catalog.digests else {
             throw LMDBError.error(.schemaMismatch, "the store has no digests", path: catalog.path)
         }
-        var value = [UInt8(leaf.depth)]
-        value.reserveCapacity(25)
-        for word in [UInt64(bitPattern: leaf.digest.count), leaf.digest.low, leaf.digest.high] {
-            withUnsafeBytes(of: word.littleEndian) { value.append(contentsOf: $0) }
-        }
-        try transaction.put(database, digestKey(catalog.tables[entity].digestPrefix, leaf.first), value)
+        let key = digestKey(catalog.digestPrefixes[entity], leaf.first)
+        try transaction.put(database, key, DigestCoder.value(leaf))
     }
 
     /// Forgets all kept digests of an entity.
     public func removeDigestLeaves(entity: Int) throws {
         guard let database = catalog.digests else { return }
         for leaf in try digestLeaves(entity: entity) ?? [] {
-            _ = try transaction.delete(database, digestKey(catalog.tables[entity].digestPrefix, leaf.first))
+            _ = try transaction.delete(database, digestKey(catalog.digestPrefixes[entity], leaf.first))
         }
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// The engine of ``LMDBHabitStore``: one LMDB environment in one file.
 @_spi(Engines) public final class LMDBEngine: StorageEngine {
@@ -10,14 +11,14 @@ import Dispatch
     /// The writes that wait to share a commit.
     let commits: SharedCommit<LMDBTransaction>
     #if PLANNER_MUTANTS
-    private let mutant: LMDBPlannerMutant?
+    private let mutant: KeyPlannerMutant?
     #endif
 
     /// How a file is opened.
     struct Options {
         var environment = LMDBOptions(isReadOnly: true)
         #if PLANNER_MUTANTS
-        var mutant: LMDBPlannerMutant?
+        var mutant: KeyPlannerMutant?
         #endif
     }
 

@@ -1,4 +1,5 @@
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// The names and versions of the on-disk format.
 ///
@@ -9,7 +10,7 @@
 ///                  "indexes" → the names of the databases that are complete indexes, one a line; behind the
 ///                  name of one that holds copies of records stands " (clustering)"
 /// <Entity>         identifier, 16 bytes → the record as RecordLayout describes it, checksum included
-/// <Entity>.<a>+<b> index key (see LMDBIndexKeyLayout), which ends with the identifier → nothing, or
+/// <Entity>.<a>+<b> index key (see IndexKeyLayout), which ends with the identifier → nothing, or
 ///                  in a clustering index the record, unless it has more than 1,024 bytes
 /// history          token u64 and sequence u32, both big-endian →
 ///                  sequence 0:  timestamp Double (seconds since 2001) 8 bytes, number of changes u32,
@@ -32,25 +33,13 @@ enum LMDBFormat {
     static let digests = "digests"
     /// The metadata key of the format's name and version.
     static let formatKey = "format"
-    /// The metadata key of the list of complete indexes.
-    static let indexesKey = "indexes"
-    /// The length of an identifier, which is every record's key.
-    static let identifierLength = 16
-
-    /// The longest record of which a clustering index holds a copy, in bytes. With the longest key it still fits into a
-    /// page with another one, so that no copy is ever apart from its key.
-    static let longestCopy = 1_024
-
     private static let name = "HabitStore "
-    private static let clusteringMark = " (clustering)"
 
     /// The value of ``formatKey``.
     static var current: String { "\(name)\(version)" }
 
-    /// The name of an index's database.
-    static func indexName(_ entity: String, _ index: IndexDescription) -> String {
-        "\(entity).\(index.attributes.joined(separator: "+"))"
-    }
+    /// What the keys of an entity's digests begin with.
+    static func digestPrefix(_ entity: String) -> [UInt8] { Array(entity.utf8) + [0] }
 
     /// Refuses what this version cannot read.
     ///
@@ -67,27 +56,5 @@ enum LMDBFormat {
                 path: path
             )
         }
-    }
-
-    /// What a clustering index holds of a record: all of it, or nothing when it is too long.
-    @inline(__always)
-    static func copy(of record: RecordView) -> UnsafeRawBufferPointer {
-        record.bytes.count <= longestCopy ? record.bytes : UnsafeRawBufferPointer(start: nil, count: 0)
-    }
-
-    /// What the value of ``indexesKey`` calls a complete index.
-    ///
-    /// - Parameter name: the database's name.
-    static func listedName(_ name: String, isClustering: Bool) -> String { isClustering ? name + clusteringMark : name }
-
-    /// The names in the value of ``indexesKey``, each with whether that index holds copies of records.
-    static func indexNames(_ bytes: UnsafeRawBufferPointer) -> [String: Bool] {
-        var names: [String: Bool] = [:]
-        for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            let name = String(decoding: line, as: UTF8.self)
-            let isClustering = name.hasSuffix(clusteringMark)
-            names[isClustering ? String(name.dropLast(clusteringMark.count)) : name] = isClustering
-        }
-        return names
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// The history's database: one header and the changes of each transaction. ``LMDBFormat`` has the bytes.
 struct LMDBHistory {
@@ -27,26 +28,26 @@ struct LMDBHistory {
     /// The number of the last transaction; 0 when there has been none.
     func lastToken() throws -> Int64 {
         guard let last = try transaction.cursor(database).last() else { return 0 }
-        return try LMDBHistoryKey(last.key, path: path).token
+        return try HistoryKey(last.key, path: path).token
     }
 
     /// Hands the transactions after a number to `body`, oldest first, until it returns false.
     func forEach(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
         let cursor = try transaction.cursor(database)
         guard token < Int64.max else { return }
-        var record = try cursor.seek(LMDBHistoryKey(token: max(0, token) + 1, sequence: 0).bytes)
+        var record = try cursor.seek(HistoryKey(token: max(0, token) + 1, sequence: 0).bytes)
         while let header = record {
-            let key = try LMDBHistoryKey(header.key, path: path)
+            let key = try HistoryKey(header.key, path: path)
             guard key.sequence == 0 else { throw damaged("has changes without their transaction") }
-            let (timestamp, author, count) = try LMDBHistoryCoder.header(header.value, path: path)
+            let (timestamp, author, count) = try HistoryCoder.header(header.value, path: path)
             var changes: [HistoryChange] = []
             // What the header says is believed as far as there are records.
             changes.reserveCapacity(min(count, try transaction.count(database)))
             for sequence in 1..<(UInt64(count) + 1) {
                 guard let change = try cursor.next(),
-                    try LMDBHistoryKey(change.key, path: path) == LMDBHistoryKey(token: key.token, sequence: sequence)
+                    try HistoryKey(change.key, path: path) == HistoryKey(token: key.token, sequence: sequence)
                 else { throw damaged("lacks a change of transaction \(key.token)") }
-                changes.append(try LMDBHistoryCoder.change(change.value, path: path))
+                changes.append(try HistoryCoder.change(change.value, path: path))
             }
             let found = HistoryTransaction(
                 token: HistoryToken(rawValue: key.token),
@@ -79,20 +80,20 @@ struct LMDBHistory {
                 try transaction.put(database, key, value, mode: .append)
             }
         }
-        try LMDBHistoryKey(token: token, sequence: 0).withBytes { key in
-            try LMDBHistoryCoder.header(appended).withUnsafeBytes { try put(key, $0) }
+        try HistoryKey(token: token, sequence: 0).withBytes { key in
+            try HistoryCoder.header(appended).withUnsafeBytes { try put(key, $0) }
         }
         var value: [UInt8] = []
         var inserted: String?
         for (place, change) in appended.changes.enumerated() {
             if case .insert = change.kind, inserted == change.entity {
                 // As most are in a load: like the one before but for the identifier, which stands at the end.
-                LMDBHistoryCoder.replaceIdentifier(change.id, in: &value)
+                HistoryCoder.replaceIdentifier(change.id, in: &value)
             } else {
-                try LMDBHistoryCoder.encode(change, into: &value)
+                try HistoryCoder.encode(change, into: &value)
                 if case .insert = change.kind { inserted = change.entity } else { inserted = nil }
             }
-            try LMDBHistoryKey(token: token, sequence: UInt64(place) + 1).withBytes { key in
+            try HistoryKey(token: token, sequence: UInt64(place) + 1).withBytes { key in
                 try value.withUnsafeBytes { try put(key, $0) }
             }
         }
@@ -106,9 +107,9 @@ struct LMDBHistory {
     /// In batches: a cursor must not be asked where it is behind a deletion.
     private func pruneBeginning(through token: Int64) throws {
         while true {
-            var keys: [LMDBHistoryKey] = []
+            var keys: [HistoryKey] = []
             try transaction.forEach(database) { record in
-                let key = try LMDBHistoryKey(record.key, path: path)
+                let key = try HistoryKey(record.key, path: path)
                 guard key.token <= token, keys.count < Self.pruningBatch else { return false }
                 keys.append(key)
                 return true

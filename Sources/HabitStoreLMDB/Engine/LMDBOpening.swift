@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// Finds out what an opened environment is, makes a store of it when it is new, and completes its indexes.
 struct LMDBOpening {
@@ -23,7 +24,7 @@ struct LMDBOpening {
         if schema.entities.isEmpty { return catalog(metadata, try openDatabases()) }
         if let databases = try existingDatabases() {
             let catalog = catalog(metadata, databases)
-            if try isReadOnly || listedIndexes(catalog) == catalog.indexList { return catalog }
+            if try isReadOnly || listedIndexes(catalog) == catalog.keys.indexList { return catalog }
         }
         // Before anything is made or built for a schema that the store does not have.
         let bookkeeping = catalog(metadata, [:])
@@ -49,18 +50,18 @@ struct LMDBOpening {
         guard !isReadOnly, let listed = try listedIndexes(bookkeeping) else { return }
         let lines = listed.split(separator: UInt8(ascii: "\n"))
         let present = try lines.filter { line in
-            let names = Array(line).withUnsafeBytes(LMDBFormat.indexNames).keys
+            let names = Array(line).withUnsafeBytes(KeyFormat.indexNames).keys
             return try names.allSatisfy { try openExisting($0) != nil }
         }
         guard present.count < lines.count else { return }
         try environment.withWrite { transaction in
             let list = Array(present.joined(separator: [UInt8(ascii: "\n")]))
-            try transaction.put(bookkeeping.metadata, Array(LMDBFormat.indexesKey.utf8), list)
+            try transaction.put(bookkeeping.metadata, Array(KeyFormat.indexesKey.utf8), list)
         }
     }
 
     private func catalog(_ metadata: LMDBDatabase, _ databases: [String: LMDBDatabase]) -> LMDBCatalog {
-        let tables = LMDBTables(schema, metadata: metadata, databases: databases, layouts: parts.layouts)
+        let tables = LMDBTables(parts.keys, metadata: metadata, databases: databases)
         return LMDBCatalog(schema: schema, path: path, tables: tables)
     }
 
@@ -78,7 +79,7 @@ struct LMDBOpening {
                 }
             }
             return try holds(LMDBFormat.formatKey, LMDBFormat.current.utf8)
-                && holds(LMDBFormat.indexesKey, tables.indexList)
+                && holds(KeyFormat.indexesKey, tables.keys.indexList)
         }
         return isComplete ? LMDBCatalog(schema: schema, path: path, tables: tables) : nil
     }
@@ -189,7 +190,7 @@ struct LMDBOpening {
     /// The names of the indexes that are complete, as the file has them.
     private func listedIndexes(_ catalog: LMDBCatalog) throws -> [UInt8]? {
         try environment.withRead { transaction in
-            try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0).map(Array.init) }
+            try KeyFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0).map(Array.init) }
         }
     }
 
@@ -197,9 +198,9 @@ struct LMDBOpening {
     /// this one no longer does: kept indexes are exactly the complete ones.
     private func completeIndexes(_ catalog: LMDBCatalog) throws {
         let listed = try listedIndexes(catalog)
-        guard listed != catalog.indexList else { return }
-        let names = listed.map { Set($0.withUnsafeBytes(LMDBFormat.indexNames).keys) } ?? []
-        let abandoned = try names.subtracting(catalog.indexNames).sorted().compactMap { try openExisting($0) }
+        guard listed != catalog.keys.indexList else { return }
+        let names = listed.map { Set($0.withUnsafeBytes(KeyFormat.indexNames).keys) } ?? []
+        let abandoned = try names.subtracting(catalog.keys.indexNames).sorted().compactMap { try openExisting($0) }
         do {
             try environment.withWrite { transaction in
                 let writer = try LMDBWriter(transaction, catalog)
@@ -210,9 +211,9 @@ struct LMDBOpening {
                         try build(index, table, writer)
                     }
                 }
-                try transaction.put(catalog.metadata, Array(LMDBFormat.indexesKey.utf8), catalog.indexList)
+                try transaction.put(catalog.metadata, Array(KeyFormat.indexesKey.utf8), catalog.keys.indexList)
             }
-        } catch let error as HabitStoreError where names == catalog.indexNames && Self.leavesIndexes(error) {
+        } catch let error as HabitStoreError where names == catalog.keys.indexNames && Self.leavesIndexes(error) {
             // All indexes are there, with copies or without, and are kept so: nobody is shut out for want of speed.
             return
         }
@@ -223,7 +224,7 @@ struct LMDBOpening {
         [.corrupt, .full, .limitExceeded, .inputOutput, .busy, .outcomeUnknown].contains(error.code)
     }
 
-    private func build(_ index: LMDBCatalog.Index, _ table: LMDBCatalog.Table, _ writer: LMDBWriter) throws {
+    private func build(_ index: KeyIndex, _ table: KeyTable, _ writer: LMDBWriter) throws {
         let transaction = writer.transaction
         try transaction.removeAll(try writer.catalog.database(index))
         try transaction.forEach(try writer.catalog.records(table)) { record in

@@ -1,3 +1,5 @@
+@_spi(Engines) import OrderedKeys
+
 /// Walks ranges of keys with one cursor.
 struct LMDBRangeWalk {
     private let cursor: LMDBCursor
@@ -8,7 +10,7 @@ struct LMDBRangeWalk {
     ///
     /// - Parameter ranges: disjoint and ascending.
     @inline(__always)
-    func forEach(_ ranges: [LMDBKeyRange], reverse: Bool, _ body: (LMDBRecord) throws -> Bool) throws {
+    func forEach(_ ranges: [KeyRange], reverse: Bool, _ body: (LMDBRecord) throws -> Bool) throws {
         if reverse {
             for range in ranges.reversed() { guard try backwards(range, body) else { return } }
         } else {
@@ -18,7 +20,7 @@ struct LMDBRangeWalk {
 
     /// - Returns: whether to go on.
     @inline(__always)
-    private func forwards(_ range: LMDBKeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
+    private func forwards(_ range: KeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
         var record = range.lower.isEmpty ? try cursor.first() : try cursor.seek(range.lower)
         guard let upper = range.upper else {
             while let found = record {
@@ -28,7 +30,7 @@ struct LMDBRangeWalk {
             return true
         }
         return try upper.withUnsafeBytes { upper in
-            while let found = record, LMDBKeyOrder.isBefore(found.key, upper) {
+            while let found = record, KeyOrder.isBefore(found.key, upper) {
                 guard try body(found) else { return false }
                 record = try cursor.next()
             }
@@ -38,7 +40,7 @@ struct LMDBRangeWalk {
 
     /// - Returns: whether to go on.
     @inline(__always)
-    private func backwards(_ range: LMDBKeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
+    private func backwards(_ range: KeyRange, _ body: (LMDBRecord) throws -> Bool) throws -> Bool {
         var record: LMDBRecord?
         if let upper = range.upper {
             guard !upper.isEmpty else { return true }
@@ -47,7 +49,7 @@ struct LMDBRangeWalk {
             record = try cursor.last()
         }
         return try range.lower.withUnsafeBytes { lower in
-            while let found = record, !LMDBKeyOrder.isBefore(found.key, lower) {
+            while let found = record, !KeyOrder.isBefore(found.key, lower) {
                 guard try body(found) else { return false }
                 record = try cursor.previous()
             }

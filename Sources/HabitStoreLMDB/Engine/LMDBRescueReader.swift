@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// Reads a store's bookkeeping, records, history and digests out of the pages of one snapshot, without liblmdb.
 ///
@@ -98,14 +99,14 @@ struct LMDBRescueReader {
     // MARK: History and digests
 
     private func history(isOutline: Bool) throws -> [HistoryTransaction] {
-        var assembler = LMDBHistoryAssembler(path: path, isOutline: isOutline)
-        try walk(LMDBFormat.history) { try assembler.add($0) }
+        var assembler = HistoryAssembler(path: path, isOutline: isOutline)
+        try walk(LMDBFormat.history) { try assembler.add($0.key, $0.value) }
         try assembler.finish()
         return assembler.transactions
     }
 
     private func digests(_ schema: Schema) throws -> [[DigestLeaf]] {
-        let prefixes = schema.entities.map { Array($0.name.utf8) + [0] }
+        let prefixes = schema.entities.map { LMDBFormat.digestPrefix($0.name) }
         var digests: [[DigestLeaf]] = schema.entities.map { _ in [] }
         try walk(LMDBFormat.digests) { record in
             for (position, prefix) in prefixes.enumerated() {

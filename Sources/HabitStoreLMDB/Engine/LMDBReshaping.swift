@@ -1,4 +1,5 @@
 import HabitStore
+@_spi(Engines) import OrderedKeys
 
 @_spi(Engines) extension LMDBEngine {
     /// Runs `body` in one write transaction over this schema's databases and then over those of another one.
@@ -13,10 +14,9 @@ import HabitStore
         let parts = try schema.derived(LMDBSchemaParts.self) { try LMDBSchemaParts(schema) }
         let databases = try environment.openDatabases(names: parts.names, create: true)
         let tables = LMDBTables(
-            schema,
+            parts.keys,
             metadata: catalog.metadata,
-            databases: Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) }),
-            layouts: parts.layouts
+            databases: Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) })
         )
         let newCatalog = LMDBCatalog(schema: schema, path: catalog.path, tables: tables)
         return try write { writer in
@@ -24,11 +24,13 @@ import HabitStore
                 let transaction = writer.transaction
                 let kept = Set(newCatalog.tables.map(\.name)).subtracting(rewritten)
                 // What the other schema calls by a name that nothing had must be empty too: a file may hold anything.
-                for table in catalog.tables + newCatalog.tables where !kept.contains(table.name) {
-                    try transaction.removeAll(try writer.catalog.records(table))
-                    for index in table.indexes { try transaction.removeAll(try writer.catalog.database(index)) }
+                for catalog in [catalog, newCatalog] {
+                    for table in catalog.tables where !kept.contains(table.name) {
+                        try transaction.removeAll(try catalog.records(table))
+                        for index in table.indexes { try transaction.removeAll(try catalog.database(index)) }
+                    }
                 }
-                try transaction.put(catalog.metadata, Array(LMDBFormat.indexesKey.utf8), newCatalog.indexList)
+                try transaction.put(catalog.metadata, Array(KeyFormat.indexesKey.utf8), newCatalog.keys.indexList)
                 return try LMDBWriter(transaction, newCatalog)
             }
         }

@@ -1,9 +1,10 @@
 import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// What the engine makes of a schema, whatever the store; see `Schema.derived`.
 struct LMDBSchemaParts: Sendable {
-    /// The layouts of the indexes' keys, by entity.
-    let layouts: [[LMDBIndexKeyLayout]]
+    /// The schema as ordered keys.
+    let keys: KeyTables
     /// The databases apart from the bookkeeping's.
     let names: [String]
     /// All databases, the bookkeeping's first: in this order they are opened together.
@@ -13,15 +14,14 @@ struct LMDBSchemaParts: Sendable {
 
     /// - Throws: `.schemaMismatch` and `.unsupported` for a schema that cannot be kept.
     init(_ schema: Schema) throws {
-        layouts = try LMDBCatalog.layouts(schema)
+        keys = try KeyTables(schema)
         names = try LMDBCatalog.databaseNames(schema)
         order = [LMDBFormat.metadata] + names
         let databases = order.enumerated().map { LMDBDatabase(index: $0, name: $1) }
         tables = LMDBTables(
-            schema,
+            keys,
             metadata: databases[0],
-            databases: Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) }),
-            layouts: layouts
+            databases: Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0) })
         )
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// What keys tell without their records.
 @_spi(Engines) extension LMDBSnapshot {
@@ -7,7 +8,7 @@ import HabitStore
     private static let mostCounted = 10_000
 
     /// The database of an access; nil for none.
-    func database(_ access: LMDBPlan.Access, _ entity: Int) throws -> LMDBDatabase? {
+    func database(_ access: KeyPlan.Access, _ entity: Int) throws -> LMDBDatabase? {
         let table = catalog.tables[entity]
         switch access {
         case .nothing: return nil
@@ -17,7 +18,8 @@ import HabitStore
     }
 
     /// How many keys there are in ranges; not more than `most` are counted one by one.
-    func countKeys(_ access: LMDBPlan.Access, _ ranges: [LMDBKeyRange], _ entity: Int, upTo most: Int) throws -> Int {
+    package func countKeys(_ access: KeyPlan.Access, _ ranges: [KeyRange], _ entity: Int, upTo most: Int) throws -> Int
+    {
         keyCounts += 1
         guard let database = try database(access, entity) else { return 0 }
         if ranges.count == 1, ranges[0].isAll { return try transaction.count(database) }
@@ -32,14 +34,14 @@ import HabitStore
 
     /// About how many keys a plan leads to: up to ten thousand are counted, and what lies behind them is estimated from how
     /// far they reach.
-    public func estimatedRows(_ plan: LMDBPlan) throws -> Int? {
+    public func estimatedRows(_ plan: KeyPlan) throws -> Int? {
         guard let database = try database(plan.access, plan.entity) else { return 0 }
         let total = try transaction.count(database)
         if plan.ranges.count == 1, plan.ranges[0].isAll { return total }
         return min(total, try estimate(database, plan.ranges))
     }
 
-    private func estimate(_ database: LMDBDatabase, _ ranges: [LMDBKeyRange]) throws -> Int {
+    private func estimate(_ database: LMDBDatabase, _ ranges: [KeyRange]) throws -> Int {
         let cursor = try transaction.cursor(database)
         var count = 0
         for (place, range) in ranges.enumerated() {
@@ -84,61 +86,44 @@ import HabitStore
 
     // MARK: Identifiers
 
-    /// The first complete index that begins with an attribute.
-    func index(_ entity: Int, beginningWith attribute: Int) -> LMDBCatalog.Index? {
-        catalog.tables[entity].indexes.first { $0.layout.parts[0].position == attribute && isComplete($0) }
-    }
-
     /// The identifier that ends a key.
     @inline(__always)
     func identifier(endOf key: UnsafeRawBufferPointer) throws -> UUID {
-        let start = key.count - LMDBFormat.identifierLength
+        let start = key.count - KeyFormat.identifierLength
         guard start >= 0 else {
             throw LMDBError.error(.corrupt, "a key is too short for an identifier", path: catalog.path)
         }
         return UUID(uuid: key.loadUnaligned(fromByteOffset: start, as: uuid_t.self))
     }
 
-    /// The identifiers of all candidates of a plan, in the order of its keys; no record is looked at.
-    func identifiers(_ plan: LMDBPlan) throws -> [UUID] {
-        guard let database = try database(plan.access, plan.entity) else { return [] }
+    /// The identifiers that end the keys in ranges, in the order of the keys; no record is looked at.
+    package func identifiers(
+        _ access: KeyPlan.Access,
+        _ ranges: [KeyRange],
+        _ entity: Int,
+        atMost most: Int
+    ) throws -> [UUID] {
+        guard most > 0, let database = try database(access, entity) else { return [] }
         var ids: [UUID] = []
-        try LMDBRangeWalk(transaction.cursor(database)).forEach(plan.ranges, reverse: false) { record in
+        try LMDBRangeWalk(transaction.cursor(database)).forEach(ranges, reverse: false) { record in
             ids.append(try identifier(endOf: record.key))
-            return true
+            return ids.count < most
         }
         return ids
     }
 
-    /// The identifiers of the records that link to one of several, ascending, each once; nil when there are too many.
-    func identifiers(
-        linkingTo links: [UUID],
-        by index: LMDBCatalog.Index,
-        atMost most: Int
-    ) throws -> [UUID]? {
-        let ranges = links.map { link in LMDBKeyRange(prefix: [1] + withUnsafeBytes(of: link.uuid) { Array($0) }) }
-        var ids: [UUID] = []
-        let walk = LMDBRangeWalk(try transaction.cursor(catalog.database(index)))
-        try walk.forEach(ranges, reverse: false) { record in
-            guard let id = UUID(keyEnd: record.key) else { throw malformedKey(index) }
-            ids.append(id)
-            return ids.count <= most
-        }
-        return ids.count <= most ? LMDBSemiJoin.sorted(ids) : nil
-    }
-
     /// The references or links with which the keys of an index begin, ascending, each once; nil when there are too many. The
     /// keys between are passed over.
-    func firstIdentifiers(in index: LMDBCatalog.Index, atMost most: Int) throws -> [UUID]? {
+    package func firstIdentifiers(in index: KeyIndex, of entity: Int, atMost most: Int) throws -> [UUID]? {
         let cursor = try transaction.cursor(catalog.database(index))
-        let length = 1 + LMDBFormat.identifierLength
+        let length = 1 + KeyFormat.identifierLength
         var ids: [UUID] = []
         var next: [UInt8]? = [1]
         while let lower = next, let record = try cursor.seek(lower) {
             guard record.key.count >= length else { throw malformedKey(index) }
             guard ids.count < most else { return nil }
             ids.append(UUID(uuid: record.key.loadUnaligned(fromByteOffset: 1, as: uuid_t.self)))
-            next = LMDBTransaction.successor(ofPrefix: Array(record.key.prefix(length)))
+            next = KeyOrder.successor(ofPrefix: Array(record.key.prefix(length)))
         }
         return ids
     }

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// A consistent view of one moment of an LMDB file.
 ///
@@ -9,15 +10,12 @@ import Foundation
     let catalog: LMDBCatalog
     /// LMDB's number of what is read, which each commit raises; nil inside of a write.
     public let moment: UInt64?
-    let buffer = LMDBIndexKeyBuffer()
+    package let buffer = IndexKeyBuffer()
     /// How often keys were counted to choose between plans.
-    var keyCounts = 0
-    /// The names of the complete indexes, each with whether it holds copies of records; nil when all are complete and hold
-    /// what they are declared to hold.
-    private let completeIndexes: [String: Bool]?
+    package internal(set) var keyCounts = 0
+    package let completeIndexes: CompleteIndexes
     #if PLANNER_MUTANTS
-    /// The bug that is planted; only tests plant any.
-    var mutant: LMDBPlannerMutant?
+    package internal(set) var mutant: KeyPlannerMutant?
     #endif
 
     init(_ transaction: LMDBTransaction, _ catalog: LMDBCatalog) throws {
@@ -25,47 +23,24 @@ import Foundation
         self.catalog = catalog
         moment = transaction.isWritable ? nil : try transaction.identifier()
         guard moment.map({ $0 != catalog.completeMoment.load(ordering: .relaxed) }) ?? true else {
-            completeIndexes = nil
+            completeIndexes = .all
             return
         }
-        completeIndexes = try Self.completeIndexes(transaction, catalog)
-        if let moment, completeIndexes == nil { catalog.completeMoment.store(moment, ordering: .relaxed) }
-    }
-
-    /// An index that was never built, or that another program's writes passed by, must not be used.
-    private static func completeIndexes(
-        _ transaction: LMDBTransaction,
-        _ catalog: LMDBCatalog
-    ) throws -> [String: Bool]? {
-        let stored = try LMDBFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0) }
-        guard let stored else { return [:] }
-        guard stored.count == catalog.indexList.count else { return LMDBFormat.indexNames(stored) }
-        let isAsDeclared = catalog.indexList.withUnsafeBytes { declared in
-            guard let stored = stored.baseAddress, let list = declared.baseAddress else { return declared.isEmpty }
-            return memcmp(stored, list, declared.count) == 0
-        }
-        return isAsDeclared ? nil : LMDBFormat.indexNames(stored)
+        let listed = try KeyFormat.indexesKey.withKeyBytes { try transaction.get(catalog.metadata, $0) }
+        completeIndexes = CompleteIndexes(listed, catalog.keys)
+        if let moment, completeIndexes.isAll { catalog.completeMoment.store(moment, ordering: .relaxed) }
     }
 
     /// Whether every index of the schema is complete, and the file has no others that would have to be kept.
-    var hasAllIndexes: Bool { completeIndexes.map { Set($0.keys) == catalog.indexNames } ?? true }
+    var hasAllIndexes: Bool { completeIndexes.hasAll(of: catalog.keys) }
 
-    func isComplete(_ index: LMDBCatalog.Index) -> Bool {
-        index.database != nil && completeIndexes.map { $0[index.name] != nil } ?? true
+    package func isComplete(_ index: KeyIndex) -> Bool {
+        catalog.hasDatabase(index) && completeIndexes.contains(index)
     }
 
-    /// Whether an index holds copies of records, which is so when the file says so: a program with another schema, or one
-    /// that could not bring the index into its declared form, keeps it as it is.
+    /// Whether an index holds copies of records.
     @inline(__always)
-    func holdsCopies(_ index: LMDBCatalog.Index) -> Bool {
-        guard let completeIndexes else { return index.isClustering }
-        return completeIndexes[index.name] ?? false
-    }
-
-    /// An index for people, as plans tell of it.
-    func path(_ index: LMDBCatalog.Index) -> String {
-        holdsCopies(index) ? "clustering index \(index.title)" : "index \(index.title)"
-    }
+    func holdsCopies(_ index: KeyIndex) -> Bool { completeIndexes.holdCopies(index) }
 
     // MARK: Bookkeeping
 
@@ -91,7 +66,7 @@ import Foundation
     }
 
     /// The record of a key; nil when there is none.
-    func row(_ table: LMDBCatalog.Table, _ key: UnsafeRawBufferPointer) throws -> RecordView? {
+    func row(_ table: KeyTable, _ key: UnsafeRawBufferPointer) throws -> RecordView? {
         guard let value = try transaction.get(catalog.records(table), key) else { return nil }
         return try view(table, key, value)
     }
@@ -99,7 +74,7 @@ import Foundation
     /// A record, once its checksum and its identifier were found to be right.
     @inline(__always)
     func view(
-        _ table: LMDBCatalog.Table,
+        _ table: KeyTable,
         _ key: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer
     ) throws -> RecordView {
@@ -123,7 +98,7 @@ import Foundation
         }
         // The identifier is the first attribute, so its slot lies within what was just checked.
         let offset = layout.firstSlot
-        guard key.count == LMDBFormat.identifierLength,
+        guard key.count == KeyFormat.identifierLength,
             key.loadUnaligned(as: UInt64.self) == value.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
             key.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
                 == value.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
@@ -139,10 +114,10 @@ import Foundation
     /// A copy of a record in an index, once its checksum and its identifier were found to be right.
     @inline(__always)
     func view(
-        _ table: LMDBCatalog.Table,
+        _ table: KeyTable,
         _ id: UnsafeRawBufferPointer,
         _ copy: UnsafeRawBufferPointer,
-        of index: LMDBCatalog.Index
+        of index: KeyIndex
     ) throws -> RecordView {
         do {
             return try view(table, id, copy)
@@ -170,33 +145,15 @@ import Foundation
     // MARK: Queries
 
     /// How the engine would answer a query.
-    public func plan(_ query: BoundQuery) throws -> LMDBPlan {
-        guard mayKeepPlans else { return try plan(query, depth: 0) }
-        return try catalog.plans.plan(query, self) { try plan($0, depth: 0) }
-    }
-
-    /// Plans inside of a write are others, and so are those of a file whose indexes are not all there.
-    private var mayKeepPlans: Bool {
-        #if PLANNER_MUTANTS
-        if mutant != nil { return false }
-        #endif
-        return !transaction.isWritable && completeIndexes == nil
-    }
-
-    /// - Parameter depth: how many plans this one is part of.
-    func plan(_ query: BoundQuery, depth: Int) throws -> LMDBPlan {
-        let declared = catalog.tables[query.entity].indexes
-        let indexes = declared.allSatisfy(isComplete) ? declared : declared.filter(isComplete)
-        return try LMDBPlanner(query, self, indexes: indexes, depth: depth).plan()
-    }
+    public func plan(_ query: BoundQuery) throws -> KeyPlan { try planned(query) }
 
     /// How many records an entity has, as its tree says.
     public func recordCountAtHand(entity: Int) -> Int? {
-        catalog.tables[entity].records.flatMap { try? transaction.count($0) }
+        try? transaction.count(catalog.records(catalog.tables[entity]))
     }
 
     /// The number of records of a plan whose filter is exact, without decoding any; its window is not applied.
-    public func count(_ plan: LMDBPlan) throws -> Int {
+    public func count(_ plan: KeyPlan) throws -> Int {
         guard let database = try database(plan.access, plan.entity) else { return 0 }
         if plan.ranges.count == 1, plan.ranges[0].isAll { return try transaction.count(database) }
         var count = 0
@@ -209,59 +166,10 @@ import Foundation
 
     /// The identifiers of the records whose attribute equals `value` (for links: contains it), ascending.
     public func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID] {
-        let table = catalog.tables[entity]
-        let usable = table.indexes.filter { $0.layout.parts[0].position == attribute && isComplete($0) }
-        guard let index = usable.first(where: { $0.layout.parts.count == 1 }) ?? usable.first,
-            let key = try key(of: value, in: index)
-        else { return try scanForIdentifiers(entity, attribute, value, limit) }
-        var found: [UUID] = []
-        let isSorted = index.layout.parts.count == 1
-        let walk = LMDBRangeWalk(try transaction.cursor(catalog.database(index)))
-        try walk.forEach([LMDBKeyRange(prefix: key.bytes)], reverse: false) { record in
-            guard let id = UUID(keyEnd: record.key) else { throw malformedKey(index) }
-            if key.isCut, try !matches(entity, id, attribute, value) { return true }
-            found.append(id)
-            return !isSorted || limit.map { found.count < $0 } ?? true
-        }
-        if !isSorted { found.sort { $0.isBefore($1) } }
-        return limit.map { Array(found.prefix($0)) } ?? found
+        try identifiersByKeys(entity: entity, attribute: attribute, equalTo: value, limit: limit)
     }
 
-    /// The beginning of the keys with a value in an index's first attribute; nil when no key has one.
-    private func key(of value: Value, in index: LMDBCatalog.Index) throws -> (bytes: [UInt8], isCut: Bool)? {
-        let part = index.layout.parts[0]
-        if part.kind == .links, value.isNull { return nil }
-        let domain = LMDBKeyDomain(
-            prefix: [],
-            position: part.position,
-            kind: part.kind,
-            isOptional: part.isOptional,
-            budget: index.layout.budget,
-            hasPresence: true,
-            buffer: buffer
-        )
-        return try domain.key(value)
-    }
-
-    private func matches(_ entity: Int, _ id: UUID, _ attribute: Int, _ value: Value) throws -> Bool {
-        try withRow(entity: entity, id: id) { try $0.value(at: attribute) == value } ?? false
-    }
-
-    private func scanForIdentifiers(_ entity: Int, _ attribute: Int, _ value: Value, _ limit: Int?) throws -> [UUID] {
-        var found: [UUID] = []
-        try walk(try plan(BoundQuery(entity: entity))) { row in
-            let stored = try row.value(at: attribute)
-            if case .links(let links) = stored, case .uuid(let target) = value {
-                if links.contains(target) { found.append(try row.identifier()) }
-            } else if stored == value {
-                found.append(try row.identifier())
-            }
-            return limit.map { found.count < $0 } ?? true
-        }
-        return limit.map { Array(found.prefix($0)) } ?? found
-    }
-
-    func malformedKey(_ index: LMDBCatalog.Index) -> HabitStoreError {
+    func malformedKey(_ index: KeyIndex) -> HabitStoreError {
         LMDBError.error(.corrupt, "the index \(index.title) holds a key that is none", path: catalog.path)
     }
 }
@@ -274,17 +182,12 @@ extension String {
     }
 }
 
-extension UUID {
-    /// The identifier that is a key; nil when the key has another length.
-    init?(key: UnsafeRawBufferPointer) {
-        guard key.count == LMDBFormat.identifierLength else { return nil }
-        self.init(uuid: key.loadUnaligned(as: uuid_t.self))
-    }
-
-    /// The identifier that ends an index key; nil when the key is too short.
-    @inline(__always)
-    init?(keyEnd key: UnsafeRawBufferPointer) {
-        guard key.count > LMDBFormat.identifierLength else { return nil }
-        self.init(uuid: key.loadUnaligned(fromByteOffset: key.count - LMDBFormat.identifierLength, as: uuid_t.self))
-    }
+/// What its queries are planned with.
+extension LMDBSnapshot: KeySnapshot {
+    package var schema: Schema { catalog.schema }
+    package var keyTables: KeyTables { catalog.keys }
+    package var plans: KeyPlanCache { catalog.plans }
+    package var isWritable: Bool { transaction.isWritable }
+    /// While somebody writes, records may go before they are come to.
+    package var readsRecordsLater: Bool { !transaction.isWritable }
 }

@@ -1,4 +1,5 @@
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// Many new records at a time: each database is written in the order of its keys.
 @_spi(Engines) extension LMDBWriter {
@@ -20,24 +21,12 @@
         return nil
     }
 
-    private func addKeys(_ index: LMDBCatalog.Index, _ batch: RecordBatch) throws {
-        let keys = PackedBytes()
-        // In an index over links a record has as many keys as links, and copies are in the others only.
-        let copies = holdsCopies(index) && index.layout.linksPosition == nil
-        for place in 0..<batch.count {
-            let (record, id) = (batch[place], batch.identifierBytes(at: place))
-            guard let links = try LMDBLinks(index, record) else {
-                try buffer.make(index.layout, record, id: id)
-                keys.append(buffer.key)
-                continue
-            }
-            for link in 0..<links.count {
-                try buffer.make(index.layout, record, link: links[link], id: id)
-                keys.append(buffer.key)
-            }
-        }
-        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    private func addKeys(_ index: KeyIndex, _ batch: RecordBatch) throws {
+        let keys = try indexKeys.keys(index, batch)
         let mayRepeat = index.layout.linksPosition != nil
+        // In an index over links a record has as many keys as links, and copies are in the others only.
+        let copies = holdsCopies(index) && !mayRepeat
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         try LMDBAscendingPuts.run(transaction, catalog.database(index)) { puts in
             var last: UnsafeRawBufferPointer?
             for place in keys.sortedPlaces() {
@@ -47,7 +36,7 @@
                     if let last, last.elementsEqual(key) { continue }
                     last = key
                 }
-                try puts.put(key, copies ? LMDBFormat.copy(of: batch[place]) : nothing, mode: .upsert)
+                try puts.put(key, copies ? KeyFormat.copy(of: batch[place]) : nothing, mode: .upsert)
             }
         }
     }

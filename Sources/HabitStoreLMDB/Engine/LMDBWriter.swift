@@ -1,10 +1,10 @@
 import Foundation
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// The write transaction of an LMDB file: records, and the index keys that follow from them.
 @_spi(Engines) public final class LMDBWriter: LMDBSnapshot, EngineWriter {
-    /// The keys of the record that is replaced, beside those of the new one.
-    private let oldKey = LMDBIndexKeyBuffer()
+    private(set) lazy var indexKeys = IndexKeys(buffer)
     private let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
 
     // MARK: Records
@@ -44,7 +44,7 @@ import Foundation
         }
     }
 
-    private func requireIdentifier(_ record: RecordView, _ id: UUID, _ table: LMDBCatalog.Table) throws {
+    private func requireIdentifier(_ record: RecordView, _ id: UUID, _ table: KeyTable) throws {
         guard try record.identifier() == id else {
             throw HabitStoreError(
                 .internalInconsistency,
@@ -58,71 +58,36 @@ import Foundation
 
     /// - Parameter copies: whether the index holds copies of records.
     func addKeys(
-        _ index: LMDBCatalog.Index,
+        _ index: KeyIndex,
         _ record: RecordView,
         _ id: UnsafeRawBufferPointer,
         copies: Bool
     ) throws {
         let database = try catalog.database(index)
-        guard let links = try LMDBLinks(index, record) else {
-            try buffer.make(index.layout, record, id: id)
-            try transaction.put(database, buffer.key, copies ? LMDBFormat.copy(of: record) : nothing)
-            return
-        }
-        for place in 0..<links.count {
-            try buffer.make(index.layout, record, link: links[place], id: id)
-            try transaction.put(database, buffer.key, nothing)
-        }
+        // In an index over links a record has as many keys as links, and copies are in the others only.
+        let copy = copies && index.layout.linksPosition == nil ? KeyFormat.copy(of: record) : nothing
+        try indexKeys.forEach(index, record, id) { _ = try transaction.put(database, $0, copy) }
     }
 
-    private func removeKeys(_ index: LMDBCatalog.Index, _ record: RecordView, _ id: UnsafeRawBufferPointer) throws {
+    private func removeKeys(_ index: KeyIndex, _ record: RecordView, _ id: UnsafeRawBufferPointer) throws {
         let database = try catalog.database(index)
-        guard let links = try LMDBLinks(index, record) else {
-            try buffer.make(index.layout, record, id: id)
-            try transaction.delete(database, buffer.key)
-            return
-        }
-        for place in 0..<links.count {
-            try buffer.make(index.layout, record, link: links[place], id: id)
-            try transaction.delete(database, buffer.key)
-        }
+        try indexKeys.forEach(index, record, id) { _ = try transaction.delete(database, $0) }
     }
 
-    /// Only the keys that differ are touched, and in an index with copies the copy.
     private func replaceKeys(
-        _ index: LMDBCatalog.Index,
+        _ index: KeyIndex,
         _ record: RecordView,
         _ old: RecordView,
         _ id: UnsafeRawBufferPointer
     ) throws {
-        let isUnchanged = try index.layout.parts.allSatisfy { part in
-            try record.isNull(at: part.position) == old.isNull(at: part.position)
-                && record.rawBytes(at: part.position).elementsEqual(old.rawBytes(at: part.position))
-        }
         let copies = holdsCopies(index)
-        if isUnchanged, !copies { return }
         let database = try catalog.database(index)
-        guard let links = try LMDBLinks(index, record), let oldLinks = try LMDBLinks(index, old) else {
-            try buffer.make(index.layout, record, id: id)
-            try oldKey.make(index.layout, old, id: id)
-            // Texts that differ behind the cut have the same key.
-            let isMoved = !buffer.key.elementsEqual(oldKey.key)
-            guard isMoved || copies else { return }
-            if isMoved { try transaction.delete(database, oldKey.key) }
-            try transaction.put(database, buffer.key, copies ? LMDBFormat.copy(of: record) : nothing)
-            return
+        let copy = copies && index.layout.linksPosition == nil ? KeyFormat.copy(of: record) : nothing
+        try indexKeys.forEachChange(index, record, replacing: old, id, copies: copies) { key in
+            _ = try transaction.delete(database, key)
+        } put: { key in
+            _ = try transaction.put(database, key, copy)
         }
-        var kept: Set<[UInt8]> = []
-        for place in 0..<links.count {
-            try buffer.make(index.layout, record, link: links[place], id: id)
-            kept.insert(Array(buffer.key))
-        }
-        for place in 0..<oldLinks.count {
-            try oldKey.make(index.layout, old, link: oldLinks[place], id: id)
-            guard kept.remove(Array(oldKey.key)) == nil else { continue }
-            try transaction.delete(database, oldKey.key)
-        }
-        for key in kept { _ = try key.withUnsafeBytes { try transaction.put(database, $0, nothing) } }
     }
 
     // MARK: Bookkeeping
@@ -146,27 +111,5 @@ import Foundation
     /// Forgets the history up to and including a number.
     public func pruneHistory(through token: Int64) throws {
         try LMDBHistory(transaction, catalog).prune(through: token)
-    }
-}
-
-/// The links of a record that each have a key of their own in an index.
-struct LMDBLinks {
-    private let bytes: UnsafeRawBufferPointer
-
-    /// Nil when the index is not over links.
-    @inline(__always)
-    init?(_ index: LMDBCatalog.Index, _ record: RecordView) throws {
-        guard let position = index.layout.linksPosition else { return nil }
-        bytes = try record.rawBytes(at: position)
-        guard bytes.count % LMDBFormat.identifierLength == 0 else {
-            throw HabitStoreError.damage("a record holds links that are no identifiers; run `habitstore check`")
-        }
-    }
-
-    var count: Int { bytes.count / LMDBFormat.identifierLength }
-
-    subscript(place: Int) -> UnsafeRawBufferPointer {
-        let start = place * LMDBFormat.identifierLength
-        return UnsafeRawBufferPointer(rebasing: bytes[start..<start + LMDBFormat.identifierLength])
     }
 }

@@ -1,4 +1,5 @@
 import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// Writes records whose keys come ascending and differ, and of which none is the beginning of another one: a cursor goes along the
 /// tree, and behind the greatest key that there was pages are filled one after the other.
@@ -63,7 +64,7 @@ struct LMDBAscendingPuts {
         mode: LMDBPutMode
     ) throws -> Bool {
         if let greatest {
-            guard greatest.withUnsafeBytes({ LMDBKeyOrder.isBefore($0, key) }) else {
+            guard greatest.withUnsafeBytes({ KeyOrder.isBefore($0, key) }) else {
                 return try cursor.put(key, value, mode: mode)
             }
             self.greatest = nil

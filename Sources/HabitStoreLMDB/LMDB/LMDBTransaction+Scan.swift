@@ -1,4 +1,5 @@
 import HabitStore
+@_spi(Engines) import OrderedKeys
 
 extension LMDBTransaction {
     /// Walks the records whose key is at least `lower` and below `upper`, in key order or backwards.
@@ -26,20 +27,7 @@ extension LMDBTransaction {
         reverse: Bool = false,
         _ body: (LMDBRecord) throws -> Bool
     ) throws {
-        try forEach(database, from: prefix, to: Self.successor(ofPrefix: prefix), reverse: reverse, body)
-    }
-
-    /// The least key that is greater than every key with this prefix; nil when there is none.
-    static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
-        var successor = prefix
-        while let last = successor.last {
-            if last < UInt8.max {
-                successor[successor.count - 1] = last + 1
-                return successor
-            }
-            successor.removeLast()
-        }
-        return nil
+        try forEach(database, from: prefix, to: KeyOrder.successor(ofPrefix: prefix), reverse: reverse, body)
     }
 
     private func walkForwards(
@@ -57,7 +45,7 @@ extension LMDBTransaction {
             return
         }
         try upper.withUnsafeBytes { upper in
-            while let found = record, LMDBKeyOrder.isBefore(found.key, upper) {
+            while let found = record, KeyOrder.isBefore(found.key, upper) {
                 guard try body(found) else { return }
                 record = try cursor.next()
             }
@@ -78,7 +66,7 @@ extension LMDBTransaction {
             record = try cursor.last()
         }
         try lower.withUnsafeBytes { lower in
-            while let found = record, !LMDBKeyOrder.isBefore(found.key, lower) {
+            while let found = record, !KeyOrder.isBefore(found.key, lower) {
                 guard try body(found) else { return }
                 record = try cursor.previous()
             }

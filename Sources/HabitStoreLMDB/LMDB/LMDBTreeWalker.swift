@@ -1,4 +1,5 @@
 @_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
 
 /// Walks one tree of a file; see ``LMDBFileWalker``.
 final class LMDBTreeWalker {
@@ -279,7 +280,7 @@ final class LMDBTreeWalker {
     }
 
     private func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        guard kind == .freeList else { return LMDBKeyOrder.isBefore(left, right) }
+        guard kind == .freeList else { return KeyOrder.isBefore(left, right) }
         // Transaction numbers, in the machine's order; there is none before the first.
         guard right.count == 8 else { return false }
         guard left.count == 8 else { return true }

@@ -34,7 +34,7 @@ extension SQLiteConnection {
 
     /// The settings that are the same for every connection. Reads the file, where one of them needs its header.
     func configure() throws {
-        setBusyTimeout(milliseconds: SQLiteDeadline.after(seconds: options.busyLimitSeconds).remainingMilliseconds)
+        setBusyTimeout(milliseconds: Deadline.after(seconds: options.busyLimitSeconds).remainingMilliseconds)
         // Negative: KiB instead of pages.
         let cacheKiB = max(0, options.cacheSizeBytes) / 1_024
         try exec(

@@ -53,7 +53,7 @@ final class SQLiteDatabase: Sendable {
     }
 
     /// The same, with a wait for other writers that ends at a deadline.
-    func withWrite<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    func withWrite<T>(until deadline: Deadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         try using { file in
             guard file.isWritable else {
                 throw HabitStoreError(

@@ -27,7 +27,7 @@ final class SQLiteProcessLock {
     deinit { closeDescriptor() }
 
     /// Takes the lock, and waits for it until the deadline; then throws `.busy`.
-    func acquire(until deadline: SQLiteDeadline) throws {
+    func acquire(until deadline: Deadline) throws {
         guard try AdvisoryLock.wait(Self.pauses, while: { !deadline.hasPassed }, for: tryAcquire) else {
             throw HabitStoreError(
                 .busy,

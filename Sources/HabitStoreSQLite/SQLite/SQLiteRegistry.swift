@@ -15,7 +15,7 @@ final class SQLiteRegistry: @unchecked Sendable {
     }
 
     private final class Entry {
-        let gate = SQLiteGate(places: 1)
+        let gate = FairGate(places: 1)
         var file: SQLiteSharedFile?
         var references = 0
         var users = 0
@@ -75,7 +75,7 @@ final class SQLiteRegistry: @unchecked Sendable {
     private func withEntry<T>(
         _ key: Key,
         path: String,
-        until deadline: SQLiteDeadline,
+        until deadline: Deadline,
         _ body: (Entry) throws -> T
     ) throws -> T {
         let entry = lock.withLock {

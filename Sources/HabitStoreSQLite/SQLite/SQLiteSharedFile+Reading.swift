@@ -25,7 +25,7 @@ extension SQLiteSharedFile {
 
     /// Lends a reader connection outside of a transaction.
     func withReader<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
-        let deadline = SQLiteDeadline.after(seconds: options.busyLimitSeconds)
+        let deadline = Deadline.after(seconds: options.busyLimitSeconds)
         // Inside a write transaction of this thread nothing can be open: it was settled when that began.
         if hasOpenOutcome, !isHeldByThisThread { try withWriteLock(until: deadline) { _ in } }
         guard readerGate.enter(until: deadline) else {

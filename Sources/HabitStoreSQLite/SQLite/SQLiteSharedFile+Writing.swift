@@ -15,7 +15,7 @@ extension SQLiteSharedFile {
     private static let urgentWaitMilliseconds: Int32 = 100
 
     /// Until when a write that begins now waits for others.
-    var writeDeadline: SQLiteDeadline { .after(seconds: options.busyLimitSeconds) }
+    var writeDeadline: Deadline { .after(seconds: options.busyLimitSeconds) }
 
     /// Runs `body` on this thread inside of the write transaction of another one, which waits meanwhile.
     func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
@@ -27,7 +27,7 @@ extension SQLiteSharedFile {
     /// Runs `body` in a write transaction: committed and durable when it returns, without effect when it throws.
     ///
     /// `.outcomeUnknown` is the one error after which the transaction may have happened; read again to know.
-    func withWrite<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    func withWrite<T>(until deadline: Deadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         return try withWriteLock(until: deadline) { connection in
             connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
             try connection.beginWrite()
@@ -48,7 +48,7 @@ extension SQLiteSharedFile {
     }
 
     /// Runs `body` as the only writer and checkpointer there is, in this process and among all.
-    func withWriteLock<T>(until deadline: SQLiteDeadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    func withWriteLock<T>(until deadline: Deadline, _ body: (SQLiteConnection) throws -> T) throws -> T {
         guard !isHeldByThisThread else { throw HabitStoreError.nestedWrite(path: path) }
         guard writerGate.enter(until: deadline) else { throw HabitStoreError.busyWriter(path: path) }
         setWriterThread(pthread_self())
@@ -81,7 +81,7 @@ extension SQLiteSharedFile {
 
     /// Copies the whole log into the database and empties it; false when readers of it are in the way.
     func checkpoint() throws -> Bool {
-        let deadline = SQLiteDeadline.after(seconds: options.busyLimitSeconds)
+        let deadline = Deadline.after(seconds: options.busyLimitSeconds)
         return try withWriteLock(until: deadline) { connection in
             connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
             let isComplete = try connection.checkpoint(.truncate)

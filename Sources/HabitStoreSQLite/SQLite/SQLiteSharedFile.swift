@@ -23,8 +23,8 @@ final class SQLiteSharedFile: @unchecked Sendable {
     let identity: SQLiteFileStatus.Identity
     let isWritable: Bool
     let options: SQLiteOptions
-    let writerGate = SQLiteGate(places: 1)
-    let readerGate: SQLiteGate
+    let writerGate = FairGate(places: 1)
+    let readerGate: FairGate
     let processLock: SQLiteProcessLock
     /// The writer connection; nil before the first write, in a store that is open for reading, after closing, and while a
     /// reopening has failed.
@@ -51,7 +51,7 @@ final class SQLiteSharedFile: @unchecked Sendable {
         self.options = options
         identity = status.identity
         isWritable = mode.isWritable
-        readerGate = SQLiteGate(places: options.maximumReaders)
+        readerGate = FairGate(places: options.maximumReaders)
         processLock = SQLiteProcessLock(storePath: path)
         guard mode.isWritable else {
             let first = try Self.openForReading(path: path, options: options, validate: validate)

@@ -2,13 +2,14 @@ import Foundation
 
 @_spi(Engines) @testable import HabitStore
 @testable import HabitStoreLMDB
+@testable import OrderedKeys
 
 /// The records of an entity and its indexes, in a write transaction of the file.
 struct LMDBPlantedTable {
     struct Index {
         let attributes: [String]
         let database: LMDBDatabase
-        let layout: LMDBIndexKeyLayout
+        let layout: IndexKeyLayout
         let isClustering: Bool
     }
 
@@ -66,7 +67,7 @@ struct LMDBPlantedTable {
 
     /// The keys that a record calls for.
     func keys(_ index: Index, _ record: [UInt8], _ id: UUID) throws -> [[UInt8]] {
-        let buffer = LMDBIndexKeyBuffer()
+        let buffer = IndexKeyBuffer()
         return try record.withUnsafeBytes { bytes in
             try withUnsafeBytes(of: id.uuid) { id in
                 let view = RecordView(trusting: bytes, layout: layout)

@@ -4,6 +4,7 @@ import StandardEngines
 
 @_spi(Engines) @testable import HabitStore
 @testable import HabitStoreLMDB
+@testable import OrderedKeys
 
 /// Plants faults in an LMDB file by puts and deletes of keys and values. Checksums of records are right.
 struct LMDBPlanter: FaultPlanter {
@@ -124,18 +125,18 @@ struct LMDBPlanter: FaultPlanter {
         try write(LMDBFormat.history) { write, database in
             var keys: [[UInt8]] = []
             try write.forEach(database) { record in
-                if try LMDBHistoryKey(record.key, path: path).token == token.rawValue { keys.append(Array(record.key)) }
+                if try HistoryKey(record.key, path: path).token == token.rawValue { keys.append(Array(record.key)) }
                 return true
             }
             guard !keys.isEmpty else { throw missing }
             for key in keys { try write.delete(database, key) }
             guard let transaction else { return }
-            let header = LMDBHistoryKey(token: transaction.token.rawValue, sequence: 0)
-            try write.put(database, header.bytes, LMDBHistoryCoder.header(transaction))
+            let header = HistoryKey(token: transaction.token.rawValue, sequence: 0)
+            try write.put(database, header.bytes, HistoryCoder.header(transaction))
             for (sequence, change) in zip(UInt64(1)..., transaction.changes) {
                 var value: [UInt8] = []
-                try LMDBHistoryCoder.encode(change, into: &value)
-                let key = LMDBHistoryKey(token: transaction.token.rawValue, sequence: sequence)
+                try HistoryCoder.encode(change, into: &value)
+                let key = HistoryKey(token: transaction.token.rawValue, sequence: sequence)
                 try write.put(database, key.bytes, value)
             }
         }
@@ -182,7 +183,7 @@ struct LMDBPlanter: FaultPlanter {
         let environment = try LMDBEnvironment.open(path: path)
         defer { environment.close() }
         let indexes = entity.indexes
-        let names = [entity.name] + indexes.map { LMDBFormat.indexName(entity.name, $0) }
+        let names = [entity.name] + indexes.map { KeyFormat.indexName(entity.name, $0) }
         let databases = try environment.openDatabases(names: names, create: false)
         try environment.withWrite { transaction in
             try body(
@@ -193,7 +194,7 @@ struct LMDBPlanter: FaultPlanter {
                         .init(
                             attributes: index.attributes,
                             database: database,
-                            layout: try LMDBIndexKeyLayout(index, of: entity),
+                            layout: try IndexKeyLayout(index, of: entity),
                             isClustering: index.isClustering
                         )
                     },

@@ -1,7 +1,7 @@
 @_spi(Engines) import HabitStore
 
 /// What indexes of other entities, or several indexes of one, can do for conditions that no single index answers.
-extension LMDBPlanner {
+extension KeyPlanner {
     /// With fewer candidates than this there is nothing to be gained.
     private static let leastWorthJoining = 8
     /// How many records a plan is narrowed to at most by looking up their identifiers first.
@@ -10,11 +10,11 @@ extension LMDBPlanner {
     private static let mostDepth = 3
 
     /// The plan with conditions replaced by the identifiers that they lead to; nil when that gains nothing.
-    func joined(insteadOf best: LMDBPlanCandidate) throws -> LMDBPlan? {
+    func joined(insteadOf best: KeyPlanCandidate) throws -> KeyPlan? {
         guard depth < Self.mostDepth, best.consumed.count < conditions.count else { return nil }
         let places = conditions.indices.filter { place in
             !best.consumed.contains(place) && !best.used.contains(place)
-                && LMDBSemiJoin.mayAnswer(conditions[place].expression)
+                && SemiJoin.mayAnswer(conditions[place].expression)
         }
         guard !places.isEmpty else { return nil }
         let rows = try snapshot.countKeys(
@@ -26,7 +26,7 @@ extension LMDBPlanner {
         guard rows >= Self.leastWorthJoining else { return nil }
         var joined = self
         var examined = 0
-        let join = LMDBSemiJoin(snapshot, query.entity, depth: depth, most: rows / Self.lookupCost)
+        let join = SemiJoin(snapshot, query.entity, depth: depth, most: rows / Self.lookupCost)
         for place in places {
             if let found = try join.identifiers(conditions[place].expression, &examined) {
                 joined.replace(place, by: found)
@@ -39,7 +39,7 @@ extension LMDBPlanner {
     }
 
     /// The candidate with the fewest keys; nil when there is one without any.
-    private func cheapest() throws -> LMDBPlanCandidate? {
+    private func cheapest() throws -> KeyPlanCandidate? {
         var best = try recordsCandidate()
         if best.ranges.isEmpty { return nil }
         var fewest = try rows(best, upTo: Self.mostJoined * Self.lookupCost)
@@ -54,7 +54,7 @@ extension LMDBPlanner {
         return best
     }
 
-    private func rows(_ candidate: LMDBPlanCandidate, upTo most: Int) throws -> Int {
+    private func rows(_ candidate: KeyPlanCandidate, upTo most: Int) throws -> Int {
         candidate.isUnique
             ? candidate.ranges.count
             : try snapshot.countKeys(candidate.access, candidate.ranges, query.entity, upTo: most)
@@ -63,7 +63,7 @@ extension LMDBPlanner {
     /// Whether a candidate with joins is worth more than one without them.
     ///
     /// - Parameter rows: how many keys the other has, or many.
-    private func isCheaper(_ candidate: LMDBPlanCandidate, than other: LMDBPlanCandidate, _ rows: Int) throws -> Bool {
+    private func isCheaper(_ candidate: KeyPlanCandidate, than other: KeyPlanCandidate, _ rows: Int) throws -> Bool {
         guard candidate.isNarrowed,
             conditions.indices.contains(where: { place in
                 conditions[place].source != nil

@@ -2,7 +2,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// The values of the history's records. ``LMDBFormat`` has the bytes.
-enum LMDBHistoryCoder {
+package enum HistoryCoder {
     private enum Kind {
         static let insert: UInt8 = 1
         static let update: UInt8 = 2
@@ -13,7 +13,7 @@ enum LMDBHistoryCoder {
 
     // MARK: Headers
 
-    static func header(_ transaction: HistoryTransaction) -> [UInt8] {
+    package static func header(_ transaction: HistoryTransaction) -> [UInt8] {
         var bytes: [UInt8] = []
         append(transaction.timestamp.timeIntervalSinceReferenceDate.bitPattern, to: &bytes)
         append(UInt32(transaction.changes.count), to: &bytes)
@@ -21,7 +21,7 @@ enum LMDBHistoryCoder {
         return bytes + [1] + Array(author.utf8)
     }
 
-    static func header(
+    package static func header(
         _ value: UnsafeRawBufferPointer,
         path: String
     ) throws -> (timestamp: Date, author: String?, changes: Int) {
@@ -42,7 +42,7 @@ enum LMDBHistoryCoder {
     // MARK: Changes
 
     /// Writes a change into `bytes`, in place of what is there.
-    static func encode(_ change: HistoryChange, into bytes: inout [UInt8]) throws {
+    package static func encode(_ change: HistoryChange, into bytes: inout [UInt8]) throws {
         bytes.removeAll(keepingCapacity: true)
         switch change.kind {
         case .insert: bytes.append(Kind.insert)
@@ -64,16 +64,16 @@ enum LMDBHistoryCoder {
     }
 
     /// Puts another identifier at the end of an encoded insertion.
-    static func replaceIdentifier(_ id: UUID, in bytes: inout [UInt8]) {
-        let start = bytes.count - LMDBFormat.identifierLength
+    package static func replaceIdentifier(_ id: UUID, in bytes: inout [UInt8]) {
+        let start = bytes.count - KeyFormat.identifierLength
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: id.uuid, toByteOffset: start, as: uuid_t.self) }
     }
 
-    static func change(_ value: UnsafeRawBufferPointer, path: String) throws -> HistoryChange {
+    package static func change(_ value: UnsafeRawBufferPointer, path: String) throws -> HistoryChange {
         guard value.count >= 3 else { throw damaged(path) }
         let nameLength = Int(UInt16(littleEndian: value.loadUnaligned(fromByteOffset: 1, as: UInt16.self)))
         let identifierStart = 3 + nameLength
-        let payloadStart = identifierStart + LMDBFormat.identifierLength
+        let payloadStart = identifierStart + KeyFormat.identifierLength
         guard value.count >= payloadStart else { throw damaged(path) }
         let entity = try text(UnsafeRawBufferPointer(rebasing: value[3..<identifierStart]), path)
         let id = UUID(uuid: value.loadUnaligned(fromByteOffset: identifierStart, as: uuid_t.self))

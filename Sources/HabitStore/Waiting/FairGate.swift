@@ -5,7 +5,7 @@ import Foundation
 ///
 /// A thread that leaves hands its place over to the one that has waited longest, so that nobody starves behind a thread
 /// that comes back at once. `@unchecked`: every stored variable is guarded by `lock`.
-final class SQLiteGate: @unchecked Sendable {
+package final class FairGate: @unchecked Sendable {
     private final class Waiter {
         let semaphore = DispatchSemaphore(value: 0)
         var isAdmitted = false
@@ -16,13 +16,13 @@ final class SQLiteGate: @unchecked Sendable {
     private var waiters: [Waiter] = []
 
     /// A gate with that many places, at least one.
-    init(places: Int) { freePlaces = max(1, places) }
+    package init(places: Int) { freePlaces = max(1, places) }
 
     /// How many threads wait for a place.
-    var waitingCount: Int { lock.withLock { waiters.count } }
+    package var waitingCount: Int { lock.withLock { waiters.count } }
 
     /// Takes a place; false when there was none until the deadline.
-    func enter(until deadline: SQLiteDeadline) -> Bool {
+    package func enter(until deadline: Deadline) -> Bool {
         lock.lock()
         if freePlaces > 0 {
             freePlaces -= 1
@@ -42,7 +42,7 @@ final class SQLiteGate: @unchecked Sendable {
     }
 
     /// Gives a place back.
-    func leave() {
+    package func leave() {
         lock.lock()
         defer { lock.unlock() }
         guard !waiters.isEmpty else {

@@ -1,9 +1,9 @@
 @_spi(Engines) import HabitStore
 
 /// How a query is gone about: which keys of which database are walked, and what that leaves to do above.
-@_spi(Engines) public struct LMDBPlan: EnginePlan, Sendable {
+@_spi(Engines) public struct KeyPlan: EnginePlan, Sendable {
     /// Where the candidates come from.
-    enum Access: Equatable {
+    package enum Access: Equatable {
         /// No record can fulfil the filter.
         case nothing
         /// The records themselves, by identifier.
@@ -13,7 +13,7 @@
     }
 
     /// What has to be done so that an index's keys come in the query's order.
-    struct OrderRepair: Equatable {
+    package struct OrderRepair: Equatable {
         /// The first attribute of the key that the order is about, and where it begins in the key.
         var firstPart: Int
         var start: Int
@@ -25,28 +25,28 @@
         var isNeeded: Bool { reversesEqualKeys || sortsCutTexts }
     }
 
-    let entity: Int
-    var access: Access
+    package let entity: Int
+    package var access: Access
     /// Disjoint and ascending.
-    var ranges: [LMDBKeyRange]
+    package var ranges: [KeyRange]
     /// Whether something led to these ranges, so that not every record is looked at.
-    let isNarrowed: Bool
-    let isReverse: Bool
-    var repair: OrderRepair?
-    let order: [BoundQuery.SortKey]
+    package let isNarrowed: Bool
+    package let isReverse: Bool
+    package var repair: OrderRepair?
+    package let order: [BoundQuery.SortKey]
     /// Which of the candidates are handed out.
-    var window = FetchWindow()
+    package var window = FetchWindow()
     /// Whether the identifiers of all keys are gathered and sorted before the first record is read.
-    var sortsIdentifiers = false
+    package var sortsIdentifiers = false
     /// Whether rows are read for their identifiers only.
-    var lendsIdentifiersOnly = false
+    package var lendsIdentifiersOnly = false
     /// Whether all that rows are read for is in the keys.
-    var lendsKeysOnly = false
+    package var lendsKeysOnly = false
     /// How many records of any entity were looked at to make this plan.
-    var examined = 0
+    package var examined = 0
 
     /// Whether all records are handed out by identifier.
-    var isWholeScan: Bool {
+    package var isWholeScan: Bool {
         access == .records && !isReverse && window.isWhole && ranges.count == 1 && ranges[0].isAll
     }
 
@@ -60,5 +60,5 @@
     public var sortsInMemory: Bool { !orderIsExact || sortsIdentifiers }
     /// The access path for people; it begins with `scan` when every record of the entity is looked at.
     public var accessPath: String { path.description }
-    let path: LMDBAccessPath
+    let path: KeyAccessPath
 }

@@ -2,10 +2,10 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// The keys of one attribute, behind a prefix that is fixed: turns conditions on the attribute into ranges of keys.
-struct LMDBKeyDomain {
+struct KeyDomain {
     /// Ranges of keys, and whether exactly the records that fulfil the condition have them.
     struct Selection {
-        var ranges: [LMDBKeyRange]
+        var ranges: [KeyRange]
         var isExact: Bool
         /// Whether they are single values.
         var isPoints: Bool
@@ -22,12 +22,12 @@ struct LMDBKeyDomain {
     let budget: Int
     /// Whether a presence byte precedes the value: in indexes, and not in an entity's own keys.
     let hasPresence: Bool
-    let buffer: LMDBIndexKeyBuffer
+    let buffer: IndexKeyBuffer
 
-    private var values: LMDBKeyRange { LMDBKeyRange(lower: firstValue, upper: behindValues) }
+    private var values: KeyRange { KeyRange(lower: firstValue, upper: behindValues) }
     private var firstValue: [UInt8] { hasPresence ? prefix + [1] : prefix }
-    private var behindValues: [UInt8]? { hasPresence ? prefix + [2] : LMDBTransaction.successor(ofPrefix: prefix) }
-    private var nils: [LMDBKeyRange] { hasPresence ? [LMDBKeyRange(prefix: prefix + [0])] : [] }
+    private var behindValues: [UInt8]? { hasPresence ? prefix + [2] : KeyOrder.successor(ofPrefix: prefix) }
+    private var nils: [KeyRange] { hasPresence ? [KeyRange(prefix: prefix + [0])] : [] }
 
     /// The key of one value, with its presence byte, and whether the value was cut; nil when it is of another kind.
     func key(_ value: Value) throws -> (bytes: [UInt8], isCut: Bool)? {
@@ -75,20 +75,20 @@ struct LMDBKeyDomain {
             }
         }
         guard comparison != .notEqual, let (key, isCut) = try key(value) else { return nil }
-        let range: LMDBKeyRange
+        let range: KeyRange
         switch comparison {
-        case .equal: return Selection(ranges: [LMDBKeyRange(prefix: key)], isExact: !isCut, isPoints: true)
+        case .equal: return Selection(ranges: [KeyRange(prefix: key)], isExact: !isCut, isPoints: true)
         case .notEqual: return nil
         // Behind a cut text's key may stand texts on both sides of it: they are all taken along.
         case .less:
-            range = LMDBKeyRange(lower: firstValue, upper: isCut ? LMDBTransaction.successor(ofPrefix: key) : key)
-        case .lessOrEqual: range = LMDBKeyRange(lower: firstValue, upper: LMDBTransaction.successor(ofPrefix: key))
+            range = KeyRange(lower: firstValue, upper: isCut ? KeyOrder.successor(ofPrefix: key) : key)
+        case .lessOrEqual: range = KeyRange(lower: firstValue, upper: KeyOrder.successor(ofPrefix: key))
         case .greater:
-            guard let successor = isCut ? key : LMDBTransaction.successor(ofPrefix: key) else {
+            guard let successor = isCut ? key : KeyOrder.successor(ofPrefix: key) else {
                 return Selection(ranges: [], isExact: true, isPoints: true)
             }
-            range = LMDBKeyRange(lower: successor, upper: behindValues)
-        case .greaterOrEqual: range = LMDBKeyRange(lower: key, upper: behindValues)
+            range = KeyRange(lower: successor, upper: behindValues)
+        case .greaterOrEqual: range = KeyRange(lower: key, upper: behindValues)
         }
         return Selection(ranges: range.isEmpty ? [] : [range], isExact: !isCut, isPoints: false)
     }
@@ -96,17 +96,17 @@ struct LMDBKeyDomain {
     private func points(_ values: [Value]) throws -> Selection? {
         guard kind != .links, kind != .strings else { return nil }
         var isExact = true
-        var ranges: [LMDBKeyRange] = []
+        var ranges: [KeyRange] = []
         for value in values {
             if value.isNull {
                 ranges += nils
                 continue
             }
             guard let (key, isCut) = try key(value) else { return nil }
-            ranges.append(LMDBKeyRange(prefix: key))
+            ranges.append(KeyRange(prefix: key))
             if isCut { isExact = false }
         }
-        return Selection(ranges: LMDBKeyRange.union(ranges), isExact: isExact, isPoints: true)
+        return Selection(ranges: KeyRange.union(ranges), isExact: isExact, isPoints: true)
     }
 
     /// A text that begins with the Characters of another begins with its bytes, both being in NFC; not the other way
@@ -114,7 +114,7 @@ struct LMDBKeyDomain {
     private func beginning(with text: String) throws -> Selection? {
         buffer.begin()
         try buffer.append(prefix: text, budget: budget)
-        let range = LMDBKeyRange(prefix: values.lower + Array(buffer.key))
+        let range = KeyRange(prefix: values.lower + Array(buffer.key))
         return Selection(ranges: [range], isExact: false, isPoints: false)
     }
 
@@ -151,7 +151,7 @@ struct LMDBKeyDomain {
     func intersection(_ first: Selection?, _ second: Selection) -> Selection {
         guard let first else { return second }
         return Selection(
-            ranges: LMDBKeyRange.intersection(first.ranges, second.ranges),
+            ranges: KeyRange.intersection(first.ranges, second.ranges),
             isExact: first.isExact && second.isExact,
             isPoints: first.isPoints || second.isPoints
         )
@@ -165,18 +165,18 @@ struct LMDBKeyDomain {
             result.isExact = result.isExact && found.isExact
             result.isPoints = result.isPoints && found.isPoints
         }
-        result.ranges = LMDBKeyRange.union(result.ranges)
+        result.ranges = KeyRange.union(result.ranges)
         return result
     }
 }
 
-extension LMDBKeyDomain {
+extension KeyDomain {
     /// The keys of one attribute of an index, behind those of the attributes before it.
     init(
-        _ part: LMDBIndexKeyLayout.Part,
-        of layout: LMDBIndexKeyLayout,
+        _ part: IndexKeyLayout.Part,
+        of layout: IndexKeyLayout,
         behind prefix: [UInt8],
-        _ buffer: LMDBIndexKeyBuffer
+        _ buffer: IndexKeyBuffer
     ) {
         self.init(
             prefix: prefix,

@@ -3,12 +3,13 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreTesting
+import OrderedKeys
 import Testing
 
 /// Bugs that take more random queries than a test run has, or records that only older stores have.
 @Suite("LMDB's planner with bugs planted")
-struct LMDBPlannerMutantTests {
-    private func store(_ folder: LMDBWrapperTestFolder, _ mutant: LMDBPlannerMutant?) throws -> LMDBHabitStore {
+struct KeyPlannerMutantTests {
+    private func store(_ folder: LMDBWrapperTestFolder, _ mutant: KeyPlannerMutant?) throws -> LMDBHabitStore {
         var options = LMDBHabitStore.Options()
         options.mutant = mutant
         return try LMDBHabitStore(path: folder.path(), options: options)

@@ -1,67 +1,67 @@
 /// Keys from `lower` up to and without `upper`.
-struct LMDBKeyRange: Equatable, Sendable {
+package struct KeyRange: Equatable, Sendable {
     /// The least key; empty for no bound.
-    var lower: [UInt8]
+    package var lower: [UInt8]
     /// Behind the greatest key; nil for no bound.
-    var upper: [UInt8]?
+    package var upper: [UInt8]?
 
     /// Every key.
-    static let all = LMDBKeyRange(lower: [], upper: nil)
+    package static let all = KeyRange(lower: [], upper: nil)
 
-    init(lower: [UInt8], upper: [UInt8]?) {
+    package init(lower: [UInt8], upper: [UInt8]?) {
         self.lower = lower
         self.upper = upper
     }
 
     /// Every key with a prefix.
-    init(prefix: [UInt8]) {
+    package init(prefix: [UInt8]) {
         lower = prefix
-        upper = LMDBTransaction.successor(ofPrefix: prefix)
+        upper = KeyOrder.successor(ofPrefix: prefix)
     }
 
-    var isEmpty: Bool {
+    package var isEmpty: Bool {
         guard let upper else { return false }
-        return !LMDBKeyOrder.isBefore(lower, upper)
+        return !KeyOrder.isBefore(lower, upper)
     }
 
     /// Whether nothing is left out.
-    var isAll: Bool { lower.isEmpty && upper == nil }
+    package var isAll: Bool { lower.isEmpty && upper == nil }
 
     /// The keys that are in both.
-    func intersection(_ other: LMDBKeyRange) -> LMDBKeyRange {
+    package func intersection(_ other: KeyRange) -> KeyRange {
         let upper: [UInt8]?
         switch (self.upper, other.upper) {
         case (nil, let bound), (let bound, nil): upper = bound
-        case (let first?, let second?): upper = LMDBKeyOrder.isBefore(first, second) ? first : second
+        case (let first?, let second?): upper = KeyOrder.isBefore(first, second) ? first : second
         }
-        return LMDBKeyRange(
-            lower: LMDBKeyOrder.isBefore(lower, other.lower) ? other.lower : lower,
+        return KeyRange(
+            lower: KeyOrder.isBefore(lower, other.lower) ? other.lower : lower,
             upper: upper
         )
     }
 
     /// The keys that are in one of both lists, as disjoint ranges in ascending order.
-    static func union(_ ranges: [LMDBKeyRange]) -> [LMDBKeyRange] {
-        var result: [LMDBKeyRange] = []
-        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { LMDBKeyOrder.isBefore($0.lower, $1.lower) }) {
+    package static func union(_ ranges: [KeyRange]) -> [KeyRange] {
+        var result: [KeyRange] = []
+        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { KeyOrder.isBefore($0.lower, $1.lower) }) {
             guard let last = result.last, let end = last.upper else {
                 if result.isEmpty { result.append(range) }
                 continue
             }
             // Ranges that only touch stay apart: each may be one value of a list.
-            guard LMDBKeyOrder.isBefore(range.lower, end) else {
+            guard KeyOrder.isBefore(range.lower, end) else {
                 result.append(range)
                 continue
             }
-            if let upper = range.upper, !LMDBKeyOrder.isBefore(end, upper) { continue }
+            if let upper = range.upper, !KeyOrder.isBefore(end, upper) { continue }
             result[result.count - 1].upper = range.upper
         }
         return result
     }
 
     /// The keys that are in both of two lists of disjoint ranges in ascending order, as such a list.
-    static func intersection(_ left: [LMDBKeyRange], _ right: [LMDBKeyRange]) -> [LMDBKeyRange] {
-        var result: [LMDBKeyRange] = []
+    package static func intersection(_ left: [KeyRange], _ right: [KeyRange]) -> [KeyRange] {
+        var result: [KeyRange] = []
         var (first, second) = (0, 0)
         while first < left.count, second < right.count {
             let both = left[first].intersection(right[second])
@@ -72,13 +72,13 @@ struct LMDBKeyRange: Equatable, Sendable {
         return result
     }
 
-    private func endsBefore(_ other: LMDBKeyRange) -> Bool {
+    private func endsBefore(_ other: KeyRange) -> Bool {
         guard let upper else { return false }
-        return other.upper.map { LMDBKeyOrder.isBefore(upper, $0) } ?? true
+        return other.upper.map { KeyOrder.isBefore(upper, $0) } ?? true
     }
 
     /// The keys whose beginning is the single value that `value` stands for, and whose rest is in this range.
-    func behind(_ value: LMDBKeyRange) -> LMDBKeyRange {
-        LMDBKeyRange(lower: value.lower + lower, upper: upper.map { value.lower + $0 } ?? value.upper)
+    package func behind(_ value: KeyRange) -> KeyRange {
+        KeyRange(lower: value.lower + lower, upper: upper.map { value.lower + $0 } ?? value.upper)
     }
 }

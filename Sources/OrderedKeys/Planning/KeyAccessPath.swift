@@ -1,5 +1,5 @@
 /// The way that a plan takes, from which its text for people is made when someone asks for it.
-struct LMDBAccessPath {
+struct KeyAccessPath {
     /// The entity's name.
     let entity: String
     /// The title of the index that is walked, and whether it holds copies; nil for the records themselves.

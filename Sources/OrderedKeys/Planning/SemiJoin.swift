@@ -3,7 +3,7 @@ import Foundation
 
 /// Finds the records that fulfil a condition on related records, or one of several alternatives, by the indexes that those
 /// have, and says it as membership in a list of identifiers, which the entity's own indexes answer.
-struct LMDBSemiJoin {
+struct SemiJoin {
     /// What stands for a condition.
     struct Found {
         /// Membership of one of the entity's attributes in a list; it holds for the same records.
@@ -12,23 +12,23 @@ struct LMDBSemiJoin {
         var source: String
     }
 
-    private let snapshot: LMDBSnapshot
+    private let snapshot: any KeySnapshot
     private let entity: Int
     private let depth: Int
     /// How many identifiers are gathered at most, and how many records are looked at for each condition.
     private let most: Int
 
-    private var attributes: [AttributeDescription] { snapshot.catalog.schema.entities[entity].attributes }
+    private var attributes: [AttributeDescription] { snapshot.schema.entities[entity].attributes }
 
     /// - Parameters:
     ///   - entity: the entity that is asked for.
     ///   - depth: how many plans this is part of.
     ///   - most: how many identifiers are gathered at most.
-    init(_ snapshot: LMDBSnapshot, _ entity: Int, depth: Int, most: Int) {
+    init(_ snapshot: any KeySnapshot, _ entity: Int, depth: Int, most: Int) {
         self.snapshot = snapshot
         self.entity = entity
         self.depth = depth
-        self.most = min(most, LMDBPlanner.mostJoined)
+        self.most = min(most, KeyPlanner.mostJoined)
     }
 
     /// Whether a condition has a form that may be answered; without looking at any key.
@@ -126,11 +126,11 @@ struct LMDBSemiJoin {
             }
             guard let index = snapshot.index(entity, beginningWith: attribute) else { return nil }
             source = "\(snapshot.path(index)) by \(source)"
-            ids = try snapshot.identifiers(linkingTo: linked, by: index, atMost: most)
+            ids = try owners(linkingTo: linked, by: index)
         case .referring(let attribute), .linking(let attribute):
             if inner.isAlwaysTrue, let index = snapshot.index(collection.destination, beginningWith: attribute) {
                 source = snapshot.path(index)
-                ids = try snapshot.firstIdentifiers(in: index, atMost: most)
+                ids = try snapshot.firstIdentifiers(in: index, of: collection.destination, atMost: most)
             } else {
                 guard let plan = try plan(collection.destination, inner, &examined) else { return nil }
                 source = plan.accessPath
@@ -138,6 +138,13 @@ struct LMDBSemiJoin {
             }
         }
         return ids.map { found(own: $0, source) }
+    }
+
+    /// The identifiers of the records that link to one of several, ascending, each once; nil when there are too many.
+    private func owners(linkingTo links: [UUID], by index: KeyIndex) throws -> [UUID]? {
+        let ranges = links.map { link in KeyRange(prefix: [1] + withUnsafeBytes(of: link.uuid) { Array($0) }) }
+        let ids = try snapshot.identifiers(.index(index.place), ranges, entity, atMost: most + 1)
+        return ids.count <= most ? Self.sorted(ids) : nil
     }
 
     /// The condition holds for records that fulfil one of the parts.
@@ -149,7 +156,7 @@ struct LMDBSemiJoin {
         if snapshot.mutant == .unionLosesLastBranch { parts.removeLast() }
         #endif
         // All are planned before one is walked: without an index for each there is nothing to be gained.
-        var plans: [LMDBPlan] = []
+        var plans: [KeyPlan] = []
         for part in parts {
             guard let plan = try plan(entity, part, &examined), plan.isNarrowed else { return nil }
             plans.append(plan)
@@ -171,7 +178,7 @@ struct LMDBSemiJoin {
     // MARK: Gathering
 
     /// The plan for a condition on another entity's records; nil when it leads to too many of them.
-    private func plan(_ entity: Int, _ condition: BoundExpression, _ examined: inout Int) throws -> LMDBPlan? {
+    private func plan(_ entity: Int, _ condition: BoundExpression, _ examined: inout Int) throws -> KeyPlan? {
         let plan = try snapshot.plan(unordered(entity, condition), depth: depth + 1)
         examined += plan.examined
         let count = try snapshot.countKeys(plan.access, plan.ranges, plan.entity, upTo: most + 1)
@@ -185,15 +192,17 @@ struct LMDBSemiJoin {
     }
 
     /// The identifiers that an attribute of a plan's results holds, ascending, each once; nil when there are too many.
-    private func gather(_ plan: LMDBPlan, position: Int, _ examined: inout Int) throws -> [UUID]? {
-        if position == 0, plan.residual == nil { return Self.sorted(try snapshot.identifiers(plan)) }
+    private func gather(_ plan: KeyPlan, position: Int, _ examined: inout Int) throws -> [UUID]? {
+        if position == 0, plan.residual == nil {
+            return Self.sorted(try snapshot.identifiers(plan.access, plan.ranges, plan.entity, atMost: Int.max))
+        }
         var ids: [UUID] = []
-        let records = LMDBRelatedRecords(snapshot)
+        let records = FollowedRecords(snapshot)
         let filter = plan.residual.map { residual in
             CompiledFilter(
                 residual,
                 entity: plan.entity,
-                schema: snapshot.catalog.schema,
+                schema: snapshot.schema,
                 records: records,
                 recordsMayChange: false
             )
@@ -223,12 +232,12 @@ struct LMDBSemiJoin {
 }
 
 /// Follows relationships inside of a snapshot.
-final class LMDBRelatedRecords: RelatedRecords {
-    private let snapshot: LMDBSnapshot
+final class FollowedRecords: RelatedRecords {
+    private let snapshot: any KeySnapshot
     /// How many records were followed to.
     private(set) var followed = 0
 
-    init(_ snapshot: LMDBSnapshot) { self.snapshot = snapshot }
+    init(_ snapshot: any KeySnapshot) { self.snapshot = snapshot }
 
     func withRelated(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> Void) throws -> Bool {
         followed += 1

@@ -16,9 +16,9 @@
 /// LMDB's keys end at 511 bytes. What the fixed parts leave is divided evenly among the variable attributes: that is
 /// the budget. A cut text stands behind the text that equals what is left of it, and among equally cut texts the records
 /// decide.
-struct LMDBIndexKeyLayout: Sendable {
+package struct IndexKeyLayout: Sendable {
     /// One attribute of the key.
-    struct Part: Sendable {
+    package struct Part: Sendable {
         let position: Int
         let kind: AttributeKind
         let isOptional: Bool
@@ -29,14 +29,14 @@ struct LMDBIndexKeyLayout: Sendable {
     /// A shorter text in a key would make an index useless.
     private static let leastBudget = 16
 
-    let parts: [Part]
+    package let parts: [Part]
     /// How many bytes a text may take, its end not counted.
-    let budget: Int
+    package let budget: Int
     /// The position of the attribute whose links each have a key of their own.
-    let linksPosition: Int?
+    package let linksPosition: Int?
 
     /// - Throws: `.unsupported` when an attribute cannot be in a key, or there are too many of them.
-    init(_ index: IndexDescription, of entity: EntityDescription) throws {
+    package init(_ index: IndexDescription, of entity: EntityDescription) throws {
         let parts = try index.attributes.map { try Self.part($0, of: entity) }
         let links = parts.filter { $0.kind == .links }
         guard links.count <= 1 else {
@@ -45,8 +45,8 @@ struct LMDBIndexKeyLayout: Sendable {
         self.parts = parts
         linksPosition = links.first?.position
         let variable = parts.count { $0.isVariable }
-        let fixed = parts.reduce(LMDBFormat.identifierLength) { $0 + Self.fixedLength($1) }
-        let room = LMDBTransaction.maximumKeyLength - fixed
+        let fixed = parts.reduce(KeyFormat.identifierLength) { $0 + Self.fixedLength($1) }
+        let room = KeyFormat.longestKey - fixed
         budget = variable == 0 ? 0 : room / variable
         guard room >= 0, variable == 0 || budget >= Self.leastBudget else {
             throw Self.unsupported(
@@ -89,20 +89,20 @@ struct LMDBIndexKeyLayout: Sendable {
     ) -> HabitStoreError {
         HabitStoreError(
             .unsupported,
-            "the index \(LMDBFormat.indexName(entity.name, index)) \(reason)",
+            "the index \(KeyFormat.indexName(entity.name, index)) \(reason)",
             at: .init(entity: entity.name)
         )
     }
 }
 
-extension LMDBIndexKeyLayout {
+extension IndexKeyLayout {
     /// Where a key's first cut text ends, counted from the key's start; nil when no text in it is cut.
     ///
     /// - Parameters:
     ///   - first: the first attribute to look at.
     ///   - start: where that attribute begins.
     /// - Throws: `.corrupt` when the key is none of this layout.
-    func endOfFirstCut(_ key: UnsafeRawBufferPointer, from first: Int, at start: Int) throws -> Int? {
+    package func endOfFirstCut(_ key: UnsafeRawBufferPointer, from first: Int, at start: Int) throws -> Int? {
         var offset = start
         for part in parts[first...] {
             guard offset < key.count else { throw Self.malformed }

@@ -1,9 +1,9 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// One way to go about a query.
-struct LMDBPlanCandidate {
-    var access: LMDBPlan.Access
-    var ranges: [LMDBKeyRange]
+struct KeyPlanCandidate {
+    var access: KeyPlan.Access
+    var ranges: [KeyRange]
     /// The places of the conditions that the ranges fulfil exactly, each once.
     var consumed: [Int] = []
     /// The places of those that narrowed the ranges and are left to the filter all the same.
@@ -14,7 +14,7 @@ struct LMDBPlanCandidate {
     var rangeConditions = 0
     var isReverse = false
     var givesOrder = false
-    var repair: LMDBPlan.OrderRepair?
+    var repair: KeyPlan.OrderRepair?
     var partCount = 0
     /// Whether the index has the records beside its keys, so that none has to be looked up.
     var holdsCopies = false

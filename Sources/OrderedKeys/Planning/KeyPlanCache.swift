@@ -1,24 +1,26 @@
 @_spi(Engines) import HabitStore
 import Synchronization
 
-/// The plans of one store, by the shapes of their filters; see ``LMDBKeptPlan``.
-final class LMDBPlanCache: Sendable {
+/// The plans of one store, by the shapes of their filters; see ``KeptKeyPlan``.
+package final class KeyPlanCache: Sendable {
     /// When there are more, all are forgotten: whoever asks for so many asks for few of them often.
     private static let mostPlans = 64
 
     private struct State {
-        var plans: [ObjectIdentifier: [LMDBKeptPlan]] = [:]
+        var plans: [ObjectIdentifier: [KeptKeyPlan]] = [:]
         var count = 0
     }
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// The plan of a query that has a shape: the kept one with the query's constants, or one that `make` makes.
     func plan(
         _ query: BoundQuery,
-        _ snapshot: LMDBSnapshot,
-        _ make: (BoundQuery) throws -> LMDBPlan
-    ) throws -> LMDBPlan {
+        _ snapshot: any KeySnapshot,
+        _ make: (BoundQuery) throws -> KeyPlan
+    ) throws -> KeyPlan {
         guard let (shape, values) = query.shape, shape.comparesDirectly else { return try make(query) }
         let place = ObjectIdentifier(shape)
         let kept = state.withLock { $0.plans[place]?.first { $0.query.covers(query) } }
@@ -27,7 +29,7 @@ final class LMDBPlanCache: Sendable {
         let plan = try make(query)
         // What was decided by counting keys may be decided otherwise next time.
         guard snapshot.keyCounts == counts,
-            let kept = LMDBKeptPlan(query, shape, plan, snapshot.catalog.tables[query.entity]),
+            let kept = KeptKeyPlan(query, shape, plan, snapshot.keyTables.tables[query.entity]),
             try kept.plan(query, values, snapshot.buffer)?.ranges == plan.ranges
         else { return plan }
         state.withLock { state in

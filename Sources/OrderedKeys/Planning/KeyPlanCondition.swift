@@ -1,7 +1,7 @@
 @_spi(Engines) import HabitStore
 
 /// One of the conditions that must all hold, as the planner looks at it.
-struct LMDBPlanCondition {
+struct KeyPlanCondition {
     /// As the filter has it; what is left of the filter is made of these.
     let original: BoundExpression
     /// As indexes are asked for it.

@@ -5,15 +5,15 @@
 /// Such a plan walks an index of which all conditions fix the first attributes and bound the next one, none of them a text.
 /// Whatever the constants are, as long as they are of the attributes' kinds and not nil, no other way is found to be better:
 /// ways are ranked by how many conditions they fulfil, and counted only where they leave some of them.
-final class LMDBKeptPlan: Sendable {
+final class KeptKeyPlan: Sendable {
     private struct Bound {
         let comparison: FilterExpression.Comparison
         let place: KeptQuery.Place
     }
 
     let query: KeptQuery
-    private let plan: LMDBPlan
-    private let layout: LMDBIndexKeyLayout
+    private let plan: KeyPlan
+    private let layout: IndexKeyLayout
     /// What the index's first attributes equal.
     private let equalities: [KeptQuery.Place]
     /// What the one behind them is compared with.
@@ -21,7 +21,7 @@ final class LMDBKeptPlan: Sendable {
 
     /// - Parameter plan: the plan of a query with this shape.
     /// - Returns: nil for a plan that has to be made each time.
-    init?(_ query: BoundQuery, _ shape: PredicateShape, _ plan: LMDBPlan, _ table: LMDBCatalog.Table) {
+    init?(_ query: BoundQuery, _ shape: PredicateShape, _ plan: KeyPlan, _ table: KeyTable) {
         guard case .index(let number) = plan.access, plan.ranges.count == 1, plan.residual == nil, plan.examined == 0
         else { return nil }
         layout = table.indexes[number].layout
@@ -49,7 +49,7 @@ final class LMDBKeptPlan: Sendable {
     }
 
     /// The plan of a query that this covers; nil when it has to be made.
-    func plan(_ query: BoundQuery, _ values: [Value], _ buffer: LMDBIndexKeyBuffer) throws -> LMDBPlan? {
+    func plan(_ query: BoundQuery, _ values: [Value], _ buffer: IndexKeyBuffer) throws -> KeyPlan? {
         guard let range = try range(values, buffer) else { return nil }
         var plan = plan
         plan.ranges = [range]
@@ -57,17 +57,17 @@ final class LMDBKeptPlan: Sendable {
         return plan
     }
 
-    private func range(_ values: [Value], _ buffer: LMDBIndexKeyBuffer) throws -> LMDBKeyRange? {
+    private func range(_ values: [Value], _ buffer: IndexKeyBuffer) throws -> KeyRange? {
         var prefix: [UInt8] = []
         for (place, part) in zip(equalities, layout.parts) {
             let value = place.value(values)
-            let domain = LMDBKeyDomain(part, of: layout, behind: prefix, buffer)
+            let domain = KeyDomain(part, of: layout, behind: prefix, buffer)
             guard !value.isNull, let key = try domain.key(value) else { return nil }
             prefix = key.bytes
         }
-        guard !bounds.isEmpty else { return LMDBKeyRange(prefix: prefix) }
-        let domain = LMDBKeyDomain(layout.parts[equalities.count], of: layout, behind: prefix, buffer)
-        var range: LMDBKeyRange?
+        guard !bounds.isEmpty else { return KeyRange(prefix: prefix) }
+        let domain = KeyDomain(layout.parts[equalities.count], of: layout, behind: prefix, buffer)
+        var range: KeyRange?
         for bound in bounds {
             let value = bound.place.value(values)
             guard !value.isNull, let found = try domain.selection(bound.comparison, value), found.ranges.count == 1

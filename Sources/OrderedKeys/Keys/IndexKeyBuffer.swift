@@ -1,29 +1,30 @@
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// Where index keys are made, one after the other, in the same memory. See ``LMDBIndexKeyLayout`` for their form.
-final class LMDBIndexKeyBuffer {
+/// Where index keys are made, one after the other, in the same memory. See ``IndexKeyLayout`` for their form.
+package final class IndexKeyBuffer {
     private let bytes: UnsafeMutableRawBufferPointer
-    private var used = 0
+    // Of one transaction, which fills and reads it in turn: what Swift would check at each access takes as long as the access.
+    @exclusivity(unchecked) private var used = 0
     /// Whether a text in the key was cut.
-    private(set) var isCut = false
+    @exclusivity(unchecked) package private(set) var isCut = false
 
-    init() {
-        bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: LMDBTransaction.maximumKeyLength, alignment: 8)
+    package init() {
+        bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: KeyFormat.longestKey, alignment: 8)
     }
 
     deinit { bytes.deallocate() }
 
     /// The key so far; good until the next change.
-    var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[0..<used]) }
+    package var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[0..<used]) }
 
     /// Makes the key of a record.
     ///
     /// - Parameters:
     ///   - link: the bytes of the link that the key is for, in an index over links.
     ///   - id: the bytes of the identifier.
-    func make(
-        _ layout: LMDBIndexKeyLayout,
+    package func make(
+        _ layout: IndexKeyLayout,
         _ record: RecordView,
         link: UnsafeRawBufferPointer? = nil,
         id: UnsafeRawBufferPointer
@@ -44,13 +45,13 @@ final class LMDBIndexKeyBuffer {
     }
 
     /// Begins a key.
-    func begin() {
+    package func begin() {
         used = 0
         isCut = false
     }
 
     /// Appends a value, without its presence byte; false when it is not of the kind.
-    func append(_ value: Value, as kind: AttributeKind, budget: Int) throws -> Bool {
+    package func append(_ value: Value, as kind: AttributeKind, budget: Int) throws -> Bool {
         switch (value, kind) {
         case (.bool(let flag), .bool): try append(byte: flag ? 1 : 0)
         case (.int(let number), .int): try append(bigEndian: Self.ordered(UInt64(bitPattern: number)))
@@ -68,20 +69,20 @@ final class LMDBIndexKeyBuffer {
     }
 
     /// Appends the beginning of a text, without an end.
-    func append(prefix text: String, budget: Int) throws {
+    package func append(prefix text: String, budget: Int) throws {
         var text = text
         try text.withUTF8 { try append(text: UnsafeRawBufferPointer($0), budget: budget, isEnded: false) }
     }
 
     /// Appends a presence byte.
-    func append(byte: UInt8) throws {
+    package func append(byte: UInt8) throws {
         try requireRoom(1)
         bytes[used] = byte
         used += 1
     }
 
     /// Appends bytes as they are.
-    func append(_ source: UnsafeRawBufferPointer) throws {
+    package func append(_ source: UnsafeRawBufferPointer) throws {
         try requireRoom(source.count)
         UnsafeMutableRawBufferPointer(rebasing: bytes[used..<used + source.count]).copyMemory(from: source)
         used += source.count

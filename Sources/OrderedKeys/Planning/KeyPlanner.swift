@@ -3,16 +3,16 @@ import Foundation
 
 /// Finds the plan for a query: of the entity's own keys and its indexes the one whose keys most conditions bind, helped by
 /// what indexes of other entities tell about conditions on related records.
-struct LMDBPlanner {
-    let snapshot: LMDBSnapshot
-    let table: LMDBCatalog.Table
+struct KeyPlanner {
+    let snapshot: any KeySnapshot
+    let table: KeyTable
     let query: BoundQuery
     let attributes: [AttributeDescription]
-    let indexes: [LMDBCatalog.Index]
+    let indexes: [KeyIndex]
     /// How many plans this one is part of.
     let depth: Int
     /// What must hold and may be used; all of the filter unless something in it can fail.
-    var conditions: [LMDBPlanCondition]
+    var conditions: [KeyPlanCondition]
     private let hasAllConditions: Bool
     /// The keys of the order before the identifier, without those that all results agree on.
     private(set) var orderKeys: [BoundQuery.SortKey]
@@ -27,14 +27,13 @@ struct LMDBPlanner {
     /// - Parameters:
     ///   - indexes: those of the entity that are complete.
     ///   - depth: how many plans this one is part of.
-    init(_ query: BoundQuery, _ snapshot: LMDBSnapshot, indexes: [LMDBCatalog.Index], depth: Int) {
+    init(_ query: BoundQuery, _ snapshot: any KeySnapshot, indexes: [KeyIndex], depth: Int) {
         self.query = query
         self.snapshot = snapshot
         self.indexes = indexes
         self.depth = depth
-        let catalog = snapshot.catalog
-        table = catalog.tables[query.entity]
-        attributes = catalog.schema.entities[query.entity].attributes
+        table = snapshot.keyTables.tables[query.entity]
+        attributes = snapshot.schema.entities[query.entity].attributes
         conditions = Self.conditions(query, snapshot)
         hasAllConditions = !query.filter.canFail
         constants = conditions.compactMap(\.constant)
@@ -43,20 +42,20 @@ struct LMDBPlanner {
         resolveOrder()
     }
 
-    private static func conditions(_ query: BoundQuery, _ snapshot: LMDBSnapshot) -> [LMDBPlanCondition] {
-        var conditions: [LMDBPlanCondition] = []
+    private static func conditions(_ query: BoundQuery, _ snapshot: any KeySnapshot) -> [KeyPlanCondition] {
+        var conditions: [KeyPlanCondition] = []
         for condition in query.filter.narrowingConditions { append(condition, to: &conditions) }
         #if PLANNER_MUTANTS
-        if let mutant = snapshot.mutant { mutant.plant(in: &conditions, query, snapshot.catalog.schema) }
+        if let mutant = snapshot.mutant { mutant.plant(in: &conditions, query, snapshot.schema) }
         #endif
         return conditions
     }
 
-    private static func append(_ condition: BoundExpression, to conditions: inout [LMDBPlanCondition]) {
+    private static func append(_ condition: BoundExpression, to conditions: inout [KeyPlanCondition]) {
         if case .and(let parts) = condition {
             for part in parts { append(part, to: &conditions) }
         } else if !condition.isAlwaysTrue {
-            conditions.append(LMDBPlanCondition(condition))
+            conditions.append(KeyPlanCondition(condition))
         }
     }
 
@@ -64,8 +63,8 @@ struct LMDBPlanner {
         orderKeys = query.order.prefix { $0.position != 0 }.filter { !constants.contains($0.position) }
     }
 
-    /// Asks for another condition in the place of one; see ``LMDBSemiJoin``.
-    mutating func replace(_ place: Int, by found: LMDBSemiJoin.Found) {
+    /// Asks for another condition in the place of one; see ``SemiJoin``.
+    mutating func replace(_ place: Int, by found: SemiJoin.Found) {
         conditions[place].replace(by: found.condition, from: found.source)
         if let constant = conditions[place].constant { constants.append(constant) }
         resolveOrder()
@@ -73,7 +72,7 @@ struct LMDBPlanner {
 
     // MARK: Choosing
 
-    func plan() throws -> LMDBPlan {
+    func plan() throws -> KeyPlan {
         if conditions.contains(where: { if case .literal(.bool(false)) = $0.expression { true } else { false } }) {
             return nothing()
         }
@@ -83,7 +82,7 @@ struct LMDBPlanner {
     }
 
     /// The best way, by rank, and where that is not enough by the number of keys.
-    func best() throws -> LMDBPlanCandidate {
+    func best() throws -> KeyPlanCandidate {
         var best = try recordsCandidate()
         for index in indexes where !isBeaten(index, by: best) {
             guard let candidate = try candidate(index), isWorthwhile(candidate) else { continue }
@@ -94,20 +93,20 @@ struct LMDBPlanner {
 
     /// Whether an index need not be looked at: the best way so far answers everything and fixes an attribute, and this index
     /// can fix none, which decides before all else that ranks tell.
-    private func isBeaten(_ index: LMDBCatalog.Index, by best: LMDBPlanCandidate) -> Bool {
+    private func isBeaten(_ index: KeyIndex, by best: KeyPlanCandidate) -> Bool {
         guard best.equalities > 0, best.consumed.count == conditions.count else { return false }
         let first = index.layout.parts[0].position
         return conditions.allSatisfy { !$0.mayConcern(first) || $0.isBound }
     }
 
     /// An index that narrows nothing costs a lookup for each record, unless it holds copies; that pays only for its order.
-    private func isWorthwhile(_ candidate: LMDBPlanCandidate) -> Bool {
+    private func isWorthwhile(_ candidate: KeyPlanCandidate) -> Bool {
         candidate.isNarrowed
             || (candidate.givesOrder && !query.mayFail
                 && (query.limit != nil || query.filter.isAlwaysTrue || candidate.holdsCopies))
     }
 
-    private func isBetter(_ candidate: LMDBPlanCandidate, than best: LMDBPlanCandidate) throws -> Bool {
+    private func isBetter(_ candidate: KeyPlanCandidate, than best: KeyPlanCandidate) throws -> Bool {
         if try narrowsMore(candidate, than: best) ?? false { return true }
         if try narrowsMore(best, than: candidate) ?? false { return false }
         return best.rank(conditions.count) < candidate.rank(conditions.count)
@@ -115,7 +114,7 @@ struct LMDBPlanner {
 
     /// Whether one of two ways, neither of which does all that the other does, leads to fewer keys, or to records that lie
     /// side by side; nil where their ranks tell.
-    private func narrowsMore(_ candidate: LMDBPlanCandidate, than other: LMDBPlanCandidate) throws -> Bool? {
+    private func narrowsMore(_ candidate: KeyPlanCandidate, than other: KeyPlanCandidate) throws -> Bool? {
         guard candidate.isNarrowed, other.isNarrowed, !candidate.isUnique, !other.isUnique,
             candidate.consumed.count < conditions.count, other.consumed.count < conditions.count,
             !candidate.consumed.allSatisfy({ other.consumed.contains($0) }) || !candidate.used.isEmpty,
@@ -130,8 +129,8 @@ struct LMDBPlanner {
 
     // MARK: Plans
 
-    func nothing(examined: Int = 0) -> LMDBPlan {
-        LMDBPlan(
+    func nothing(examined: Int = 0) -> KeyPlan {
+        KeyPlan(
             entity: query.entity,
             access: .nothing,
             ranges: [],
@@ -140,14 +139,14 @@ struct LMDBPlanner {
             order: query.order,
             examined: examined,
             orderIsExact: true,
-            path: LMDBAccessPath(entity: table.name, isEmpty: true)
+            path: KeyAccessPath(entity: table.name, isEmpty: true)
         )
     }
 
-    func plan(_ candidate: LMDBPlanCandidate, examined: Int = 0) -> LMDBPlan {
+    func plan(_ candidate: KeyPlanCandidate, examined: Int = 0) -> KeyPlan {
         let residual = residual(candidate)
         let sortsIdentifiers = sortsIdentifiers(candidate)
-        var plan = LMDBPlan(
+        var plan = KeyPlan(
             entity: query.entity,
             access: candidate.access,
             ranges: candidate.ranges,
@@ -174,24 +173,23 @@ struct LMDBPlanner {
     }
 
     /// Whether the keys of the index, in the order of the query as they are, hold all attributes that rows are read for.
-    private func holdsProjection(_ candidate: LMDBPlanCandidate) -> Bool {
+    private func holdsProjection(_ candidate: KeyPlanCandidate) -> Bool {
         guard case .index(let place) = candidate.access, candidate.givesOrder, candidate.repair == nil,
             let projection = query.projection
         else { return false }
-        return projection.allSatisfy { LMDBKeyRow.holds($0, table.indexes[place].layout) }
+        return projection.allSatisfy { KeyRow.holds($0, table.indexes[place].layout) }
     }
 
     /// Whether an index leads to the candidates, and all that their order asks for is their identifiers, which its keys have:
-    /// these are sorted, and not records. (While somebody writes, records may go before they are come to; then they are
-    /// kept whole.)
-    private func sortsIdentifiers(_ candidate: LMDBPlanCandidate) -> Bool {
+    /// these are sorted, and not records.
+    private func sortsIdentifiers(_ candidate: KeyPlanCandidate) -> Bool {
         guard case .index = candidate.access else { return false }
         return !candidate.givesOrder && orderKeys.isEmpty && !query.mayFail && !query.isUnordered
-            && !snapshot.transaction.isWritable
+            && snapshot.readsRecordsLater
     }
 
     /// The conditions that the ranges do not fulfil by themselves.
-    private func residual(_ candidate: LMDBPlanCandidate) -> BoundExpression? {
+    private func residual(_ candidate: KeyPlanCandidate) -> BoundExpression? {
         guard hasAllConditions else { return query.filter }
         guard candidate.consumed.count < conditions.count else { return nil }
         if candidate.consumed.isEmpty { return query.filter }
@@ -199,11 +197,11 @@ struct LMDBPlanner {
         return left.count == 1 ? left[0] : .and(left)
     }
 
-    private func path(_ candidate: LMDBPlanCandidate, isExact: Bool) -> LMDBAccessPath {
-        var path = LMDBAccessPath(entity: table.name, isNarrowed: candidate.isNarrowed)
+    private func path(_ candidate: KeyPlanCandidate, isExact: Bool) -> KeyAccessPath {
+        var path = KeyAccessPath(entity: table.name, isNarrowed: candidate.isNarrowed)
         if case .index(let place) = candidate.access {
             let index = table.indexes[place]
-            path.index = (index.title, snapshot.holdsCopies(index))
+            path.index = (index.title, snapshot.completeIndexes.holdCopies(index))
             path.stopsAtLimit = isExact && query.limit != nil
         }
         if conditions.contains(where: { $0.source != nil }) {

@@ -2,7 +2,7 @@
 @_spi(Engines) import HabitStore
 
 /// A bug that tests plant in the planner, to see that they would find it. There are none in release builds.
-package enum LMDBPlannerMutant: String, CaseIterable, Sendable {
+package enum KeyPlannerMutant: String, CaseIterable, Sendable {
     case lessOrEqualIsLess = "a wrong bound: <= is looked up as <"
     case greaterIsGreaterOrEqual = "a wrong bound: > is looked up as >="
     case nilIsLeast = "nil logic: < takes nil for the least value"
@@ -18,9 +18,9 @@ package enum LMDBPlannerMutant: String, CaseIterable, Sendable {
     case unionLosesLastBranch = "the last of several alternatives is lost"
     case joinLosesRecordsWithoutReference = "a condition that nothing fulfils, too, is looked up by references"
 
-    func plant(in conditions: inout [LMDBPlanCondition], _ query: BoundQuery, _ schema: Schema) {
+    func plant(in conditions: inout [KeyPlanCondition], _ query: BoundQuery, _ schema: Schema) {
         if self == .narrowsBehindFailure, case .and(let parts) = query.filter, query.filter.canFail {
-            conditions = parts.filter { !$0.canFail && !$0.isAlwaysTrue }.map { LMDBPlanCondition($0) }
+            conditions = parts.filter { !$0.canFail && !$0.isAlwaysTrue }.map { KeyPlanCondition($0) }
         }
         for place in conditions.indices {
             if let bug = replacement(conditions[place].expression, schema.entities[query.entity].attributes) {
@@ -56,7 +56,7 @@ package enum LMDBPlannerMutant: String, CaseIterable, Sendable {
         }
     }
 
-    func plant(in plan: inout LMDBPlan, _ query: BoundQuery) {
+    func plant(in plan: inout KeyPlan, _ query: BoundQuery) {
         switch self {
         case .residualIsLost where plan.isNarrowed: plan.residual = nil
         case .prefixIsExact where plan.isNarrowed:

@@ -2,13 +2,13 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// What the entity's own keys and each index can do for a query.
-extension LMDBPlanner {
+extension KeyPlanner {
     /// Ranges behind a list of values are made for at most as many ranges as this.
     private static let mostCombinedRanges = 1_000
 
-    func recordsCandidate() throws -> LMDBPlanCandidate {
-        var candidate = LMDBPlanCandidate(access: .records, ranges: [.all])
-        let domain = LMDBKeyDomain(
+    func recordsCandidate() throws -> KeyPlanCandidate {
+        var candidate = KeyPlanCandidate(access: .records, ranges: [.all])
+        let domain = KeyDomain(
             prefix: [],
             position: 0,
             kind: .uuid,
@@ -26,20 +26,20 @@ extension LMDBPlanner {
         return candidate
     }
 
-    func candidate(_ index: LMDBCatalog.Index) throws -> LMDBPlanCandidate? {
+    func candidate(_ index: KeyIndex) throws -> KeyPlanCandidate? {
         let layout = index.layout
         let first = layout.parts[0].position
         // Most indexes have nothing to do with a query; that is told without making keys.
         guard first == orderKeys.first?.position || conditions.contains(where: { $0.mayConcern(first) }) else {
             return nil
         }
-        var candidate = LMDBPlanCandidate(access: .index(index.place), ranges: [], partCount: layout.parts.count)
-        candidate.holdsCopies = snapshot.holdsCopies(index)
+        var candidate = KeyPlanCandidate(access: .index(index.place), ranges: [], partCount: layout.parts.count)
+        candidate.holdsCopies = snapshot.completeIndexes.holdCopies(index)
         var prefix: [UInt8] = []
         var bound = 0
         while bound < layout.parts.count {
             let part = layout.parts[bound]
-            guard let found = try equality(LMDBKeyDomain(part, of: layout, behind: prefix, snapshot.buffer)) else {
+            guard let found = try equality(KeyDomain(part, of: layout, behind: prefix, snapshot.buffer)) else {
                 break
             }
             prefix = found.prefix
@@ -54,7 +54,7 @@ extension LMDBPlanner {
         }
         // Records without links have no key, others have several: only one link's keys are each record's once.
         if layout.parts[bound...].contains(where: { $0.kind == .links }) { return nil }
-        candidate.ranges = [LMDBKeyRange(prefix: prefix)]
+        candidate.ranges = [KeyRange(prefix: prefix)]
         if bound < layout.parts.count { try narrow(&candidate, layout, from: bound, behind: prefix) }
         applyOrder(&candidate, layout, bound: bound, prefixLength: prefix.count)
         return candidate
@@ -62,7 +62,7 @@ extension LMDBPlanner {
 
     /// The first condition that fixes the attribute to one value, and the prefix with that value.
     private func equality(
-        _ domain: LMDBKeyDomain
+        _ domain: KeyDomain
     ) throws -> (prefix: [UInt8], condition: Int, isExact: Bool, isValue: Bool)? {
         for (place, condition) in conditions.enumerated() where condition.mayConcern(domain.position) {
             if domain.kind == .links {
@@ -97,10 +97,10 @@ extension LMDBPlanner {
     ///
     /// - Returns: what is left, or nil when nothing was narrowed.
     private func narrow(
-        _ candidate: inout LMDBPlanCandidate,
-        _ domain: LMDBKeyDomain
-    ) throws -> LMDBKeyDomain.Selection? {
-        var result: LMDBKeyDomain.Selection?
+        _ candidate: inout KeyPlanCandidate,
+        _ domain: KeyDomain
+    ) throws -> KeyDomain.Selection? {
+        var result: KeyDomain.Selection?
         var rangeConditions = 0
         for (place, condition) in conditions.enumerated()
         where condition.mayConcern(domain.position) && !candidate.consumed.contains(place)
@@ -126,15 +126,15 @@ extension LMDBPlanner {
 
     /// Narrows the ranges by an attribute of the key and, as long as single values are wanted, by the next one.
     private func narrow(
-        _ candidate: inout LMDBPlanCandidate,
-        _ layout: LMDBIndexKeyLayout,
+        _ candidate: inout KeyPlanCandidate,
+        _ layout: IndexKeyLayout,
         from bound: Int,
         behind prefix: [UInt8]
     ) throws {
         guard
             let found = try narrow(
                 &candidate,
-                LMDBKeyDomain(layout.parts[bound], of: layout, behind: prefix, snapshot.buffer)
+                KeyDomain(layout.parts[bound], of: layout, behind: prefix, snapshot.buffer)
             )
         else { return }
         candidate.ranges = found.ranges
@@ -143,7 +143,7 @@ extension LMDBPlanner {
             // Counted before anything is narrowed: a condition that was used must be in the ranges.
             guard candidate.ranges.count <= Self.mostCombinedRanges else { return }
             var attempt = candidate
-            guard let next = try narrow(&attempt, LMDBKeyDomain(part, of: layout, behind: [], snapshot.buffer)),
+            guard let next = try narrow(&attempt, KeyDomain(part, of: layout, behind: [], snapshot.buffer)),
                 next.ranges.count * candidate.ranges.count <= Self.mostCombinedRanges
             else { return }
             attempt.ranges = candidate.ranges.flatMap { range in next.ranges.map { $0.behind(range) } }
@@ -156,8 +156,8 @@ extension LMDBPlanner {
 
     /// An index gives the order when what follows its fixed attributes is the order's keys, all in one direction.
     private func applyOrder(
-        _ candidate: inout LMDBPlanCandidate,
-        _ layout: LMDBIndexKeyLayout,
+        _ candidate: inout KeyPlanCandidate,
+        _ layout: IndexKeyLayout,
         bound: Int,
         prefixLength: Int
     ) {
@@ -169,7 +169,7 @@ extension LMDBPlanner {
         guard orderKeys.allSatisfy({ $0.ascending == ascends }) else { return }
         candidate.givesOrder = true
         candidate.isReverse = !ascends
-        let repair = LMDBPlan.OrderRepair(
+        let repair = KeyPlan.OrderRepair(
             firstPart: bound,
             start: prefixLength,
             reversesEqualKeys: ascends != identifierAscends,

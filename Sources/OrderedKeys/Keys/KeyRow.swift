@@ -2,15 +2,15 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 /// A row of which only the attributes are known that an index key holds, before any text.
-final class LMDBKeyRow: AttributeColumns {
+package final class KeyRow: AttributeColumns {
     /// The key; it stays where it is as long as the row is lent.
-    var key = UnsafeRawBufferPointer(start: nil, count: 0)
-    private let layout: LMDBIndexKeyLayout
+    package var key = UnsafeRawBufferPointer(start: nil, count: 0)
+    private let layout: IndexKeyLayout
 
-    init(_ layout: LMDBIndexKeyLayout) { self.layout = layout }
+    package init(_ layout: IndexKeyLayout) { self.layout = layout }
 
     /// Whether keys of a layout hold an attribute whole, at a place that can be told without looking at texts.
-    static func holds(_ position: Int, _ layout: LMDBIndexKeyLayout) -> Bool {
+    package static func holds(_ position: Int, _ layout: IndexKeyLayout) -> Bool {
         if position == 0 { return true }
         for part in layout.parts {
             guard !part.isVariable, part.kind != .links else { return false }
@@ -19,28 +19,28 @@ final class LMDBKeyRow: AttributeColumns {
         return false
     }
 
-    override func uuid(_ position: Int) throws -> UUID {
+    package override func uuid(_ position: Int) throws -> UUID {
         guard position == 0 else { return UUID(uuid: try bytes(position, as: uuid_t.self)) }
-        guard key.count > LMDBFormat.identifierLength else { throw malformed() }
-        return key.loadUnaligned(fromByteOffset: key.count - LMDBFormat.identifierLength, as: UUID.self)
+        guard key.count > KeyFormat.identifierLength else { throw malformed() }
+        return key.loadUnaligned(fromByteOffset: key.count - KeyFormat.identifierLength, as: UUID.self)
     }
 
-    override func isNull(_ position: Int) throws -> Bool { try position != 0 && place(position) == nil }
+    package override func isNull(_ position: Int) throws -> Bool { try position != 0 && place(position) == nil }
 
-    override func bool(_ position: Int) throws -> Bool { try bytes(position, as: UInt8.self) != 0 }
+    package override func bool(_ position: Int) throws -> Bool { try bytes(position, as: UInt8.self) != 0 }
 
-    override func int(_ position: Int) throws -> Int64 {
+    package override func int(_ position: Int) throws -> Int64 {
         Int64(bitPattern: UInt64(bigEndian: try bytes(position, as: UInt64.self)) ^ (1 << 63))
     }
 
-    override func double(_ position: Int) throws -> Double {
+    package override func double(_ position: Int) throws -> Double {
         let ordered = UInt64(bigEndian: try bytes(position, as: UInt64.self))
         let number = Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
         guard number.isFinite else { throw malformed() }
         return number
     }
 
-    override func value(_ position: Int) throws -> Value {
+    package override func value(_ position: Int) throws -> Value {
         if position == 0 { return .uuid(try uuid(0)) }
         guard let (_, kind) = try place(position) else { return .null }
         switch kind {

@@ -1,0 +1,111 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// Which index keys follow from records, and which from their changes. Of one transaction.
+package final class IndexKeys {
+    /// Where keys are made.
+    private let buffer: IndexKeyBuffer
+    /// The keys of the record that is replaced, beside those of the new one.
+    private lazy var oldKey = IndexKeyBuffer()
+
+    /// - Parameter buffer: where keys are made.
+    package init(_ buffer: IndexKeyBuffer) { self.buffer = buffer }
+
+    /// Hands the keys of a record to `body`, one after the other.
+    ///
+    /// - Parameter id: the bytes of its identifier.
+    package func forEach(
+        _ index: KeyIndex,
+        _ record: RecordView,
+        _ id: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        guard let links = try RecordLinks(index, record) else {
+            try buffer.make(index.layout, record, id: id)
+            return try body(buffer.key)
+        }
+        for place in 0..<links.count {
+            try buffer.make(index.layout, record, link: links[place], id: id)
+            try body(buffer.key)
+        }
+    }
+
+    /// Hands the keys that go and those that come when a record is replaced to `remove` and `put`. Only those that differ are
+    /// touched, and in an index with copies the one with the copy.
+    package func forEachChange(
+        _ index: KeyIndex,
+        _ record: RecordView,
+        replacing old: RecordView,
+        _ id: UnsafeRawBufferPointer,
+        copies: Bool,
+        remove: (UnsafeRawBufferPointer) throws -> Void,
+        put: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let isUnchanged = try index.layout.parts.allSatisfy { part in
+            try record.isNull(at: part.position) == old.isNull(at: part.position)
+                && record.rawBytes(at: part.position).elementsEqual(old.rawBytes(at: part.position))
+        }
+        if isUnchanged, !copies { return }
+        guard let links = try RecordLinks(index, record), let oldLinks = try RecordLinks(index, old) else {
+            try buffer.make(index.layout, record, id: id)
+            try oldKey.make(index.layout, old, id: id)
+            // Texts that differ behind the cut have the same key.
+            let isMoved = !KeyOrder.areEqual(buffer.key, oldKey.key)
+            guard isMoved || copies else { return }
+            if isMoved { try remove(oldKey.key) }
+            return try put(buffer.key)
+        }
+        var kept: Set<[UInt8]> = []
+        for place in 0..<links.count {
+            try buffer.make(index.layout, record, link: links[place], id: id)
+            kept.insert(Array(buffer.key))
+        }
+        for place in 0..<oldLinks.count {
+            try oldKey.make(index.layout, old, link: oldLinks[place], id: id)
+            guard kept.remove(Array(oldKey.key)) == nil else { continue }
+            try remove(oldKey.key)
+        }
+        for key in kept { try key.withUnsafeBytes(put) }
+    }
+
+    /// The keys of a batch of new records, in the records' order; in an index over links a record has as many as links, and the
+    /// same one twice for a link that it has twice.
+    package func keys(_ index: KeyIndex, _ batch: RecordBatch) throws -> PackedBytes {
+        let keys = PackedBytes()
+        for place in 0..<batch.count {
+            let (record, id) = (batch[place], batch.identifierBytes(at: place))
+            guard let links = try RecordLinks(index, record) else {
+                try buffer.make(index.layout, record, id: id)
+                keys.append(buffer.key)
+                continue
+            }
+            for link in 0..<links.count {
+                try buffer.make(index.layout, record, link: links[link], id: id)
+                keys.append(buffer.key)
+            }
+        }
+        return keys
+    }
+}
+
+/// The links of a record that each have a key of their own in an index.
+struct RecordLinks {
+    private let bytes: UnsafeRawBufferPointer
+
+    /// Nil when the index is not over links.
+    @inline(__always)
+    init?(_ index: KeyIndex, _ record: RecordView) throws {
+        guard let position = index.layout.linksPosition else { return nil }
+        bytes = try record.rawBytes(at: position)
+        guard bytes.count % KeyFormat.identifierLength == 0 else {
+            throw HabitStoreError.damage("a record holds links that are no identifiers; run `habitstore check`")
+        }
+    }
+
+    var count: Int { bytes.count / KeyFormat.identifierLength }
+
+    subscript(place: Int) -> UnsafeRawBufferPointer {
+        let start = place * KeyFormat.identifierLength
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<start + KeyFormat.identifierLength])
+    }
+}
