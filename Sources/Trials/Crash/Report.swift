@@ -80,7 +80,8 @@ struct Report {
         }
     }
 
-    private mutating func take(_ kind: Line, _ first: String, _ rest: String) {
+    /// Takes in a line, by its first word and the others.
+    mutating func take(_ kind: Line, _ first: String, _ rest: String = "") {
         let number = Int(first) ?? 0
         switch kind {
         case .begun: begun.insert(number)

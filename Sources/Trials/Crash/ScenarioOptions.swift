@@ -12,14 +12,17 @@ struct ScenarioOptions: ParsableArguments {
     @Flag(help: "Print each scenario, and what was refused.")
     var verbose = false
 
-    /// Runs one scenario after the other until so many processes were killed, and prints what came of it. The folder of a
-    /// scenario that failed is kept.
+    /// Runs one scenario after the other until there were enough, and prints what came of it. The folder of a scenario that
+    /// failed is kept.
     ///
-    /// - Parameter run: runs the scenario of a number in a folder of its own, and tells whether nothing was violated.
+    /// - Parameters:
+    ///   - points: the crash points at which somebody should have died.
+    ///   - run: runs the scenario of a number in a folder of its own, and tells whether nothing was violated.
     func run<Figures: ScenarioFigures>(
-        kills: Int,
         in folder: URL,
         _ start: Figures,
+        expects points: [String],
+        until isEnough: (Figures) -> Bool,
         _ run: (_ number: Int, _ folder: URL, _ figures: inout Figures) throws -> Bool
     ) throws {
         var figures = start
@@ -35,8 +38,8 @@ struct ScenarioOptions: ParsableArguments {
             }
             number += 1
             fflush(nil)
-        } while only == nil && figures.kills < kills
-        try figures.conclude(since: started, isVerbose: verbose, expects: CrashPoint.all)
+        } while only == nil && !isEnough(figures)
+        try figures.conclude(since: started, isVerbose: verbose, expects: points)
         if only == nil { try FileManager.default.removeItem(at: folder) }
     }
 }

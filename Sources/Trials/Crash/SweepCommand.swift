@@ -21,7 +21,10 @@ struct SweepCommand: ParsableCommand {
         let seed = options.sweep.printedSeed()
         let folder = try options.sweep.makeFolder("crash")
         let templates = try Templates(in: folder)
-        try options.run(kills: kills, in: folder, SweepFigures()) { number, place, figures in
+        try options.run(in: folder, SweepFigures(), expects: CrashPoint.all, until: { $0.kills >= kills }) {
+            number,
+            place,
+            figures in
             let scenario = Scenario(seed: seed, number: number)
             if options.verbose { print(scenario) }
             return try Self.run(scenario, place, templates, &figures)

@@ -55,6 +55,16 @@ struct SweptUser {
         _ = try store.stage()
     }
 
+    /// Pulls the kill switch, for everybody or for whom these flags are.
+    func kill(isForAll: Bool) throws {
+        if isForAll {
+            try Data().write(to: URL(fileURLWithPath: sentinel))
+        } else {
+            try flags.want(.init(isKilled: true))
+        }
+        stores.reloadFlags()
+    }
+
     /// Lets the user go forward again.
     func rearm() throws {
         try? FileManager.default.removeItem(atPath: sentinel)

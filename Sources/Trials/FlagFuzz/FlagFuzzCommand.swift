@@ -33,7 +33,7 @@ struct FlagFuzzCommand: ParsableCommand {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < deadline {
             for _ in 0..<100 {
-                monitor.begin()
+                monitor.begin(orPrint: "an input hangs; it is in the file of the current input")
                 fuzzer.step()
                 monitor.end()
             }

@@ -1,15 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Ends the process when one input takes for ever: by processor time, which a busy machine does not use up, and where
+/// Ends the process when one thing that it does takes for ever: by processor time, which a busy machine does not use up, and where
 /// nothing is computed either, by the clock.
 final class HangMonitor: Sendable {
     private struct Start {
         let processorMilliseconds: Double
         let instant: ContinuousClock.Instant
+        let message: String
     }
 
-    /// When the current input began; nil between inputs.
+    /// When the current thing began; nil between two.
     private let began = Mutex<Start?>(nil)
 
     init(processorSeconds: Double, seconds: Double) {
@@ -19,15 +20,16 @@ final class HangMonitor: Sendable {
                 guard let start = began.withLock({ $0 }) else { continue }
                 let processor = (ProcessorTime.milliseconds() - start.processorMilliseconds) / 1000
                 if processor > processorSeconds || ContinuousClock.now - start.instant > .seconds(seconds) {
-                    print("an input hangs; it is in the file of the current input")
+                    print(start.message)
                     exit(2)
                 }
             }
         }
     }
 
-    func begin() {
-        let start = Start(processorMilliseconds: ProcessorTime.milliseconds(), instant: .now)
+    /// - Parameter message: what is printed if it does not end.
+    func begin(orPrint message: String) {
+        let start = Start(processorMilliseconds: ProcessorTime.milliseconds(), instant: .now, message: message)
         began.withLock { $0 = start }
     }
 

@@ -29,6 +29,9 @@ struct TangleChildCommand: ParsableCommand {
     @Option(help: "The seed of what is done.")
     var seed: UInt64
 
+    @Option(help: "How long it rests after each write, in milliseconds.")
+    var rest = 0
+
     @Flag(help: "Do not write.")
     var silent = false
 
@@ -53,7 +56,11 @@ struct TangleChildCommand: ParsableCommand {
         let worker = TangleWorker(root: root, flags: flags, progress: progress, duties: duty)
         let (seed, first, silent) = (seed, lane * TangleWorkload.laneWidth + 1, silent)
         let troublemaker = TangleTroublemaker(trouble, isLasting: lasting)
-        let writer = TangleWriter(progress: progress, isTroubled: lasting && !trouble.isEmpty)
+        let writer = TangleWriter(
+            progress: progress,
+            isTroubled: lasting && !trouble.isEmpty,
+            restMilliseconds: rest
+        )
         Self.detach(in: group) { worker.work(SeededGenerator(seed: seed)) }
         if !silent { Self.detach(in: group) { writer.write(from: first) } }
         if duty.contains(.reading) { Self.detach(in: group) { writer.read() } }

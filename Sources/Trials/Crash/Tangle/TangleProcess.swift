@@ -30,6 +30,9 @@ final class TangleProcess: Sendable {
 
     private let errors: URL
 
+    /// What it tells when it has come to rest, and when it could not.
+    static let (paused, unpaused) = ("d paused", "d unpaused")
+
     /// Starts it.
     ///
     /// - Parameters:
@@ -68,6 +71,11 @@ final class TangleProcess: Sendable {
     /// What it has told so far.
     var told: Data { output.withLock { $0 } }
 
+    /// How often it has told a line so far.
+    func count(of line: String) -> Int {
+        told.split(separator: UInt8(ascii: "\n")).count { $0.elementsEqual(line.utf8) }
+    }
+
     /// Stops it where it is, lets it go on, or kills it. The id is its own for as long as it was not waited for.
     func signal(_ signal: Int32) {
         guard process.isRunning else { return }
@@ -82,8 +90,11 @@ final class TangleProcess: Sendable {
     func close() { try? input.fileHandleForWriting.close() }
 
     /// Waits for its end.
+    func wait() { process.waitUntilExit() }
+
+    /// Waits for its end, and tells how it came about; once.
     func end() -> End {
-        process.waitUntilExit()
+        wait()
         // What it told is all there once the other end of the pipe is closed.
         read.wait()
         return End(

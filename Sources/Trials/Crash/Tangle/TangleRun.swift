@@ -131,18 +131,14 @@ struct TangleRun {
             guard Date() < deadline else { return count("replacements left out, since a process did not come to rest") }
             Thread.sleep(forTimeInterval: 0.005)
         }
-        guard running.allSatisfy({ !$0.isRunning || !has("d unpaused", $0) }) else {
+        guard running.allSatisfy({ !$0.isRunning || $0.count(of: TangleProcess.unpaused) == 0 }) else {
             return count("replacements left out, since a process did not come to rest")
         }
         if try files.replaceByCopy(engine) { count("store replaced by a copy of itself") }
     }
 
     private func isAnswered(_ process: TangleProcess) -> Bool {
-        has("d paused", process) || has("d unpaused", process)
-    }
-
-    private func has(_ line: String, _ process: TangleProcess) -> Bool {
-        process.told.range(of: Data("\(line)\n".utf8)) != nil
+        process.count(of: TangleProcess.paused) + process.count(of: TangleProcess.unpaused) > 0
     }
 
     /// Waits for the ends of all.

@@ -29,7 +29,10 @@ struct TangleSweepCommand: ParsableCommand {
         let folder = try options.sweep.makeFolder("tangle")
         let templates = try TangleTemplates(in: folder)
         let previous = previous.map { URL(fileURLWithPath: $0) }
-        try options.run(kills: kills, in: folder, TangleFigures()) { number, place, figures in
+        try options.run(in: folder, TangleFigures(), expects: CrashPoint.all, until: { $0.kills >= kills }) {
+            number,
+            place,
+            figures in
             let scenario = TangleScenario(seed: seed, number: number)
             if options.verbose { print(scenario) }
             return try Self.run(scenario, previous, place, templates, &figures)

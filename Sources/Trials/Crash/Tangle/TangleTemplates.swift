@@ -31,7 +31,7 @@ struct TangleTemplates {
             while try user.store.stage() < stage { _ = try user.goForward() }
             for _ in 0..<Self.writesAtEach {
                 number += 1
-                try user.store.write(author: "write \(number)") { try TangleWorkload.write(number, in: $0) }
+                try user.store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
             }
             user.store.close()
             let place = place(.stage(stage), old)

@@ -100,12 +100,7 @@ struct TangleWorker: Sendable {
 
     private func kill(_ user: SweptUser, isForAll: Bool) throws {
         let begun = TangleClock.now
-        if isForAll {
-            try Data().write(to: URL(fileURLWithPath: user.sentinel))
-        } else {
-            try flags.want(.init(isKilled: true))
-        }
-        user.stores.reloadFlags()
+        try user.kill(isForAll: isForAll)
         guard try user.store.land() else { return }
         Report.Line.done.tell(isForAll ? "killed everybody" : "killed")
         Report.Line.landed.tell("\(begun) \(try user.store.engine().rawValue)")

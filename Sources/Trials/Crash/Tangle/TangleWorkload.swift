@@ -38,6 +38,15 @@ enum TangleWorkload {
         Entry(id: id(kind, place), date: date(place), note: "\(kind) \(value)", value: Double(value), habitID: nil)
     }
 
+    /// Who is noted in the history for a write.
+    static func author(_ number: Int) -> String { "write \(number)" }
+
+    /// The write that somebody in the history stands for; nil for who is not a writer.
+    static func number(_ author: String?) -> Int? {
+        guard let author, author.hasPrefix("write ") else { return nil }
+        return Int(author.dropFirst("write ".count))
+    }
+
     /// Write `number`.
     static func write(_ number: Int, in transaction: any WriteTransaction) throws {
         if var counter = try transaction.model(Habit.self, id: id(.counter, 0)) {

@@ -7,6 +7,8 @@ struct TangleWriter: Sendable {
     let progress: TangleProgress
     /// Whether something of the system may be in the way until the end.
     let isTroubled: Bool
+    /// How long it rests after each write.
+    let restMilliseconds: Int
 
     /// How long a failed write rests: what stands in its way may take a moment.
     private static let restSeconds = 0.01
@@ -54,6 +56,7 @@ struct TangleWriter: Sendable {
                 number += 1
             }
             if hasFailed { Thread.sleep(forTimeInterval: Self.restSeconds) }
+            if restMilliseconds > 0 { Thread.sleep(forTimeInterval: Double(restMilliseconds) / 1_000) }
         }
         return number
     }
@@ -62,7 +65,7 @@ struct TangleWriter: Sendable {
     private func write(_ number: Int, to store: UserStore) throws {
         Report.Line.begun.tell("\(number)")
         do {
-            try store.write(author: "write \(number)") { try TangleWorkload.write(number, in: $0) }
+            try store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
             Report.Line.acknowledged.tell("\(number)")
             progress.acknowledged.store(number, ordering: .sequentiallyConsistent)
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
