@@ -8,8 +8,9 @@ FIXTURES ?= fixtures
 SECONDS ?= 60
 SEED ?= 1
 JOBS ?= 1
-# `make fuzz-live COMMITS=1000000 SEED=7`
+# `make fuzz-live COMMITS=1000000 ROLLOUTS=200 SEED=7`; a rollout takes some ten seconds
 COMMITS ?= 200000
+ROLLOUTS ?= 20
 # `make crash-sweep KILLS=2000 SEED=7 PREVIOUS=…/habitstore-trials` (an earlier version's), `make power-cut CUTS=200`, `make several-processes PULLS=200`
 KILLS ?= 2000
 PULLS ?= 200
@@ -75,10 +76,12 @@ fuzz: setup ## Put random queries to all stores: SECONDS, SEED, JOBS, DATA (live
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz \
 		--seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) --data $(DATA)
 
-fuzz-live: setup ## Hold random live queries against fetches after random commits: COMMITS, SEED
+fuzz-live: setup ## Hold live queries against fetches: over random commits, and over rollouts beside other processes: COMMITS, ROLLOUTS, SEED
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz-live \
 		--commits $(COMMITS) --seed $(SEED)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" live-rollout \
+		--rounds $(ROLLOUTS) --seed $(SEED)
 
 fuzz-flags: setup ## Feed damaged flag files and rules to the module that reads them: SECONDS, SEED
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)

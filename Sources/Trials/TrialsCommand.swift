@@ -9,7 +9,7 @@ struct TrialsCommand: ParsableCommand {
         abstract: "Try for hours what the tests try for seconds.",
         subcommands: [
             FuzzCommand.self, LiveFuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self,
-            TrafficCommand.self,
+            LiveRolloutCommand.self, TrafficCommand.self,
             CrashChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self, TangleChildCommand.self,
         ]
     )

@@ -1,0 +1,149 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// All who follow a user in this process, and what is wrong with what they were told.
+struct LiveFollowers {
+    private var questions: LiveQuestions
+    /// Those of the whole history first.
+    private var feeds = [LiveFeed(after: .zero)]
+    private var streams: [any LiveFollower] = []
+    /// Streams that have ended on the way.
+    private var ended: [any LiveFollower] = []
+    /// What the history was pruned through.
+    private var floor = HistoryToken.zero
+    private(set) var violations: [String] = []
+    /// How many answers were held against what the writes leave.
+    private(set) var compared = 0
+    /// How long it took all of them to come to a write that was acknowledged, and to another one, at most.
+    private(set) var slowestSeconds = (acknowledged: 0.0, other: 0.0)
+
+    /// How long they have to come to a write that was acknowledged: they look at the store by themselves after ten seconds, also
+    /// where nobody has woken them.
+    private static let acknowledgedSeconds = 8.0
+    /// How long they have to come to one whose writer died before it acknowledged it: what is documented is some ten seconds.
+    private static let otherSeconds = 40.0
+
+    /// How long they have to end once the store is closed.
+    private static let endingSeconds = 20.0
+    private static let pauseSeconds = 0.005
+
+    init(seed: UInt64, streams count: Int) throws {
+        questions = try LiveQuestions(seed: seed)
+        for _ in 0..<count { streams.append(try questions.next()) }
+    }
+
+    private var all: [any LiveFollower] { feeds + streams }
+
+    /// How many elements they were told.
+    var told: Int { (all + ended).reduce(0) { $0 + $1.count } }
+
+    // MARK: Following
+
+    func begin(_ store: UserStore) { for follower in all { follower.begin(store) } }
+
+    /// Ends the stream at a place, and begins another one there.
+    mutating func exchange(_ place: Int, _ store: UserStore) throws {
+        let before = streams[place]
+        before.loop.cancel()
+        awaitEnd(of: [before], "it was cancelled")
+        ended.append(before)
+        streams[place] = try questions.next()
+        streams[place].begin(store)
+    }
+
+    /// Begins to follow the history once more, after so many percent of what was told of it.
+    mutating func follow(after percent: Int, _ store: UserStore) {
+        let token = HistoryToken(rawValue: feeds[0].token.rawValue * Int64(percent) / 100)
+        let feed = LiveFeed(after: max(floor, token))
+        feeds.append(feed)
+        feed.begin(store)
+    }
+
+    /// Forgets the history that everybody was told who follows it, but for so many transactions.
+    ///
+    /// - Returns: whether there was any.
+    mutating func prune(but kept: Int, _ store: UserStore) throws -> Bool {
+        let token = HistoryToken(rawValue: (feeds.map(\.token.rawValue).min() ?? 0) - Int64(kept))
+        guard token > .zero else { return false }
+        for stream in streams { stream.allowRestart() }
+        floor = max(floor, token)
+        try store.pruneHistory(through: token)
+        return true
+    }
+
+    // MARK: Looking
+
+    /// A stream goes on until its store is closed.
+    mutating func noteEnds() {
+        for follower in all where !follower.loop.isRunning {
+            violations.append("\(follower.name): has ended \(follower.loop.end)")
+        }
+    }
+
+    /// Waits until all have told what there is; nobody writes.
+    ///
+    /// - Parameter isAcknowledged: whether the last write was.
+    mutating func awaitPresent(_ store: UserStore, isAcknowledged: Bool) throws {
+        let begun = ContinuousClock.now
+        let limit = isAcknowledged ? Self.acknowledgedSeconds : Self.otherSeconds
+        var missing = all
+        while true {
+            missing = try store.read { transaction in try missing.filter { try !$0.isPresent(transaction) } }
+            let seconds = (ContinuousClock.now - begun) / .seconds(1)
+            guard !missing.isEmpty else {
+                let slowest = isAcknowledged ? \Self.slowestSeconds.acknowledged : \.slowestSeconds.other
+                return self[keyPath: slowest] = max(self[keyPath: slowest], seconds)
+            }
+            guard seconds < limit else { break }
+            Thread.sleep(forTimeInterval: Self.pauseSeconds)
+        }
+        let token = try store.currentToken()
+        for follower in missing {
+            let end = follower.loop.isRunning ? "waits for more" : "has ended \(follower.loop.end)"
+            violations.append(
+                "\(follower.name): \(limit) s were not enough for what there is at token \(token); it was told \(follower.count) "
+                    + "elements, the last one of token \(follower.token), and \(end)"
+            )
+        }
+    }
+
+    /// Waits until all have ended, since the store is closed.
+    mutating func awaitEnds() {
+        awaitEnd(of: all, "the store was closed")
+        for follower in all where !follower.loop.isRunning && !follower.loop.isClosed {
+            violations.append("\(follower.name): has ended \(follower.loop.end) when the store was closed")
+        }
+    }
+
+    private mutating func awaitEnd(of followers: [any LiveFollower], _ reason: String) {
+        let deadline = ContinuousClock.now + .seconds(Self.endingSeconds)
+        while followers.contains(where: \.loop.isRunning), ContinuousClock.now < deadline {
+            Thread.sleep(forTimeInterval: Self.pauseSeconds)
+        }
+        for follower in followers where follower.loop.isRunning {
+            violations.append("\(follower.name): has not ended \(Self.endingSeconds) s after \(reason)")
+        }
+    }
+
+    // MARK: Comparing
+
+    /// The whole history: what was pruned as it was told, and what is kept.
+    ///
+    /// - Parameters:
+    ///   - start: what the store has pruned it through.
+    ///   - kept: what the store has of it.
+    mutating func history(after start: HistoryToken, _ kept: [HistoryTransaction]) -> [HistoryTransaction] {
+        if start > floor { violations.append("the history is gone through \(start), and was pruned through \(floor)") }
+        return feeds[0].told(through: start) + kept
+    }
+
+    /// Holds all that was told against the history and the records of the store that serves in the end.
+    mutating func compare(_ history: [HistoryTransaction], _ final: Contents) throws {
+        for follower in all + ended { violations += follower.faults.map { "\(follower.name): \($0)" } }
+        for feed in feeds { if let wrong = feed.compare(history) { violations.append("\(feed.name): \(wrong)") } }
+        let outcome = try LiveReference(history).compare(streams + ended, final: final)
+        compared += outcome.compared
+        violations += outcome.violations
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreRollout
+import HabitStoreTesting
+
+/// Makes up streams: random questions about what the writers of the tangle write.
+struct LiveQuestions {
+    private var random: SeededGenerator
+    private var filters: RandomFilters
+    /// Records as the writers leave them.
+    private let sample: InMemoryHabitStore
+
+    private static let sampleLanes = 3
+    private static let sampleWrites = 12
+    /// How often a condition is drawn until there is one that cannot fail.
+    private static let tries = 20
+    private static let busyMilliseconds = 30
+
+    init(seed: UInt64) throws {
+        random = SeededGenerator(seed: seed)
+        sample = try InMemoryHabitStore()
+        try sample.write(author: nil) { transaction in
+            for number in 1...Self.sampleWrites {
+                for lane in 1...Self.sampleLanes {
+                    try TangleWorkload.write(lane * TangleWorkload.laneWidth + number, in: transaction)
+                }
+            }
+        }
+        filters = RandomFilters(about: try FuzzData(name: "tangle", of: sample), seed: seed &+ 1)
+    }
+
+    /// The next stream.
+    mutating func next() throws -> any LiveFollower {
+        switch random.int(0...9) {
+        case 0: return tokens()
+        case 1..<5: return try stream(Draft.self, [SortDescriptor(\.creationDate), SortDescriptor(\.content)])
+        case 5..<8: return try stream(Entry.self, [SortDescriptor(\.note), SortDescriptor(\.value)])
+        default: return try stream(Habit.self, [SortDescriptor(\.streak)])
+        }
+    }
+
+    private mutating func tokens() -> any LiveFollower {
+        LiveAnswers("the moments", seed: random.next(), busyMilliseconds: busy()) { store, take in
+            for try await token in store.tokens() {
+                try await take(.init(token: token, cause: nil, answer: token, isConsistent: true))
+            }
+        } fetch: {
+            try $0.information().token
+        }
+    }
+
+    private mutating func stream<M: PersistentModel & Equatable>(
+        _ type: M.Type,
+        _ orders: [SortDescriptor<M>]
+    ) throws -> any LiveFollower {
+        let descriptor = try descriptor(type, orders)
+        let name =
+            "\(type), \(try sample.explain(descriptor).filter), \(descriptor.sortBy.count) keys, "
+            + "limit \(descriptor.fetchLimit.map(String.init) ?? "none"), offset \(descriptor.fetchOffset)"
+        let (seed, busy) = (random.next(), busy())
+        switch random.int(0...9) {
+        case 0..<2: return Self.count(name, seed, busy, descriptor)
+        case 2..<4: return Self.identifiers(name, seed, busy, descriptor)
+        default: return Self.results(name, seed, busy, descriptor)
+        }
+    }
+
+    private mutating func busy() -> Int { random.chance(50) ? 0 : Self.busyMilliseconds }
+
+    private mutating func descriptor<M: PersistentModel>(
+        _ type: M.Type,
+        _ orders: [SortDescriptor<M>]
+    ) throws -> FetchDescriptor<M> {
+        var descriptor = FetchDescriptor<M>(
+            filter: .always,
+            sortBy: random.chance(70) ? [random.pick(orders)] : [],
+            fetchLimit: random.chance(50) ? random.int(1...40) : nil,
+            fetchOffset: random.chance(20) ? random.int(0...10) : 0
+        )
+        guard random.chance(70) else { return descriptor }
+        let entity = try sample.schema.position(of: type)
+        for _ in 0..<Self.tries {
+            descriptor.filter = Filter(filters.next(entity: entity))
+            // One that may fail ends its stream, at a moment that a busy consumer may never be told of.
+            if try sample.explainLive(descriptor).askedAgainBecause == nil { return descriptor }
+        }
+        descriptor.filter = .always
+        return descriptor
+    }
+
+    private static func results<M: PersistentModel & Equatable>(
+        _ name: String,
+        _ seed: UInt64,
+        _ busy: Int,
+        _ descriptor: FetchDescriptor<M>
+    ) -> any LiveFollower {
+        LiveAnswers("results of \(name)", seed: seed, busyMilliseconds: busy) { store, take in
+            var known: [M] = []
+            for try await change in store.results(of: descriptor) {
+                change.apply(to: &known)
+                let answer = Array(change.records)
+                try await take(
+                    .init(token: change.token, cause: change.cause, answer: answer, isConsistent: known == answer)
+                )
+            }
+        } fetch: {
+            try $0.fetch(descriptor)
+        }
+    }
+
+    private static func identifiers<M: PersistentModel>(
+        _ name: String,
+        _ seed: UInt64,
+        _ busy: Int,
+        _ descriptor: FetchDescriptor<M>
+    ) -> any LiveFollower {
+        LiveAnswers("identifiers of \(name)", seed: seed, busyMilliseconds: busy) { store, take in
+            var known: [UUID] = []
+            for try await change in store.identifiers(of: descriptor) {
+                change.apply(to: &known)
+                let answer = Array(change.records)
+                try await take(
+                    .init(token: change.token, cause: change.cause, answer: answer, isConsistent: known == answer)
+                )
+            }
+        } fetch: {
+            try $0.fetchIdentifiers(descriptor)
+        }
+    }
+
+    private static func count<M: PersistentModel>(
+        _ name: String,
+        _ seed: UInt64,
+        _ busy: Int,
+        _ descriptor: FetchDescriptor<M>
+    ) -> any LiveFollower {
+        LiveAnswers("count of \(name)", seed: seed, busyMilliseconds: busy) { store, take in
+            var last: Int?
+            for try await count in store.count(of: descriptor) {
+                let isConsistent = count.count != last
+                last = count.count
+                try await take(
+                    .init(token: count.token, cause: count.cause, answer: count.count, isConsistent: isConsistent)
+                )
+            }
+        } fetch: {
+            try $0.fetchCount(descriptor)
+        }
+    }
+}

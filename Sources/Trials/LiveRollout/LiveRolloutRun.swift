@@ -1,0 +1,245 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+/// Follows a user as a scenario says, and looks at what was told.
+struct LiveRolloutRun {
+    private let scenario: LiveRolloutScenario
+    private let root: String
+    private let monitor: HangMonitor
+    private let flags: StageFlags
+    private var user: SweptUser
+    /// Other users of this process.
+    private var guests: [UserStore] = []
+    private var writers: LiveWriters
+    private(set) var followers: LiveFollowers
+    /// The writes of this process.
+    private var own = Report()
+    private var ownNumber = (TangleWorkload.lanes - 1) * TangleWorkload.laneWidth
+
+    private(set) var done: [String: Int] = [:]
+    private(set) var refusals: [String: Int] = [:]
+    private var faults: [String] = []
+    /// How many writes there are in the end.
+    private(set) var writes = 0
+    /// How often users were closed for others.
+    private(set) var closings = 0
+    var deaths: [String: Int] { writers.deaths }
+    var violations: [String] { faults + followers.violations }
+
+    /// How long a user whom a writer keeps from being opened is tried.
+    private static let openingSeconds = 40.0
+    /// How many users' files may be open in this process.
+    private static let openUsers = 2
+    private static let triesForward = 3
+
+    /// What nobody may be told of stores that are whole.
+    private static let never: Set<HabitStoreError.Code> = [
+        .corrupt, .notAStore, .staleStore, .fileMoved, .internalInconsistency,
+    ]
+
+    private static var options: RolloutOptions {
+        var options = RolloutOptions.tangle
+        options.maximumOpenUsers = openUsers
+        return options
+    }
+
+    init(_ scenario: LiveRolloutScenario, in folder: URL, _ monitor: HangMonitor) throws {
+        (self.scenario, self.monitor) = (scenario, monitor)
+        root = folder.appendingPathComponent("root").path
+        flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: scenario.old)
+        try flags.want(.init())
+        user = try SweptUser(root: root, flags: flags, options: Self.options)
+        writers = LiveWriters(scenario, root: root, in: folder)
+        followers = try LiveFollowers(seed: scenario.streamSeed, streams: LiveRolloutScenario.streams)
+    }
+
+    mutating func run() throws {
+        defer {
+            writers.abandon()
+            user.store.close()
+        }
+        followers.begin(user.store)
+        try writers.begin()
+        for (place, (milliseconds, step)) in scenario.steps.enumerated() {
+            Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
+            monitor.begin(orPrint: "\(scenario)\nstep \(place), \(step), hangs")
+            try perform(step)
+            monitor.end()
+            followers.noteEnds()
+            guard violations.isEmpty else { break }
+        }
+        monitor.begin(orPrint: "\(scenario)\nthe end hangs")
+        try finish()
+        monitor.end()
+    }
+
+    // MARK: Steps
+
+    private mutating func perform(_ step: LiveRolloutStep) throws {
+        do {
+            if try take(step) { done[step.kind, default: 0] += 1 }
+        } catch let error as HabitStoreError {
+            refuse("\(step.kind): \(Report.text(error))")
+            if Self.never.contains(error.code) { faults.append("\(step): \(error)") }
+        }
+    }
+
+    private mutating func refuse(_ what: String) { refusals[what, default: 0] += 1 }
+
+    /// - Returns: whether it was done.
+    private mutating func take(_ step: LiveRolloutStep) throws -> Bool {
+        switch step {
+        case .forward: return try goForward()
+        case .back(let stages): return try goBack(stages)
+        case .kill(let isForAll):
+            try user.kill(isForAll: isForAll)
+            return try user.store.land()
+        case .rearm: try user.rearm()
+        case .crowd(let users): crowd(users)
+        case .write(let count): for _ in 0..<count { write() }
+        case .killWriter(let place):
+            guard writers.canBeReplaced else { return false }
+            writers.kill(place)
+            try writers.replace(place)
+        case .killAllWriters: return try killAllWriters()
+        case .prune(let kept): return try followers.prune(but: kept, user.store)
+        case .freezeWriter(let place, let milliseconds): writers.freeze(place, milliseconds: milliseconds)
+        case .reopen(let engine): try reopen(engine)
+        case .exchange(let place): try followers.exchange(place, user.store)
+        case .feed(let percent): followers.follow(after: percent, user.store)
+        case .quiet: return try rest()
+        }
+        return true
+    }
+
+    private mutating func goForward() throws -> Bool {
+        if let missing = try user.goForward(tries: Self.triesForward) {
+            refuse("forward: \(missing.prefix(90))")
+            return false
+        }
+        done["come to \(try user.store.stage().rawValue)", default: 0] += 1
+        return true
+    }
+
+    private func goBack(_ stages: Int) throws -> Bool {
+        let here = try user.store.stage()
+        guard here > .off else { return false }
+        try user.store.demote(to: Stage.allCases[max(0, here.position - stages)])
+        return true
+    }
+
+    private mutating func write() {
+        ownNumber += 1
+        let number = ownNumber
+        own.take(.begun, "\(number)")
+        do {
+            try user.store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
+            own.take(.acknowledged, "\(number)")
+        } catch let error as HabitStoreError where error.code == .outcomeUnknown {
+            own.take(.unknown, "\(number)")
+        } catch {
+            own.take(.failed, "\(number)", Report.text(error))
+        }
+    }
+
+    /// Nobody else uses the other users: nothing may keep this process from writing to them, but a kill from a stage at which the
+    /// way back is a copy.
+    private mutating func crowd(_ users: Int) {
+        guests = []
+        for guest in 0..<users {
+            do {
+                guests.append(try user.stores.store(for: "guest \(guest)"))
+                try guests[guest].save(Draft(content: "guest"))
+            } catch let error as HabitStoreError where error.code == .notAuthoritative {
+                refuse("other users: \(Report.text(error))")
+            } catch {
+                return faults.append("guest \(guest) cannot be written to: \(error)")
+            }
+        }
+    }
+
+    private mutating func reopen(_ engine: EngineName?) throws {
+        closings += user.stores.madeRoomCount
+        user.store.close()
+        guests = []
+        followers.awaitEnds()
+        try flags.want(.init(backend: engine))
+        let deadline = ContinuousClock.now + .seconds(Self.openingSeconds)
+        while true {
+            do {
+                user = try SweptUser(root: root, flags: flags, options: Self.options)
+                break
+            } catch let error as HabitStoreError
+                where !Self.never.contains(error.code) && ContinuousClock.now < deadline
+            {
+                refuse("reopen: \(Report.text(error))")
+            }
+        }
+        followers.begin(user.store)
+    }
+
+    /// What a writer has committed and not acknowledged is told as well.
+    private mutating func killAllWriters() throws -> Bool {
+        guard writers.canBeReplaced else { return false }
+        writers.killAll()
+        try awaitPresent()
+        for place in scenario.writers.indices { try writers.replace(place) }
+        return true
+    }
+
+    private mutating func rest() throws -> Bool {
+        guard writers.pause() else { return false }
+        defer { writers.resume() }
+        try awaitPresent()
+        return true
+    }
+
+    // MARK: Looking
+
+    /// Waits until everybody has told what there is; nobody writes.
+    private mutating func awaitPresent() throws {
+        let last = try user.store.read { transaction in
+            let information = try transaction.information()
+            let before = HistoryToken(rawValue: information.token.rawValue - 1)
+            return try transaction.fetchHistory(after: max(before, information.historyFloor)).last
+        }
+        // Where even the last one is pruned, somebody was told of it.
+        let number = last.flatMap { TangleWorkload.number($0.author) }
+        let isAcknowledged = number.map { own.acknowledged.contains($0) || writers.haveAcknowledged($0) } ?? true
+        try followers.awaitPresent(user.store, isAcknowledged: isAcknowledged)
+    }
+
+    /// Ends the writers, and looks at everything.
+    private mutating func finish() throws {
+        let report = writers.finish()
+        faults += report.violations
+        refusals.merge(report.refusals.merging(own.refusals, uniquingKeysWith: +), uniquingKeysWith: +)
+        guard violations.isEmpty else { return }
+        try awaitPresent()
+        followers.noteEnds()
+        let (start, kept, contents) = try user.store.read { transaction in
+            let start = try transaction.information().historyFloor
+            return (start, try transaction.fetchHistory(after: start), try Contents(transaction))
+        }
+        closings += user.stores.madeRoomCount
+        user.store.close()
+        followers.awaitEnds()
+        let history = followers.history(after: start, kept)
+        writes = history.count
+        check(report, history)
+        try followers.compare(history, contents)
+    }
+
+    /// Each write that was acknowledged is in the history, and none that failed.
+    private mutating func check(_ report: Report, _ history: [HistoryTransaction]) {
+        let numbers = Set(history.compactMap { TangleWorkload.number($0.author) })
+        let lost = report.acknowledged.union(own.acknowledged).subtracting(numbers)
+        if !lost.isEmpty { faults.append("acknowledged writes are lost: \(lost.sorted())") }
+        let undead = report.failed.union(own.failed).intersection(numbers)
+        if !undead.isEmpty { faults.append("writes that failed are there: \(undead.sorted())") }
+        let foreign = numbers.subtracting(report.begun).subtracting(own.begun)
+        if !foreign.isEmpty { faults.append("there are writes that nobody made: \(foreign.sorted())") }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import HabitStore
+import Testing
+
+@testable import Trials
+
+/// What the trial of live queries holds streams against finds what cannot have been.
+struct LiveFollowerTests {
+    private func transaction(_ token: Int64, _ author: String = "write 1") -> HistoryTransaction {
+        HistoryTransaction(
+            token: HistoryToken(rawValue: token),
+            timestamp: Date(timeIntervalSince1970: 0),
+            author: author,
+            changes: []
+        )
+    }
+
+    private func feed(_ tokens: Int64...) -> LiveFeed {
+        let feed = LiveFeed(after: HistoryToken(rawValue: 1))
+        for token in tokens { feed.take(transaction(token)) }
+        return feed
+    }
+
+    @Test func aHistoryThatIsToldOnceAndInOrderIsFine() {
+        let feed = feed(2, 3)
+        #expect(feed.faults == [])
+        #expect(feed.compare((1...3).map { transaction($0) }) == nil)
+    }
+
+    @Test func aTransactionThatIsSkippedOrToldTwiceIsFound() {
+        #expect(feed(2, 4).faults == ["token 4 is told after token 2"])
+        #expect(feed(2, 3, 3).faults == ["token 3 is told after token 3"])
+        #expect(feed(1).faults == ["token 1 is told after token 1"])
+    }
+
+    @Test func aTransactionThatIsMissingOrAnotherOneIsFound() throws {
+        let missing = try #require(feed(2, 3).compare((1...4).map { transaction($0) }))
+        #expect(missing == "2 transactions are told, and 3 are in the history")
+        let other = try #require(feed(2, 3).compare([transaction(2), transaction(3, "write 2")]))
+        #expect(other.hasPrefix("what is told of token 3 is not what is in the history"))
+    }
+
+    /// Somebody who is told how many drafts there are.
+    private func drafts(_ told: (token: Int64, cause: ResultsChangeCause, count: Int)...) -> LiveAnswers<Int> {
+        let answers = LiveAnswers("drafts", seed: 1, busyMilliseconds: 0) { _, _ in
+        } fetch: {
+            try $0.fetchCount(FetchDescriptor<Draft>())
+        }
+        for (token, cause, count) in told {
+            let token = HistoryToken(rawValue: token)
+            _ = answers.take(.init(token: token, cause: cause, answer: count, isConsistent: true))
+        }
+        return answers
+    }
+
+    @Test func aTokenThatDoesNotRiseAndAQueryThatIsAskedAnewAreFound() {
+        #expect(drafts((1, .first, 1), (2, .changed, 2)).faults == [])
+        #expect(drafts((2, .first, 2), (1, .changed, 1)).faults.count == 1)
+        #expect(drafts((2, .first, 2), (2, .changed, 2)).faults.count == 1)
+        #expect(drafts((1, .first, 1), (2, .restarted, 2)).faults == ["token 2: the cause is restarted"])
+    }
+
+    @Test func aDifferenceThatDoesNotMakeTheAnswerIsFound() {
+        let answers = drafts()
+        _ = answers.take(.init(token: .zero, cause: .first, answer: 0, isConsistent: false))
+        #expect(answers.faults == ["token 0: the answer before with the difference is not the answer"])
+    }
+
+    @Test func anAnswerThatNoFetchGivesIsFound() throws {
+        let store = try InMemoryHabitStore()
+        for number in 1...3 {
+            try store.write(author: TangleWorkload.author(number)) { try TangleWorkload.write(number, in: $0) }
+        }
+        let (history, contents) = try store.read { (try $0.fetchHistory(after: .zero), try Contents($0)) }
+        let right = drafts((0, .first, 0), (2, .changed, 2), (3, .changed, 3))
+        let wrong = drafts((0, .first, 0), (2, .changed, 3), (4, .changed, 4))
+        let reference = LiveReference(history)
+        let fine = try reference.compare([right], final: contents)
+        #expect(fine.violations == [] && fine.compared == 3)
+        let found = try reference.compare([right, wrong], final: contents).violations
+        #expect(found.count == 2, "\(found)")
+        let lost = try LiveReference(Array(history.dropLast())).compare([], final: contents).violations
+        #expect(lost == ["the records are not what the 2 writes leave"])
+        let gap = try LiveReference(Array(history.dropFirst())).compare([], final: contents).violations
+        #expect(gap.count == 2, "\(gap)")
+    }
+}
