@@ -161,10 +161,10 @@ struct OutputTests {
             $H chart Run --watch --format json >chart & chart=$!
             store=$HABITSTORE_ROOT/users/u-616c696365/store.sqlite
             $H history $store --follow --format json >history & history=$!
-            seen Run list && seen '"longestStreak" : 0' chart && seen '"author":"habitstore"' history || exit 3
+            seen Run list && seen '"longestStreak":0' chart && seen '"author":"habitstore"' history || exit 3
             $H habit add Swim >/dev/null
             $H checkin Run >/dev/null
-            seen Swim list && seen '"longestStreak" : 1' chart && seen '"entity":"Entry"' history || exit 4
+            seen Swim list && seen '"longestStreak":1' chart && seen '"entity":"Entry"' history || exit 4
             kill $list $chart $history
             wc -l <history
             """

@@ -46,9 +46,25 @@ final class Sandbox: Sendable {
     }
 
     func run(_ arguments: [String], environment: [String: String?] = [:]) throws -> CommandRun {
-        let binary = try Self.binary()
+        let process = try process(arguments, environment: environment)
+        // Files, not pipes: a full pipe would stop the command for ever.
+        let streams = (try stream(), try stream())
+        process.standardOutput = streams.0.handle
+        process.standardError = streams.1.handle
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit, "\(arguments) ended by signal \(process.terminationStatus)")
+        return CommandRun(
+            status: process.terminationStatus,
+            output: try streams.0.text(),
+            errors: try streams.1.text()
+        )
+    }
+
+    /// The command for the user `alice`, with its standard input closed off.
+    func process(_ arguments: [String], environment: [String: String?] = [:]) throws -> Process {
         let process = Process()
-        process.executableURL = binary
+        process.executableURL = try Self.binary()
         process.arguments = arguments
         process.currentDirectoryURL = url
         let inherited = ProcessInfo.processInfo.environment
@@ -60,19 +76,8 @@ final class Sandbox: Sendable {
         variables["HABITSTORE_TIME_ZONE"] = "Europe/Berlin"
         for (name, value) in environment { variables[name] = value }
         process.environment = variables
-        // Files, not pipes: a full pipe would stop the command for ever.
-        let streams = (try stream(), try stream())
-        process.standardOutput = streams.0.handle
-        process.standardError = streams.1.handle
         process.standardInput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit, "\(arguments) ended by signal \(process.terminationStatus)")
-        return CommandRun(
-            status: process.terminationStatus,
-            output: try streams.0.text(),
-            errors: try streams.1.text()
-        )
+        return process
     }
 
     /// The built command, beside the tests.

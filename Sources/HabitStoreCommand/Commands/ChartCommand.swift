@@ -33,10 +33,10 @@ struct ChartCommand: ReportingCommand {
     func run() async throws {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
-        try await watching.show(tracker.store) { try show(tracker) }
+        try await watching.show(tracker.store) { try answer(tracker) }
     }
 
-    private func show(_ tracker: Tracker) throws {
+    private func answer(_ tracker: Tracker) throws -> Answer {
         let (habit, entries) = try tracker.read { transaction in
             let habit = try transaction.habit(self.habit)
             return (habit, try transaction.entries(of: habit.id))
@@ -49,7 +49,7 @@ struct ChartCommand: ReportingCommand {
         )
         let streaks = habit.streaks(entries.map(\.date), calendar: tracker.calendar, now: tracker.now)
         switch output.format {
-        case .json: try JSON.write(json(habit, calendar, streaks))
+        case .json: return .document(json(habit, calendar, streaks))
         case .text:
             let chart = TerminalChart(
                 name: habit.name,
@@ -61,7 +61,7 @@ struct ChartCommand: ReportingCommand {
             let line =
                 "current streak \(streaks.unit.phrase(streaks.current)), "
                 + "longest \(streaks.unit.phrase(streaks.longest))\n"
-            try Output.write(chart.text(Terminal.options(isASCII: ascii)) + line)
+            return .text(chart.text(Terminal.options(isASCII: ascii)) + line)
         }
     }
 

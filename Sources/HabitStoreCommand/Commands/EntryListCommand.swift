@@ -30,10 +30,10 @@ struct EntryListCommand: ReportingCommand {
     func run() async throws {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
-        try await watching.show(tracker.store) { try show(tracker) }
+        try await watching.show(tracker.store) { try answer(tracker) }
     }
 
-    private func show(_ tracker: Tracker) throws {
+    private func answer(_ tracker: Tracker) throws -> Answer {
         let (habit, entries) = try tracker.read { transaction in
             let habit = try transaction.habit(self.habit)
             var conditions: [FilterExpression] = [
@@ -52,7 +52,7 @@ struct EntryListCommand: ReportingCommand {
         }
         switch output.format {
         case .json:
-            try JSON.write(
+            return .document(
                 JSON.object([
                     "habit": .string(habit.name),
                     "habitID": .string(habit.id.uuidString),
@@ -70,7 +70,7 @@ struct EntryListCommand: ReportingCommand {
                     entry.note ?? "",
                 ])
             }
-            try Output.write(entries.isEmpty ? "no entries\n" : table.text(Terminal.options()))
+            return .text(entries.isEmpty ? "no entries\n" : table.text(Terminal.options()))
         }
     }
 }

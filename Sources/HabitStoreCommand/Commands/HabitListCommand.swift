@@ -27,10 +27,10 @@ struct HabitListCommand: ReportingCommand {
     func run() async throws {
         let tracker = try await Tracker.open(trackerOptions)
         defer { tracker.close() }
-        try await watching.show(tracker.store) { try show(tracker) }
+        try await watching.show(tracker.store) { try answer(tracker) }
     }
 
-    private func show(_ tracker: Tracker) throws {
+    private func answer(_ tracker: Tracker) throws -> Answer {
         let summaries = try tracker.read { transaction in
             var conditions: [FilterExpression] = [
                 .compare(.equal, .attribute(AttributePath("isArchived")), .literal(.bool(archived)))
@@ -50,8 +50,8 @@ struct HabitListCommand: ReportingCommand {
             return try transaction.summaries(habits, tracker)
         }
         switch output.format {
-        case .json: try JSON.write(JSON.object(["habits": .array(summaries.map(\.json))]))
-        case .text: try Output.write(text(summaries, tracker))
+        case .json: return .document(JSON.object(["habits": .array(summaries.map(\.json))]))
+        case .text: return .text(text(summaries, tracker))
         }
     }
 

@@ -14,12 +14,14 @@ struct QueryCommand: ReportingCommand {
         discussion: """
             habitstore query Habit 'streak >= 7 AND name CONTAINS "run"' --sort -streak,name --store sqlite:PATH
 
-            Without --store the user's current store is asked; it is opened for reading only, and never switched.
+            Without --store the user's current store is asked; it is opened for reading only, and never switched. With --watch \
+            the answer goes on with whichever store is current.
             """
     )
 
     @OptionGroup var userOptions: UserOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var watching: WatchOptions
 
     @Argument(help: "The entity: Habit, Entry, Tag or Draft.")
     var entity: String
@@ -55,6 +57,9 @@ struct QueryCommand: ReportingCommand {
         if let limit, limit < 0 { throw ValidationError("--limit must be 0 or more") }
         guard offset >= 0 else { throw ValidationError("--offset must be 0 or more") }
         guard !count || !explain else { throw ValidationError("--count and --explain exclude each other") }
+        guard !watching.watch || !explain else {
+            throw ValidationError("--watch follows the records, and --explain shows none; give one of them")
+        }
         guard explain || !analyze else { throw ValidationError("--analyze belongs to --explain; give both") }
         guard store == nil || !userOptions.isGiven else {
             throw ValidationError("--store names a store, and --root and --user another one; give one of them")
@@ -64,36 +69,39 @@ struct QueryCommand: ReportingCommand {
     func run() async throws {
         // A mistake in the query is told before any file is touched.
         let query = try parsedQuery()
-        let address = try await address()
+        if let store {
+            let store = try open(try StoreAddress(parsing: store), for: query)
+            defer { store.close() }
+            return try await watching.show(store) { try answer(query, store) }
+        }
+        let settings = try await Settings(userOptions)
+        let stores = try settings.stores()
+        try await watching.show(settings.user, of: stores) {
+            let store = try open(try stores.currentAddress(of: settings.user), for: query)
+            defer { store.close() }
+            return try answer(query, store)
+        }
+    }
+
+    private func open(_ address: StoreAddress, for query: RecordQuery) throws -> any UserStoreBackend {
         let store = try address.openAsWritten(.readOnly)
-        defer { store.close() }
         do {
             _ = try query.bound(to: store.schema)
-        } catch let error as HabitStoreError {
-            throw FilterFailure.illustrated(error, filter: filter)
+            return store
+        } catch {
+            store.close()
+            throw (error as? HabitStoreError).map { FilterFailure.illustrated($0, filter: filter) } ?? error
         }
-        try answer(query, store)
     }
 
-    private func answer(_ query: RecordQuery, _ store: any UserStoreBackend) throws {
+    private func answer(_ query: RecordQuery, _ store: any UserStoreBackend) throws -> Answer {
         try store.read { transaction in
-            if analyze {
-                try show(try transaction.analyze(query))
-            } else if explain {
-                try show(try transaction.explain(query))
-            } else if count {
-                try show(count: try transaction.countRecords(query))
-            } else {
-                let entity = transaction.schema.entities[try transaction.schema.position(ofEntity: query.entity)]
-                try show(try transaction.records(query), of: entity)
-            }
+            if analyze { return answer(try transaction.analyze(query)) }
+            if explain { return answer(try transaction.explain(query)) }
+            if count { return answer(count: try transaction.countRecords(query)) }
+            let entity = transaction.schema.entities[try transaction.schema.position(ofEntity: query.entity)]
+            return answer(try transaction.records(query), of: entity)
         }
-    }
-
-    private func address() async throws -> StoreAddress {
-        if let store { return try StoreAddress(parsing: store) }
-        let settings = try await Settings(userOptions)
-        return try settings.stores().currentAddress(of: settings.user)
     }
 
     private func parsedQuery() throws -> RecordQuery {
@@ -116,23 +124,23 @@ struct QueryCommand: ReportingCommand {
         )
     }
 
-    private func show(_ explanation: some Encodable & CustomStringConvertible) throws {
+    private func answer(_ explanation: some Encodable & CustomStringConvertible) -> Answer {
         switch output.format {
-        case .json: try JSON.write(explanation)
+        case .json: return .document(explanation)
         case .text:
             let lines = explanation.description.split(separator: "\n").map { TerminalText.escaped(String($0)) }
-            try Output.write(lines.joined(separator: "\n") + "\n")
+            return .text(lines.joined(separator: "\n") + "\n")
         }
     }
 
-    private func show(count: Int) throws {
+    private func answer(count: Int) -> Answer {
         switch output.format {
-        case .json: try JSON.write(JSON.object(["entity": .string(entity), "count": .int(count)]))
-        case .text: try Output.write("\(count)\n")
+        case .json: .document(JSON.object(["entity": .string(entity), "count": .int(count)]))
+        case .text: .text("\(count)\n")
         }
     }
 
-    private func show(_ records: [Record], of entity: EntityDescription) throws {
+    private func answer(_ records: [Record], of entity: EntityDescription) -> Answer {
         switch output.format {
         case .json:
             let rows = records.map { record in
@@ -143,7 +151,7 @@ struct QueryCommand: ReportingCommand {
                 }
                 return JSON.object(members)
             }
-            try JSON.write(
+            return .document(
                 JSON.object([
                     "entity": .string(entity.name), "count": .int(records.count), "records": .array(rows),
                 ])
@@ -162,7 +170,7 @@ struct QueryCommand: ReportingCommand {
             )
             for record in records { table.append(record.values.map(cell)) }
             let count = records.count == 1 ? "1 record\n" : "\(records.count) records\n"
-            try Output.write(table.text(Terminal.options()) + count)
+            return .text(table.text(Terminal.options()) + count)
         }
     }
 

@@ -38,16 +38,25 @@ enum JSON: Encodable {
     }
 
     /// Writes a document to standard output, with nothing in it that drives a terminal.
-    static func write(_ document: some Encodable) throws { try write(document, [.prettyPrinted]) }
+    static func write(_ document: some Encodable) throws { try Output.write(try text(document)) }
 
     /// Writes a document as one line.
-    static func writeLine(_ document: some Encodable) throws { try write(document, []) }
+    static func writeLine(_ document: some Encodable) throws { try Output.write(try line(document)) }
 
-    private static func write(_ document: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws {
+    /// A document for people who look into it, with nothing in it that drives a terminal.
+    static func text(_ document: some Encodable) throws -> String { try text(document, [.prettyPrinted]) }
+
+    /// A document on one line.
+    static func line(_ document: some Encodable) throws -> String { try text(document, []) }
+
+    private static func text(
+        _ document: some Encodable,
+        _ formatting: JSONEncoder.OutputFormatting
+    ) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
         let text = String(decoding: try encoder.encode(document), as: UTF8.self)
-        try Output.write(TerminalText.escapedJSON(text) + "\n")
+        return TerminalText.escapedJSON(text) + "\n"
     }
 }
 

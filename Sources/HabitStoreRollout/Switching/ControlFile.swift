@@ -35,7 +35,7 @@ final class ControlFile: Sendable {
     static let sizeBytes = 4_096
     static let magic: UInt64 = 0x314C_5254_4342_4148
     /// The cells that mean something.
-    private static let cellCount = 26
+    static let cellCount = 26
     /// The file's last cell.
     private static let endCell = sizeBytes / 8 - 1
 

@@ -1,0 +1,48 @@
+import DurableFiles
+import Foundation
+import HabitStore
+
+/// What tells without a look into a store that a user may have been moved or written to: what the control file says, and how long
+/// the evidence is. Reading it takes no lock, keeps nothing open, and costs writers nothing.
+package struct UserSigns: Sendable, Hashable {
+    /// What moves and the evidence change in the control file: everything but the mark and the bell. Empty where there is none.
+    package let place: [UInt64]
+    /// The mark, which every acknowledged write raises.
+    package let mark: UInt64
+    /// The size of the evidence, and when it was last written to in nanoseconds. Empty where there is none.
+    package let evidence: [Int64]
+
+    init(_ directory: UserDirectory) {
+        var cells = Self.cells(directory.path + "/control") ?? []
+        mark = cells.isEmpty ? 0 : cells[ControlFile.Place.mark]
+        for cell in [ControlFile.Place.mark, ControlFile.Place.bell] where cell < cells.count { cells[cell] = 0 }
+        place = cells
+        evidence = Self.figures(EvidenceLog(directory).path)
+    }
+
+    /// nil where there is no control file, or one that has not got its size yet.
+    private static func cells(_ path: String) -> [UInt64]? {
+        guard let file = try? OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
+        var cells = [UInt64](repeating: 0, count: ControlFile.cellCount)
+        let count = cells.withUnsafeMutableBytes { try? file.read(into: $0, at: 0) }
+        return count == cells.count * MemoryLayout<UInt64>.size ? cells : nil
+    }
+
+    private static func figures(_ path: String) -> [Int64] {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return [] }
+        #if canImport(Darwin)
+        let written = status.st_mtimespec
+        #else
+        let written = status.st_mtim
+        #endif
+        return [Int64(status.st_size), Int64(written.tv_sec) * 1_000_000_000 + Int64(written.tv_nsec)]
+    }
+}
+
+extension UserStores {
+    /// The signs by which whoever watches a user can tell that another look is due.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
+    package func signs(of user: String) throws -> UserSigns { UserSigns(try UserDirectory(root: root, user: user)) }
+}
