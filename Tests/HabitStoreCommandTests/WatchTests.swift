@@ -4,7 +4,7 @@ import HabitStoreRollout
 import StandardEngines
 import Testing
 
-/// `query --watch`.
+/// `query --watch` and `rollout status --watch`.
 struct WatchTests {
     private func lines(_ output: String) -> [Substring] { output.split(separator: "\n") }
 
@@ -71,5 +71,70 @@ struct WatchTests {
         let sandbox = try Sandbox()
         try sandbox.run("query", "Habit", "--watch", "--explain").expectError(64, containing: "--watch")
         try sandbox.run("query", "Habit", "--watch").expectError(74, containing: "no stores")
+    }
+
+    // MARK: Where users are
+
+    @Test func aMoveByAnotherProcessShowsInTheStatus() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "dualwrite")
+        let status = try Following(sandbox, ["rollout", "status", "--watch", "--format", "json"])
+        func wait(_ comment: Comment, until isWanted: ([String: Any]) -> Bool) throws {
+            try status.wait(comment) { output in
+                guard output.hasSuffix("\n"), let last = try? object(lines(output).last),
+                    let user = (last["users"] as? [[String: Any]])?.first
+                else { return false }
+                return isWanted(user)
+            }
+        }
+        try wait("the first look") { $0["stage"] as? String == "dualwrite" }
+        let quiet = lines(status.output()).count
+        usleep(2_500_000)
+        #expect(lines(status.output()).count == quiet, "nothing has happened, and nothing is shown")
+        try sandbox.want(stage: "shadow")
+        try wait("what the flags want") { $0["wantedStage"] as? String == "shadow" }
+        try sandbox.bring("alice", to: "shadow")
+        try wait("the promotion") { $0["stage"] as? String == "shadow" }
+        let token = try #require(try sandbox.status()["token"] as? Int)
+        try sandbox.run("habit", "add", "Swim").expectSuccess()
+        try wait("a write") { $0["token"] as? Int == token + 1 }
+        try sandbox.run("rollout", "kill", "--user", "alice").expectSuccess()
+        try wait("the kill") { $0["stage"] as? String == "off" && $0["isKilled"] as? Bool == true }
+        let end = status.interrupt()
+        #expect(end.reason == .uncaughtSignal)
+        #expect(end.status == SIGINT)
+    }
+
+    @Test(.enabled(if: Following.hasTerminals, "needs a terminal that only programs use"))
+    func theStatusOfUsersWhoComeShowsToo() throws {
+        let sandbox = try Sandbox()
+        let status = try Following(sandbox, ["rollout", "status", "--watch"], to: .terminal)
+        try status.wait("nobody") { $0.contains("no user has stores under the root") }
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        let shown = try status.wait("a user") { $0.contains("alice") }
+        #expect(shown.components(separatedBy: "\u{1B}[H\u{1B}[J").count == 3, "\(shown)")
+    }
+
+    /// A file that stays open would keep a lock of SQLite's, or a reader of LMDB's, and with it a move or the room of what was freed.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "needs the process's files listed"))
+    func nothingIsKeptOpenBetweenTwoLooks() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        let status = try Following(sandbox, ["rollout", "status", "--watch"])
+        try status.wait("the first look") { $0.contains("alice") }
+        let folder = sandbox.folder(of: "alice")
+        let process = "/proc/\(status.process.processIdentifier)"
+        var left: [String] = []
+        for _ in 0..<100 {
+            usleep(20_000)
+            left = try FileManager.default.contentsOfDirectory(atPath: process + "/fd")
+                .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: process + "/fd/" + $0) }
+            left += try String(contentsOfFile: process + "/maps", encoding: .utf8).split(separator: "\n").map(
+                String.init
+            )
+            left = left.filter { $0.contains(folder) }
+            if left.isEmpty { break }
+        }
+        #expect(left == [])
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HabitStoreRollout
 
 /// `habitstore rollout status`.
@@ -10,33 +11,49 @@ struct RolloutStatusCommand: ReportingCommand {
             All users, or with --user one. A store that cannot be read is named in the user's row, and makes the exit code \
             65 or 74, after all rows, and so does a folder of which nobody can tell whose it is; evidence that is damaged \
             makes it 1.
+
+            With --watch a move or a kill shows with the next look, ten times a second; tokens, evidence, flag files, the \
+            gate's policy and users who come or go are looked at once a second, and everything else every ten seconds. \
+            Nothing is kept open or locked between two looks.
             """
     )
 
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var jobOptions: JobOptions
+    @OptionGroup var watching: WatchOptions
 
     func run() async throws {
-        let (settings, stores) = try await options.stores(opensAsWritten: true)
-        let users = try options.userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
-        if options.userOptions.user != nil { try stores.check(settings.user) }
-        let results = await jobOptions.run("looking", users) { try stores.status(of: $0) }
-        let statuses = results.compactMap { try? $0.result.get() }
-        let failures = results.failures().map(\.error)
-        switch output.format {
-        case .json: try JSON.write(RolloutStatusReport.json(statuses))
-        case .text:
-            for note in Set(statuses.flatMap(\.notes)).sorted() { StandardError.note(note) }
-            if !statuses.isEmpty || failures.isEmpty {
-                let report = RolloutStatusReport(statuses, options: Terminal.options(), timeZone: settings.timeZone)
-                try Output.write(report.text)
-            }
+        var looks = StatusLooks(options: options, jobs: jobOptions)
+        try await looks.lookAtAll()
+        guard watching.watch else { return try answerOnce(looks) }
+        var shown = ShownAnswers()
+        while true {
+            let report = try report(looks)
+            try shown.show(report.answer, notes: report.notes, errors: report.errors)
+            repeat { try await Task.sleep(for: looks.pause) } while try await !looks.lookAgain()
         }
-        for failure in failures { _ = ErrorReport(failure, showsDetail: output.verbose).emit() }
-        if let error = failures.first ?? statuses.lazy.compactMap(\.problems.first).first?.error {
-            throw ExitCode(ErrorReport(error, showsDetail: false).status.rawValue)
+    }
+
+    private func answerOnce(_ looks: StatusLooks) throws {
+        let report = try report(looks)
+        StandardError.write(report.notes)
+        try Output.write(try report.answer.text(asLine: false))
+        StandardError.write(report.errors)
+        let failure = looks.failures.first ?? looks.statuses.lazy.compactMap(\.problems.first).first?.error
+        if let failure { throw ExitCode(ErrorReport(failure, showsDetail: false).status.rawValue) }
+        if looks.statuses.contains(where: { !$0.evidence.isIntact }) {
+            throw ExitCode(ExitStatus.different.rawValue)
         }
-        if statuses.contains(where: { !$0.evidence.isIntact }) { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private func report(_ looks: StatusLooks) throws -> (answer: Answer, notes: String, errors: String) {
+        let (statuses, failures) = (looks.statuses, looks.failures)
+        let errors = failures.map { ErrorReport($0, showsDetail: output.verbose).text }.joined()
+        guard output.format == .text else { return (.document(RolloutStatusReport.json(statuses)), "", errors) }
+        let notes = Set(statuses.flatMap(\.notes)).sorted().map(StandardError.line(ofNote:)).joined()
+        guard !statuses.isEmpty || failures.isEmpty else { return (.text(""), notes, errors) }
+        let text = RolloutStatusReport(statuses, options: Terminal.options(), timeZone: looks.timeZone).text
+        return (.text(text), notes, errors)
     }
 }

@@ -8,7 +8,10 @@ enum StandardError {
     static func write(_ text: String) { _ = Output.writeAll(text, to: STDERR_FILENO) }
 
     /// Writes a note: one line that goes with an answer, and is no error.
-    static func note(_ text: String) { write("habitstore: note: \(TerminalText.escaped(text))\n") }
+    static func note(_ text: String) { write(line(ofNote: text)) }
+
+    /// A note as it is written.
+    static func line(ofNote text: String) -> String { "habitstore: note: \(TerminalText.escaped(text))\n" }
 
     /// Says that what is shown of a store is a part, where a copy or an import into it was not finished.
     static func noteIfUnfinished(_ role: StoreRole) {

@@ -46,3 +46,24 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
     package func signs(of user: String) throws -> UserSigns { UserSigns(try UserDirectory(root: root, user: user)) }
 }
+
+/// What tells that everybody's status may have become another one: the flag files, the kill switch's files, and what the gate asks for.
+package struct RootSigns: Sendable, Hashable {
+    let flags: String
+    let isKillPulled: Bool
+    let isKillRemembered: Bool
+    let gate: GatePolicy
+}
+
+extension UserStores {
+    /// The signs as they were when these stores were made, or flags were last read.
+    package var signs: RootSigns {
+        var status = stat()
+        return RootSigns(
+            flags: flags.identity,
+            isKillPulled: lstat(RolloutFlags.sentinelPath(root: root), &status) == 0,
+            isKillRemembered: flags.latch.isSet,
+            gate: options.gate
+        )
+    }
+}
