@@ -42,6 +42,31 @@ struct LiveObserverTests {
         }
     }
 
+    /// A view describes its fetch each time that it is drawn: with every stroke of a key, say.
+    @MainActor @Test func aViewIsFollowedAnewWhereItsFetchHasBecomeAnother() throws {
+        let store = try #require(store)
+        let followed = FollowedFetch<Habit>()
+        func follow(_ category: String, limit: Int? = nil) -> ResultsObserver<Habit>? {
+            let predicate = #Predicate<Habit> { $0.category == category }
+            let order = [SortDescriptor(\Habit.name)]
+            followed.follow(store, FetchDescriptor(predicate: predicate, sortBy: order, fetchLimit: limit))
+            return followed.observer
+        }
+        let first = try #require(follow("sport"))
+        #expect(follow("sport") === first)
+        let second = try #require(follow("home"))
+        #expect(second !== first)
+        let third = try #require(follow("home", limit: 1))
+        #expect(third !== second)
+        followed.follow(store, FetchDescriptor(sortBy: [SortDescriptor(\Habit.streak)]))
+        let fourth = try #require(followed.observer)
+        #expect(fourth !== third)
+        followed.follow(try InMemoryHabitStore(), FetchDescriptor(sortBy: [SortDescriptor(\Habit.streak)]))
+        #expect(followed.observer !== fourth)
+        followed.follow(nil, FetchDescriptor())
+        #expect(followed.observer == nil)
+    }
+
     @MainActor @Test func anObserverThatIsLetGoOfLetsTheStoreGo() async throws {
         weak var gone: InMemoryHabitStore?
         do {

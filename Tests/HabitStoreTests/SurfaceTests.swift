@@ -21,7 +21,7 @@ struct SurfaceTests {
         JSONAttribute JSONAttributeProbing LiveCount LiveExplanation LiveHistory LiveQueries LiveRecords LiveResults LiveTokens
         MaintainableStore MigrationOutcome MigrationProgress
         MigrationRehearsal MigrationStage MigrationStep ModelSubtype Page PageCursor PersistentModel
-        PreparedFetch Projection QueryAnalysis QueryExplanation ReadTransaction ResultsChange
+        PreparedFetch Projection Query QueryAnalysis QueryExplanation ReadTransaction ResultsChange
         ResultsChangeCause ResultsDifference ResultsObserver Record RecordLayout
         RecordPath RecordQuery RelationshipDescription RelationshipScope ReplicableStore RowSource Schema
         SchemaDifference SchemaMigrationPlan StoreAccess StoreAddress StoreDispatcher StoreFinding

@@ -56,7 +56,7 @@ extension FetchDescriptor {
     }
 
     /// The predicate and the filter.
-    fileprivate var wanted: Filter<Model> {
+    var wanted: Filter<Model> {
         guard let predicate else { return filter }
         if case .expression(.literal(.bool(true))) = filter { return .predicate(predicate) }
         return .predicate(predicate) && filter
