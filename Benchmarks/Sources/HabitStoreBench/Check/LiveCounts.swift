@@ -1,9 +1,17 @@
+import CYardstick
 import Foundation
 @_spi(Engines) import HabitStore
 
-/// How many records live queries read for changes, which does not depend on when threads have time.
+/// How many records live queries read for changes, and what a change that concerns none of them allocates, neither of which depends
+/// on when threads have time.
 struct LiveCounts {
     private static let changes = 100
+    /// How many live queries wait while allocations are counted.
+    private static let waiting = 100
+    /// How long they are left alone after a change, until none of their threads has anything to do.
+    private static let restMicroseconds: UInt32 = 5_000
+    /// By how much the counts of two runs may differ: what wakes the queries' threads allocates one more or one less.
+    private static let margin = 2.0
 
     private let directory: URL
     private let data = BenchData(habits: 20, entriesEach: 100)
@@ -19,7 +27,55 @@ struct LiveCounts {
                 ("\(engine.rawValue): live, \(Self.changes) changes of no query", try untouched(side)),
                 ("\(engine.rawValue): live, \(Self.changes) changes patched", try patched(side)),
             ]
-            .map { ($0.0, SteadyCounts(examined: $0.1)) }
+            .map { ($0.0, SteadyCounts(examined: $0.1)) } + (try allocations(side))
+        }
+    }
+
+    /// What a change allocates that concerns nobody: where it is written, and where live queries go past it.
+    private func allocations(_ side: StoreLiveSide) throws -> [(name: String, counts: SteadyCounts)] {
+        let store = side.store
+        let consumers =
+            (0..<Self.waiting / 2).map { number in
+                let name = "Habit \(number)"
+                return LiveConsumer(
+                    store.results(of: FetchDescriptor<PlainHabit>(predicate: #Predicate { $0.name == name }))
+                ) { _ in 1 }
+            } + entries(store, Self.waiting / 2)
+        for consumer in consumers { try consumer.wait(for: 1) }
+        let before = store.liveQueries.statistics
+        var (writers, queries): ([UInt64], [UInt64]) = ([], [])
+        writers.reserveCapacity(Self.changes)
+        queries.reserveCapacity(Self.changes)
+        cy_count_all_allocations(1)
+        defer { cy_count_all_allocations(0) }
+        for (number, entry) in data.entries.prefix(Self.changes).enumerated() {
+            var entry = entry
+            entry.note = "counted"
+            usleep(Self.restMicroseconds)
+            let (own, all) = (cy_thread_allocations(), cy_all_allocations())
+            try side.update(entry)
+            let written = cy_thread_allocations() - own
+            // Each change is gone past by itself.
+            try side.settle(changes: before.changes + number + 1)
+            usleep(Self.restMicroseconds)
+            writers.append(written)
+            queries.append(cy_all_allocations() - all - (cy_thread_allocations() - own))
+        }
+        guard try recordsRead(store, since: before) == 0 else {
+            throw BenchError("a live query has read a record that does not concern it")
+        }
+        withExtendedLifetime(consumers) {}
+        let name = "\(side.name): live, a change of none of \(Self.waiting) queries"
+        return [("\(name), the writer", writers), ("\(name), the queries", queries)]
+            .map { ($0.0, SteadyCounts(allocations: Self.median($0.1), margin: Self.margin)) }
+    }
+
+    /// Some changes meet a look at the store that has nothing to do with them, and are not the median.
+    private static func median(_ counts: [UInt64]) -> Double { Double(counts.sorted()[counts.count / 2]) }
+
+    private func entries(_ store: any EngineBackedStore, _ count: Int) -> [LiveConsumer] {
+        data.ranges.prefix(count).map { range in
+            LiveConsumer(store.identifiers(of: PlainEntry.range(range.habit, range.from, range.to))) { _ in 1 }
         }
     }
 
@@ -27,9 +83,7 @@ struct LiveCounts {
     private func untouched(_ side: StoreLiveSide) throws -> Int {
         let store = side.store
         let habits = LiveConsumer(store.count(of: FetchDescriptor<PlainHabit>())) { $0.count }
-        let entries = data.ranges.prefix(50).map { range in
-            LiveConsumer(store.identifiers(of: PlainEntry.range(range.habit, range.from, range.to))) { _ in 1 }
-        }
+        let entries = entries(store, 50)
         for consumer in entries { try consumer.wait(for: 1) }
         try habits.wait(for: data.habits.count)
         let before = store.liveQueries.statistics

@@ -1,7 +1,9 @@
 /// What one operation costs in figures that do not depend on the machine's mood.
 struct SteadyCounts: Codable {
-    /// Calls of malloc and its kin, a hundredth at the finest; nil for work on several threads.
+    /// Calls of malloc and its kin, a hundredth at the finest; nil where several threads make them at their own pace.
     var allocations: Double?
+    /// How many more of them are no excess; 0.02 where nothing is said.
+    var margin: Double?
     /// Records that the store looked at, for queries, or read, for live queries.
     var examined: Int?
     /// Instructions of the processor.
@@ -10,7 +12,7 @@ struct SteadyCounts: Codable {
     /// What of it is more than it was allowed to be, as words for a table.
     func excesses(over limit: SteadyCounts) -> [String] {
         var found: [String] = []
-        if let allocations, let allowed = limit.allocations, allocations > allowed + 0.02 {
+        if let allocations, let allowed = limit.allocations, allocations > allowed + (limit.margin ?? 0.02) {
             found.append("allocations, \(allowed) allowed")
         }
         if let examined, let allowed = limit.examined, examined > allowed {
