@@ -15,6 +15,9 @@ ROLLOUTS ?= 20
 KILLS ?= 2000
 PULLS ?= 200
 CUTS ?= 200
+# `make postgres-up CLUSTERS=2`; the servers' own user has to reach the folder
+POSTGRES ?= /tmp/habitstore-postgres
+CLUSTERS ?= 2
 # `make model SIZE=large`
 SIZE ?= small
 # `make soak-shadow READS=20000 SEED=7`
@@ -35,7 +38,7 @@ PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test examples check format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
-	power-cut several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
+	power-cut postgres-up postgres-down several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +55,7 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
-	@sh scripts/test.sh $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
+	@sh scripts/with-postgres.sh sh scripts/test.sh $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 
@@ -73,7 +76,7 @@ fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same 
 
 fuzz: setup ## Put random queries to all stores: SECONDS, SEED, JOBS, DATA (lived-in, specimens, both)
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
-	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz \
+	@sh scripts/with-postgres.sh "$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fuzz \
 		--seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) --data $(DATA)
 
 fuzz-live: setup ## Hold live queries against fetches: over random commits, and over rollouts beside other processes: COMMITS, ROLLOUTS, SEED
@@ -119,6 +122,12 @@ several-processes: setup ## Six processes use a user who is moved and killed: PU
 killed-followers: setup ## Kill processes that follow a Core Data file while its app writes, and check what is left
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	HABITSTORE_KILLED_FOLLOWERS=1 $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS) --filter KilledFollowingTests
+
+postgres-up: setup ## Start a PostgreSQL primary with a synchronous standby, CLUSTERS times, and say where they are
+	@sh scripts/postgres.sh up $(POSTGRES) $(CLUSTERS)
+
+postgres-down: ## Stop them
+	@sh scripts/postgres.sh down $(POSTGRES)
 
 model: ## Check the protocol of the rollout with Spin; rules that once were wrong must fail: SIZE (small, large)
 	@sh scripts/model.sh $(SIZE)

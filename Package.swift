@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "HabitStore", targets: ["HabitStore"]),
         .library(name: "HabitStoreSQLite", targets: ["HabitStoreSQLite"]),
         .library(name: "HabitStoreLMDB", targets: ["HabitStoreLMDB"]),
+        .library(name: "HabitStorePostgres", targets: ["HabitStorePostgres"]),
         .library(name: "FeatureFlags", targets: ["FeatureFlags"]),
         .library(name: "FlagTools", targets: ["FlagTools"]),
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
@@ -44,6 +45,11 @@ let package = Package(
         ),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
         .systemLibrary(
+            name: "CPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
+        .systemLibrary(
             name: "CLibCrypto",
             pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"])]
@@ -68,6 +74,11 @@ let package = Package(
         .target(
             name: "HabitStoreLMDB",
             dependencies: ["CLMDB", "DurableFiles", "HabitStore", "OrderedKeys"],
+            swiftSettings: plannerSettings
+        ),
+        .target(
+            name: "HabitStorePostgres",
+            dependencies: ["CPostgres", "HabitStore", "Hashing", "OrderedKeys"],
             swiftSettings: plannerSettings
         ),
         .target(
@@ -132,7 +143,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreImport", "HabitStoreReports",
-                "HabitStoreRollout",
+                "HabitStorePostgres", "HabitStoreRollout",
                 "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -150,7 +161,7 @@ let package = Package(
         .executableTarget(
             name: "Trials",
             dependencies: [
-                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStoreRollout",
+                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStorePostgres", "HabitStoreRollout",
                 "HabitStoreSQLite",
                 "HabitStoreTesting", "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -183,6 +194,11 @@ let package = Package(
         .testTarget(
             name: "HabitStoreLMDBTests",
             dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting", "OrderedKeys"],
+            swiftSettings: plannerSettings
+        ),
+        .testTarget(
+            name: "HabitStorePostgresTests",
+            dependencies: ["HabitStorePostgres", "HabitStoreTesting", "OrderedKeys", "Trials"],
             swiftSettings: plannerSettings
         ),
         .testTarget(

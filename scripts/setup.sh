@@ -8,11 +8,12 @@ missing=""
 [ -e /usr/include/lmdb.h ] || missing="$missing liblmdb-dev"
 [ -e /usr/include/zlib.h ] || missing="$missing zlib1g-dev"
 [ -e /usr/include/openssl/evp.h ] || missing="$missing libssl-dev"
+[ -e /usr/include/postgresql/libpq-fe.h ] || missing="$missing libpq-dev"
 
 case "$(uname -s)" in
 Darwin)
-    if command -v brew >/dev/null 2>&1 && brew list lmdb >/dev/null 2>&1; then exit 0; fi
-    echo "error: LMDB is missing. Run: brew install lmdb" >&2
+    if command -v brew >/dev/null 2>&1 && brew list lmdb libpq >/dev/null 2>&1; then exit 0; fi
+    echo "error: LMDB or libpq is missing. Run: brew install lmdb libpq" >&2
     exit 1
     ;;
 esac

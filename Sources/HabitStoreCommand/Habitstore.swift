@@ -8,7 +8,7 @@ struct Habitstore: AsyncParsableCommand {
         commandName: "habitstore",
         abstract: "Keeps habits in SQLite or LMDB, moves them from one to the other, and proves that nothing was lost.",
         discussion: """
-            A store is written as sqlite:PATH, lmdb:PATH, or as a path whose kind is recognised.
+            A store is written as sqlite:PATH, lmdb:PATH, postgres://SERVER#NAME, or as a path whose kind is recognised.
             Exit codes: 0 done, or identical; 1 different, damaged, refused, or something found; 2 only what rules ignore is \
             different; 64 wrong usage; 65 data that cannot be read; 74 a file that cannot be reached; 75 out of time.
             """,
@@ -21,7 +21,7 @@ struct Habitstore: AsyncParsableCommand {
                     QueryCommand.self,
                     HistoryCommand.self,
                     InfoCommand.self, InspectCommand.self, SchemaCommand.self, ImportCommand.self,
-                    ExportCommand.self,
+                    ExportCommand.self, ServerCommand.self,
                 ]
             ),
             CommandGroup(name: "Rollout", subcommands: [RolloutCommand.self, FlagsCommand.self]),

@@ -204,7 +204,7 @@ struct VerifyCommand: ReportingCommand {
         let options = try options()
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let comparison = VersionComparison(.standard, directory: FileManager.default.temporaryDirectory.path)
+        let comparison = VersionComparison(.known, directory: FileManager.default.temporaryDirectory.path)
         var report = try comparison.run(a, b) { left, right in
             let verifier = ShadowVerifier(
                 .init(name: Self.name(nameA, left), store: left.store),

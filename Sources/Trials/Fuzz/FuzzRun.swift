@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
+import HabitStorePostgres
 import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
 import Synchronization
@@ -59,7 +60,7 @@ struct FuzzRun {
         let fuzz = QueryFuzz(
             seed: options.seed &+ UInt64(job),
             data: data,
-            subjects: [.sqlite, .lmdb, .inMemory],
+            subjects: [.sqlite, .lmdb, .inMemory] + StoreUnderTest.servers,
             first: first
         )
         var extent = options.extent
@@ -116,5 +117,24 @@ extension StoreUnderTest {
             schema: schema,
             options: .init(identity: identity, now: clock)
         )
+    }
+
+    /// The stores on the servers that `HABITSTORE_POSTGRES` names by their connection URIs, separated by blanks; the first of them
+    /// is enough. Empty where there is none.
+    package static let servers: [StoreUnderTest] = {
+        let uris = (ProcessInfo.processInfo.environment["HABITSTORE_POSTGRES"] ?? "").split(separator: " ")
+        return uris.prefix(1).map { .postgres(String($0)) }
+    }()
+
+    /// The store on a server. What the others keep in a folder is kept there under the folder's name.
+    package static func postgres(_ server: String) -> StoreUnderTest {
+        StoreUnderTest(name: "PostgreSQL", isDurable: true) { directory, schema, identity, clock in
+            try PostgresServer(server).prepare()
+            return try PostgresHabitStore(
+                PostgresPlace(server: server, name: directory.path),
+                schema: schema,
+                options: .init(identity: identity, now: clock)
+            )
+        }
     }
 }

@@ -1,0 +1,300 @@
+import CPostgres
+@_spi(Engines) import HabitStore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// One statement with its values, on its way to the server.
+struct PostgresCall {
+    let statement: PostgresStatement
+    let values: [PostgresValue]
+
+    init(_ statement: PostgresStatement, _ values: [PostgresValue]) {
+        (self.statement, self.values) = (statement, values)
+    }
+
+    init(_ statement: PostgresStatement, _ values: PostgresValue...) { self.init(statement, values) }
+}
+
+/// What has become of statements that were sent together.
+enum PostgresOutcome: Error {
+    /// The server has refused one of them; those behind it were not run.
+    case refused(PostgresFailure)
+    /// The connection is gone, or the time was up: nobody knows what was run.
+    case lost(PostgresFailure)
+}
+
+/// A connection to a server. It sends statements together and waits once for all answers.
+///
+/// Nobody else may use it meanwhile: see ``PostgresPool``.
+final class PostgresConnection: @unchecked Sendable {
+    private let connection: OpaquePointer
+    private var prepared: Set<PostgresStatement> = []
+    private let notices = Notices()
+    /// Whether nothing more can be asked.
+    private(set) var isLost = false
+    /// What was sent and nobody has waited for.
+    private var unread: [(call: PostgresCall, isPreparing: Bool)] = []
+
+    /// The SQLSTATEs of the notices that came since somebody asked last.
+    private final class Notices {
+        var states: [String] = []
+    }
+
+    /// What a connection is opened with where its URI says nothing else. A server that is gone without a word is noticed in
+    /// seconds, not in the system's two hours.
+    private static let defaults = [
+        ("target_session_attrs", "read-write"), ("connect_timeout", "2"), ("keepalives_idle", "5"),
+        ("keepalives_interval", "2"), ("keepalives_count", "3"), ("tcp_user_timeout", "10000"),
+        ("fallback_application_name", "habitstore"),
+    ]
+
+    /// Connects to the first host of a server that takes writes.
+    ///
+    /// - Throws: ``PostgresOutcome`` where none does.
+    init(_ server: String) throws {
+        let settings = Self.defaults + [("dbname", server), ("client_encoding", "UTF8")]
+        let opened = Self.withCStrings(settings.map(\.0)) { names in
+            Self.withCStrings(settings.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
+        }
+        guard let opened else {
+            throw PostgresOutcome.lost(PostgresFailure(state: nil, message: "there is no memory for a connection"))
+        }
+        connection = opened
+        guard PQstatus(opened) == CONNECTION_OK else {
+            let message = Self.line(PQerrorMessage(opened))
+            throw PostgresOutcome.lost(PostgresFailure(state: Self.state(ofConnecting: message), message: message))
+        }
+        PQsetNoticeReceiver(
+            opened,
+            { notices, result in
+                guard let notices, let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))) else { return }
+                Unmanaged<Notices>.fromOpaque(notices).takeUnretainedValue().states.append(String(cString: state))
+            },
+            Unmanaged.passUnretained(notices).toOpaque()
+        )
+        PQsetnonblocking(opened, 1)
+        PQenterPipelineMode(opened)
+    }
+
+    deinit { PQfinish(connection) }
+
+    /// libpq gives no SQLSTATE of a refused connection; who is refused for good should not be told to try again.
+    private static func state(ofConnecting message: String) -> String? {
+        if message.contains("password authentication failed") || message.contains("no password supplied")
+            || message.contains("no pg_hba.conf entry")
+        {
+            return "28000"
+        }
+        if message.contains("database \""), message.contains("does not exist") { return "3D000" }
+        return nil
+    }
+
+    /// libpq's words on one line.
+    private static func line(_ text: UnsafePointer<CChar>?) -> String {
+        guard let text else { return "" }
+        return String(cString: text).split(whereSeparator: \.isNewline).map { $0.trimmingPrefix("\t") }
+            .joined(separator: "; ")
+    }
+
+    private static func withCStrings<R>(
+        _ texts: [String],
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> R
+    ) -> R {
+        let copies = texts.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        let pointers = copies.map { UnsafePointer($0) } + [nil]
+        return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+    }
+
+    /// Whether the server has sent a notice of this state since somebody asked last.
+    func tookNotice(_ state: String) -> Bool {
+        defer { notices.states.removeAll() }
+        return notices.states.contains(state)
+    }
+
+    /// Whether it can be used for another transaction, as far as that can be told without asking the server.
+    func isUsable() -> Bool {
+        guard !isLost, PQconsumeInput(connection) == 1, PQstatus(connection) == CONNECTION_OK else { return false }
+        return !unread.isEmpty || PQtransactionStatus(connection) == PQTRANS_IDLE
+    }
+
+    /// Whether a transaction was begun and not ended.
+    var isInTransaction: Bool {
+        let status = PQtransactionStatus(connection)
+        return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
+    }
+
+    // MARK: Statements
+
+    /// Sends statements together, and waits for what they answer.
+    ///
+    /// - Returns: an answer to each.
+    /// - Throws: ``PostgresOutcome``.
+    func run(_ calls: [PostgresCall], until deadline: Deadline) throws -> [PostgresResult] {
+        guard !isLost else { throw PostgresOutcome.lost(Self.gone) }
+        do {
+            let isPreparing = try send(calls)
+            try flush(deadline)
+            for (call, isPreparing) in unread { _ = try? receive([call], [isPreparing], deadline) }
+            unread.removeAll()
+            return try receive(calls, isPreparing, deadline)
+        } catch let outcome as PostgresOutcome {
+            if case .lost = outcome { isLost = true }
+            throw outcome
+        }
+    }
+
+    /// Sends a statement whose answer nobody waits for: it is taken in before the next one's.
+    func post(_ call: PostgresCall) {
+        guard !isLost else { return }
+        do {
+            unread.append((call, try send([call])[0]))
+            // What the system does not take at once goes with the next statement.
+            guard PQflush(connection) >= 0 else { throw PostgresOutcome.lost(failure) }
+        } catch {
+            isLost = true
+        }
+    }
+
+    private static let gone = PostgresFailure(state: nil, message: "the connection is closed")
+
+    private var failure: PostgresFailure {
+        PostgresFailure(state: nil, message: Self.line(PQerrorMessage(connection)))
+    }
+
+    /// - Returns: for each statement, whether it was sent to be prepared, too.
+    private func send(_ calls: [PostgresCall]) throws -> [Bool] {
+        var asked = prepared
+        var isPreparing: [Bool] = []
+        for call in calls {
+            let statement = call.statement
+            isPreparing.append(asked.insert(statement).inserted)
+            if isPreparing[isPreparing.count - 1] {
+                guard PQsendPrepare(connection, statement.name, statement.text, 0, nil) == 1 else {
+                    throw PostgresOutcome.lost(failure)
+                }
+            }
+            guard send(call) else { throw PostgresOutcome.lost(failure) }
+        }
+        guard PQpipelineSync(connection) == 1 else { throw PostgresOutcome.lost(failure) }
+        return isPreparing
+    }
+
+    private func send(_ call: PostgresCall) -> Bool {
+        var bytes: [UInt8] = []
+        var starts: [Int] = []
+        for value in call.values {
+            starts.append(bytes.count)
+            value.append(to: &bytes)
+        }
+        let ends = starts.dropFirst() + [bytes.count]
+        let lengths = zip(starts, ends).map { Int32($1 - $0) }
+        let formats = [Int32](repeating: 1, count: starts.count)
+        // Memory for no bytes must not be at null, which would be a null value.
+        bytes.append(0)
+        return bytes.withUnsafeBytes { bytes in
+            let values = starts.map { bytes.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
+            return PQsendQueryPrepared(
+                connection,
+                call.statement.name,
+                Int32(values.count),
+                values,
+                lengths,
+                formats,
+                1
+            ) == 1
+        }
+    }
+
+    private func flush(_ deadline: Deadline) throws {
+        while true {
+            switch PQflush(connection) {
+            case 0: return
+            case 1: try wait(for: Int16(POLLIN | POLLOUT), deadline)
+            default: throw PostgresOutcome.lost(failure)
+            }
+            // What the server answers meanwhile has to be taken in: it may wait for that.
+            guard PQconsumeInput(connection) == 1 else { throw PostgresOutcome.lost(failure) }
+        }
+    }
+
+    private func wait(for events: Int16, _ deadline: Deadline) throws {
+        var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+        while true {
+            guard !deadline.hasPassed else {
+                throw PostgresOutcome.lost(
+                    PostgresFailure(state: nil, message: "the server has not answered within the stated time")
+                )
+            }
+            let found = poll(&descriptor, 1, deadline.remainingMilliseconds)
+            if found > 0 { return }
+            guard found == 0 || errno == EINTR else { throw PostgresOutcome.lost(failure) }
+        }
+    }
+
+    // MARK: Answers
+
+    private func receive(
+        _ calls: [PostgresCall],
+        _ isPreparing: [Bool],
+        _ deadline: Deadline
+    ) throws -> [PostgresResult] {
+        var answers: [PostgresResult] = []
+        var refusal: PostgresFailure?
+        for (place, call) in calls.enumerated() {
+            if isPreparing[place] {
+                if try answer(&refusal, deadline) != nil { prepared.insert(call.statement) }
+            }
+            if let answer = try answer(&refusal, deadline) { answers.append(answer) }
+        }
+        guard let sync = try nextResult(deadline) else { throw PostgresOutcome.lost(failure) }
+        let status = PQresultStatus(sync)
+        PQclear(sync)
+        guard status == PGRES_PIPELINE_SYNC else { throw PostgresOutcome.lost(failure) }
+        if let refusal { throw PostgresOutcome.refused(refusal) }
+        return answers
+    }
+
+    /// The answer to one statement; nil when it was refused, or not run because one before it was.
+    private func answer(_ refusal: inout PostgresFailure?, _ deadline: Deadline) throws -> PostgresResult? {
+        guard let found = try nextResult(deadline) else { throw PostgresOutcome.lost(failure) }
+        let result = PostgresResult(found)
+        // Behind each statement's answer stands an end of its own.
+        if let extra = try nextResult(deadline) {
+            PQclear(extra)
+            throw PostgresOutcome.lost(PostgresFailure(state: nil, message: "the server answered twice"))
+        }
+        switch PQresultStatus(found) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return result
+        case PGRES_PIPELINE_ABORTED: return nil
+        default:
+            let failure = PostgresFailure(
+                state: Self.field(found, "C"),
+                message: Self.field(found, "M") ?? Self.line(PQresultErrorMessage(found))
+            )
+            // What ends a session leaves open what it has done.
+            guard Self.field(found, "V") == "ERROR" else { throw PostgresOutcome.lost(failure) }
+            if refusal == nil { refusal = failure }
+            return nil
+        }
+    }
+
+    private static func field(_ result: OpaquePointer, _ code: Character) -> String? {
+        guard let code = code.asciiValue, let text = PQresultErrorField(result, Int32(code)) else { return nil }
+        return String(cString: text)
+    }
+
+    private func nextResult(_ deadline: Deadline) throws -> OpaquePointer? {
+        while PQisBusy(connection) == 1 {
+            try wait(for: Int16(POLLIN), deadline)
+            guard PQconsumeInput(connection) == 1 else { throw PostgresOutcome.lost(failure) }
+        }
+        return PQgetResult(connection)
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HabitStore
+import Hashing
+
+/// Where a store is: a server and the store's name there.
+///
+/// The text is a connection URI of libpq without its scheme, and behind `#` the name: `//db1,db2/habits?sslmode=verify-full#alice`.
+/// With the engine's name before it that reads as the URI does: `postgres://db1,db2/habits#alice`.
+public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
+    /// The connection URI: <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING>.
+    public let server: String
+    /// The store's name there.
+    public let name: String
+
+    /// Names a store.
+    public init(server: String, name: String) { (self.server, self.name) = (server, name) }
+
+    /// Reads a place.
+    ///
+    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for a text that is none, or that holds a password: addresses
+    ///   stand in logs and in lists of processes.
+    public init(parsing text: String) throws {
+        guard text.hasPrefix("//"), let mark = text.lastIndex(of: "#"), text.index(after: mark) < text.endIndex else {
+            throw HabitStoreError(
+                .invalidValue,
+                "this names no store on a server; write //HOST:PORT/DATABASE#NAME",
+                at: .init(path: Self.withoutPassword(text))
+            )
+        }
+        let name = String(text[text.index(after: mark)...])
+        guard let decoded = name.removingPercentEncoding, !decoded.utf8.contains(0) else {
+            throw HabitStoreError(
+                .invalidValue,
+                "the store's name is not written as a URI's fragment",
+                at: .init(path: Self.withoutPassword(text))
+            )
+        }
+        self.name = decoded
+        server = try Self.server("postgresql:" + text[..<mark])
+    }
+
+    /// A connection URI without a password.
+    ///
+    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for one with a password.
+    public static func server(_ uri: String) throws -> String {
+        guard withoutPassword(uri) == uri else {
+            throw HabitStoreError(
+                .invalidValue,
+                "the address holds a password, which would stand in logs; give it in PGPASSWORD, a PGPASSFILE or a service file",
+                at: .init(path: withoutPassword(uri))
+            )
+        }
+        return uri
+    }
+
+    /// An address as it may be shown.
+    static func withoutPassword(_ uri: String) -> String {
+        var shown = uri
+        if let start = shown.range(of: "//")?.upperBound {
+            let end = shown[start...].firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) ?? shown.endIndex
+            if let at = shown[start..<end].lastIndex(of: "@"), let colon = shown[start..<at].firstIndex(of: ":") {
+                shown.removeSubrange(colon..<at)
+            }
+        }
+        return shown.replacing(/([?&]password=)[^&#]+/) { "\($0.output.1)" }
+    }
+
+    /// The identifier of the store in the tables: the beginning of the SHA-256 of its name, as a UUID of version 8 (RFC 9562).
+    public var store: UUID {
+        var bytes = Array(SHA256.hash(data: Data(name.utf8)).prefix(16))
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// `//HOST:PORT/DATABASE#NAME`.
+    public var description: String {
+        let name = name.addingPercentEncoding(withAllowedCharacters: .urlFragmentAllowed) ?? name
+        return "\(server.dropFirst("postgresql:".count))#\(name)"
+    }
+}

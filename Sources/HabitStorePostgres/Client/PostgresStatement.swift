@@ -1,0 +1,304 @@
+/// A statement that is sent to servers.
+///
+/// Every one of them is in ``all``, so that a test can read them: what only one product has stays out. Each names the store that it
+/// is about first, by which products that spread tables over machines find the one to ask.
+struct PostgresStatement: Hashable {
+    /// The name under which a session has it prepared.
+    let name: String
+    let text: String
+
+    static func == (left: PostgresStatement, right: PostgresStatement) -> Bool { left.name == right.name }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+    // MARK: Sessions and transactions
+
+    static let setLockTimeout = PostgresStatement(
+        name: "hs_lock_timeout",
+        text: "SELECT set_config('lock_timeout', $1, false)"
+    )
+    static let setIdleTimeout = PostgresStatement(
+        name: "hs_idle_timeout",
+        text: "SELECT set_config('idle_in_transaction_session_timeout', $1, false)"
+    )
+    static let beginRead = PostgresStatement(
+        name: "hs_begin_read",
+        text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    )
+    static let beginWrite = PostgresStatement(
+        name: "hs_begin_write",
+        text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    )
+    static let commit = PostgresStatement(name: "hs_commit", text: "COMMIT")
+    static let rollback = PostgresStatement(name: "hs_rollback", text: "ROLLBACK")
+
+    static let setting = PostgresStatement(name: "hs_setting", text: "SELECT current_setting($1, true)")
+    static let tableCount = PostgresStatement(
+        name: "hs_table_count",
+        text: """
+            SELECT count(*) FROM information_schema.tables WHERE table_schema = ANY(current_schemas(false))
+            AND table_name = ANY('{hs_store,hs_meta,hs_record,hs_index,hs_history,hs_digest}')
+            """
+    )
+
+    // MARK: The store
+
+    private static let headColumns = "SELECT format, version, meta, last_write FROM hs_store WHERE store = $1"
+    static let head = PostgresStatement(name: "hs_head", text: headColumns)
+    /// The same, for the one who writes: whoever else would waits here.
+    static let lockedHead = PostgresStatement(name: "hs_locked_head", text: headColumns + " FOR UPDATE")
+    /// Apart from the head: behind a wait for its lock that would still see the moment before.
+    static let lastToken = PostgresStatement(
+        name: "hs_last_token",
+        text: "SELECT token FROM hs_history WHERE store = $1 ORDER BY token DESC, sequence DESC LIMIT 1"
+    )
+    static let metadata = PostgresStatement(
+        name: "hs_metadata",
+        text: "SELECT key, value FROM hs_meta WHERE store = $1"
+    )
+    static let makeStore = PostgresStatement(
+        name: "hs_make_store",
+        text:
+            "INSERT INTO hs_store (store, format, name, version, meta) VALUES ($1, $2, $3, 0, 0) ON CONFLICT DO NOTHING"
+    )
+    /// Ends a write. Where somebody has written behind the lock it divides by zero, so that the COMMIT sent with it cannot pass.
+    static let advance = PostgresStatement(
+        name: "hs_advance",
+        text: """
+            UPDATE hs_store SET last_write = $3, meta = $4,
+            version = CASE WHEN version = $2 THEN $2 + 1 ELSE 1 / (version - version) END WHERE store = $1
+            """
+    )
+    /// A commit of its own behind a commit whose outcome nobody knows: when it is acknowledged, so is all that was before it.
+    static let touch = PostgresStatement(
+        name: "hs_touch",
+        text: "UPDATE hs_store SET last_write = last_write WHERE store = $1"
+    )
+
+    // MARK: Single rows
+
+    static let record = PostgresStatement(
+        name: "hs_record",
+        text: "SELECT body FROM hs_record WHERE store = $1 AND entity = $2 AND id = $3"
+    )
+    static let taken = PostgresStatement(
+        name: "hs_taken",
+        text: "SELECT id FROM hs_record WHERE store = $1 AND entity = $2 AND id = ANY($3::uuid[])"
+    )
+    static let digest = PostgresStatement(
+        name: "hs_digest",
+        text: """
+            SELECT first, body FROM hs_digest WHERE store = $1 AND entity = $2 AND first <= $3
+            ORDER BY first DESC LIMIT 1
+            """
+    )
+    static let digests = PostgresStatement(
+        name: "hs_digests",
+        text: "SELECT first, body FROM hs_digest WHERE store = $1 AND entity = $2 ORDER BY first"
+    )
+    static let history = PostgresStatement(
+        name: "hs_history",
+        text: """
+            SELECT token, sequence, body FROM hs_history
+            WHERE store = $1 AND (token > $2 OR (token = $2 AND sequence > $3)) ORDER BY token, sequence LIMIT $4
+            """
+    )
+
+    // MARK: Changes
+
+    static let putRecords = PostgresStatement(
+        name: "hs_put_records",
+        text: """
+            INSERT INTO hs_record (store, entity, id, body)
+            SELECT $1, u.entity, u.id, u.body FROM unnest($2::smallint[], $3::uuid[], $4::bytea[]) AS u (entity, id, body)
+            ON CONFLICT (store, entity, id) DO UPDATE SET body = excluded.body
+            """
+    )
+    static let removeRecords = PostgresStatement(
+        name: "hs_remove_records",
+        text: """
+            DELETE FROM hs_record USING unnest($2::smallint[], $3::uuid[]) AS u (entity, id)
+            WHERE hs_record.store = $1 AND hs_record.entity = u.entity AND hs_record.id = u.id
+            """
+    )
+    static let putKeys = PostgresStatement(
+        name: "hs_put_keys",
+        text: """
+            INSERT INTO hs_index (store, number, key, id)
+            SELECT $1, u.number, u.key, u.id FROM unnest($2::smallint[], $3::bytea[], $4::uuid[]) AS u (number, key, id)
+            ON CONFLICT (store, number, key) DO NOTHING
+            """
+    )
+    static let removeKeys = PostgresStatement(
+        name: "hs_remove_keys",
+        text: """
+            DELETE FROM hs_index USING unnest($2::smallint[], $3::bytea[]) AS u (number, key)
+            WHERE hs_index.store = $1 AND hs_index.number = u.number AND hs_index.key = u.key
+            """
+    )
+    static let putMetadata = PostgresStatement(
+        name: "hs_put_metadata",
+        text: """
+            INSERT INTO hs_meta (store, key, value)
+            SELECT $1, u.key, u.value FROM unnest($2::text[], $3::text[]) AS u (key, value)
+            ON CONFLICT (store, key) DO UPDATE SET value = excluded.value
+            """
+    )
+    static let removeMetadata = PostgresStatement(
+        name: "hs_remove_metadata",
+        text: "DELETE FROM hs_meta WHERE store = $1 AND key = ANY($2::text[])"
+    )
+    static let appendHistory = PostgresStatement(
+        name: "hs_append_history",
+        text: """
+            INSERT INTO hs_history (store, token, sequence, body)
+            SELECT $1, u.token, u.sequence, u.body FROM unnest($2::bigint[], $3::integer[], $4::bytea[]) AS u (token, sequence, body)
+            """
+    )
+    static let pruneHistory = PostgresStatement(
+        name: "hs_prune_history",
+        text: "DELETE FROM hs_history WHERE store = $1 AND token <= $2"
+    )
+    static let putDigests = PostgresStatement(
+        name: "hs_put_digests",
+        text: """
+            INSERT INTO hs_digest (store, entity, first, body)
+            SELECT $1, u.entity, u.first, u.body FROM unnest($2::smallint[], $3::uuid[], $4::bytea[]) AS u (entity, first, body)
+            ON CONFLICT (store, entity, first) DO UPDATE SET body = excluded.body
+            """
+    )
+    static let removeDigests = PostgresStatement(
+        name: "hs_remove_digests",
+        text: "DELETE FROM hs_digest WHERE store = $1 AND entity = $2"
+    )
+    static let removeEntity = PostgresStatement(
+        name: "hs_remove_entity",
+        text: "DELETE FROM hs_record WHERE store = $1 AND entity = ANY($2::smallint[])"
+    )
+    static let removeIndexes = PostgresStatement(
+        name: "hs_remove_indexes",
+        text: "DELETE FROM hs_index WHERE store = $1 AND number = ANY($2::smallint[])"
+    )
+
+    // MARK: Walks
+
+    /// What a walk goes through.
+    enum Source: String, CaseIterable {
+        /// Records by their identifiers.
+        case records
+        /// Identifiers of records.
+        case identifiers
+        /// The keys of an index, with the identifiers that end them.
+        case keys
+        /// The keys of an index, each with its identifier and its record.
+        case entries
+
+        fileprivate var columns: String {
+            switch self {
+            case .records: "t.id, t.id, t.body"
+            case .identifiers: "t.id, t.id"
+            case .keys: "t.key, t.id"
+            case .entries: "t.key, t.id, r.body"
+            }
+        }
+
+        fileprivate var table: String { isOfIndex ? "hs_index" : "hs_record" }
+        fileprivate var number: String { isOfIndex ? "number" : "entity" }
+        fileprivate var key: String { isOfIndex ? "key" : "id" }
+        fileprivate var type: String { isOfIndex ? "bytea" : "uuid" }
+        fileprivate var isOfIndex: Bool { self == .keys || self == .entries }
+        /// The bound above is the first key behind it in indexes, and the last one in records.
+        fileprivate var below: String { isOfIndex ? "<" : "<=" }
+        /// The number of the entity whose records are joined is the last value.
+        fileprivate func join(_ place: Int) -> String {
+            self == .entries
+                ? " LEFT JOIN hs_record r ON r.store = t.store AND r.entity = $\(place) AND r.id = t.id" : ""
+        }
+    }
+
+    /// The keys in one range, from `$3` to `$4`; at most `$5`. For entries `$6` is the entity.
+    static func walk(_ source: Source, reverse: Bool) -> PostgresStatement {
+        PostgresStatement(
+            name: "hs_\(source)_\(reverse ? "down" : "up")",
+            text: """
+                SELECT \(source.columns) FROM \(source.table) t\(source.join(6))
+                WHERE t.store = $1 AND t.\(source.number) = $2 AND t.\(source.key) >= $3 AND t.\(source.key) \(source.below) $4
+                ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5
+                """
+        )
+    }
+
+    /// The keys in several ranges, whose bounds are the lists `$3` and `$4`; at most `$5`. For entries `$6` is the entity.
+    static func walkSeveral(_ source: Source, reverse: Bool) -> PostgresStatement {
+        PostgresStatement(
+            name: "hs_several_\(source)_\(reverse ? "down" : "up")",
+            text: """
+                SELECT \(source.columns) FROM unnest($3::\(source.type)[], $4::\(source.type)[]) AS u (low, high)
+                JOIN \(source.table) t ON t.store = $1 AND t.\(source.number) = $2
+                AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high\(source.join(6))
+                ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5
+                """
+        )
+    }
+
+    /// How many keys there are in several ranges; `$5` are counted at most.
+    static func count(_ source: Source) -> PostgresStatement {
+        PostgresStatement(
+            name: "hs_count_\(source)",
+            text: """
+                SELECT count(*) FROM (
+                SELECT 1 FROM unnest($3::\(source.type)[], $4::\(source.type)[]) AS u (low, high)
+                JOIN \(source.table) t ON t.store = $1 AND t.\(source.number) = $2
+                AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high LIMIT $5) AS counted
+                """
+        )
+    }
+
+    /// What the keys of an index begin with, behind the byte that says that there is something: each once, ascending.
+    static let firstIdentifiers = PostgresStatement(
+        name: "hs_first_identifiers",
+        text: """
+            SELECT DISTINCT substring(key, 2, 16) AS first FROM hs_index
+            WHERE store = $1 AND number = $2 AND key >= $3 AND key < $4 ORDER BY first LIMIT $5
+            """
+    )
+
+    // MARK: Whole stores
+
+    /// All tables, that of the stores last: what is in the others is of no store without a row there.
+    static let tables = [
+        ("hs_meta", "key, value"), ("hs_record", "entity, id, body"), ("hs_index", "number, key, id"),
+        ("hs_history", "token, sequence, body"), ("hs_digest", "entity, first, body"),
+        ("hs_store", "format, version, meta, last_write"),
+    ]
+
+    /// Copies what a store has in a table to another one; in the stores' own table it gets the name `$3`.
+    static let copies = tables.map { table, columns in
+        let isStore = table == "hs_store"
+        return PostgresStatement(
+            name: "hs_copy_\(table)",
+            text: "INSERT INTO \(table) (store, \(columns)\(isStore ? ", name" : "")) "
+                + "SELECT $2, \(columns)\(isStore ? ", $3" : "") FROM \(table) WHERE store = $1"
+        )
+    }
+
+    /// Removes what a store has in a table.
+    static let removals = tables.map { table, _ in
+        PostgresStatement(name: "hs_remove_\(table)", text: "DELETE FROM \(table) WHERE store = $1")
+    }
+
+    /// Every statement that there is.
+    static let all: [PostgresStatement] =
+        [
+            setLockTimeout, setIdleTimeout, beginRead, beginWrite, commit, rollback, head, lockedHead, lastToken,
+            metadata,
+            makeStore, advance, touch, record, taken, digest, digests, history, putRecords, removeRecords, putKeys,
+            removeKeys,
+            putMetadata, removeMetadata, appendHistory, pruneHistory, putDigests, removeDigests, removeEntity,
+            removeIndexes,
+            firstIdentifiers, setting, tableCount,
+        ] + copies + removals
+        + Source.allCases.flatMap { source in
+            [false, true].flatMap { [walk(source, reverse: $0), walkSeveral(source, reverse: $0)] } + [count(source)]
+        }
+}

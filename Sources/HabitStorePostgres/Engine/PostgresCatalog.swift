@@ -1,0 +1,95 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import OrderedKeys
+import Synchronization
+
+/// What an opened store is made of, whatever the moment: the schema as ordered keys, and what was last seen of the bookkeeping.
+final class PostgresCatalog: Sendable {
+    let schema: Schema
+    let keys: KeyTables
+    /// The store, in every statement.
+    let store: UUID
+    /// For errors: the server and the store's name, without a password.
+    let place: String
+    let plans = KeyPlanCache()
+    private let lastSeen = Mutex<PostgresBookkeeping?>(nil)
+
+    init(schema: Schema, store: UUID, place: String) throws {
+        self.schema = schema
+        keys = try KeyTables(schema)
+        self.store = store
+        self.place = place
+    }
+
+    /// The bookkeeping that was seen last.
+    var bookkeeping: PostgresBookkeeping? {
+        get { lastSeen.withLock { $0 } }
+        set { lastSeen.withLock { $0 = newValue } }
+    }
+}
+
+/// A store's bookkeeping as of one moment, and what follows from it for a schema.
+struct PostgresBookkeeping: Sendable {
+    /// The version of the store at which it was changed last.
+    let version: Int64
+    /// All of it, the engine's own too.
+    let metadata: [String: String]
+    let indexes: CompleteIndexes
+    /// The numbers of the schema's entities; nil for those that the store does not have.
+    let entities: [Int16?]
+    /// The numbers of the schema's indexes.
+    let indexNumbers: [Int16?]
+
+    init(version: Int64, metadata: [String: String], _ catalog: PostgresCatalog) throws {
+        self.version = version
+        self.metadata = metadata
+        var list = metadata[KeyFormat.indexesKey]
+        indexes =
+            list?.withUTF8 { CompleteIndexes(UnsafeRawBufferPointer($0), catalog.keys) }
+            ?? CompleteIndexes(nil, catalog.keys)
+        entities = try catalog.keys.tables.map {
+            try Self.number(PostgresNumbers.entity($0.name), metadata, catalog.place)
+        }
+        indexNumbers = try catalog.keys.indexes.map {
+            try Self.number(PostgresNumbers.index($0.name), metadata, catalog.place)
+        }
+    }
+
+    private static func number(_ key: String, _ metadata: [String: String], _ place: String) throws -> Int16? {
+        guard let text = metadata[key] else { return nil }
+        guard let number = Int16(text), number >= 0 else {
+            throw PostgresError.error(.corrupt, "the store's bookkeeping holds no number under \(key)", at: place)
+        }
+        return number
+    }
+}
+
+/// The numbers by which a store's rows name its entities and indexes. Each is given once, and never to another one.
+enum PostgresNumbers {
+    private static let entityPrefix = "number.entity."
+    private static let indexPrefix = "number.index."
+
+    static func entity(_ name: String) -> String { entityPrefix + name }
+
+    static func index(_ name: String) -> String { indexPrefix + name }
+
+    /// What is missing of the numbers of a schema.
+    static func missing(_ keys: KeyTables, in metadata: [String: String]) -> [String: String] {
+        fill(keys.tables.map { entity($0.name) }, entityPrefix, metadata)
+            .merging(fill(keys.indexes.map { index($0.name) }, indexPrefix, metadata)) { first, _ in first }
+    }
+
+    private static func fill(
+        _ wanted: [String],
+        _ prefix: String,
+        _ metadata: [String: String]
+    ) -> [String: String] {
+        var next = (metadata.filter { $0.key.hasPrefix(prefix) }.compactMap { Int($0.value) }.max() ?? -1) + 1
+        var found: [String: String] = [:]
+        for key in wanted where metadata[key] == nil {
+            found[key] = String(next)
+            next += 1
+        }
+        return found
+    }
+}

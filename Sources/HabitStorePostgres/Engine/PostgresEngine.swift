@@ -1,0 +1,251 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
+import Synchronization
+
+/// The engine of ``PostgresHabitStore``: one user's rows in the tables of a server.
+@_spi(Engines) public final class PostgresEngine: StorageEngine {
+    /// How a store is opened.
+    struct Options {
+        var isReadOnly = false
+        var createsStore = true
+        var limits = PostgresPool.Limits()
+        #if PLANNER_MUTANTS
+        var mutant: KeyPlannerMutant?
+        #endif
+    }
+
+    /// There is no file.
+    public let path: String? = nil
+    let catalog: PostgresCatalog
+    private let place: PostgresPlace
+    private let pool: PostgresPool
+    private let options: Options
+    /// Lets one write of this store at a time ask for the row, so that those that wait take no connections.
+    private let gate = FairGate(places: 1)
+    private let state = Mutex(State())
+
+    private struct State {
+        var isClosed = false
+        /// Whether a write may build indexes that are missing: as long as the store is being opened.
+        var isOpening = true
+        /// The thread that writes.
+        var writer: ObjectIdentifier?
+    }
+
+    /// Names a store; the server is asked by the first transaction.
+    init(_ place: PostgresPlace, schema: Schema, options: Options) throws {
+        self.place = place
+        self.options = options
+        catalog = try PostgresCatalog(schema: schema, store: place.store, place: place.description)
+        pool = .of(place.server, options.limits)
+    }
+
+    /// Ends the opening: builds what a program with another schema left without indexes. Nothing is asked where nothing is missing.
+    func finishOpening() throws {
+        defer { state.withLock { $0.isOpening = false } }
+        guard !options.isReadOnly, !catalog.schema.entities.isEmpty, let seen = catalog.bookkeeping,
+            !seen.indexes.hasAll(of: catalog.keys)
+        else { return }
+        try write { _ in }
+    }
+
+    private func requireOpen() throws {
+        guard !state.withLock({ $0.isClosed }) else {
+            throw HabitStoreError(.closed, "the store was closed; open it again", at: .init(path: catalog.place))
+        }
+    }
+
+    // MARK: Reading
+
+    /// Runs `body` over one snapshot. Inside a write of the same thread it sees the state before that write.
+    public func read<R>(_ body: (PostgresSnapshot) throws -> R) throws -> R {
+        try requireOpen()
+        return try withConnection { connection in
+            let session = PostgresSession(connection, catalog, isWritable: false) { self.pool.answerDeadline }
+            defer { session.end() }
+            if !options.createsStore { try session.check { try self.requireStore(session) } }
+            let snapshot = PostgresSnapshot(session, catalog)
+            #if PLANNER_MUTANTS
+            snapshot.mutant = options.mutant
+            #endif
+            let result = try body(snapshot)
+            try session.finishChecks()
+            return result
+        }
+    }
+
+    private func requireStore(_ session: PostgresSession) throws {
+        guard session.head == nil else { return }
+        throw PostgresError.error(.notFound, "the server has no store of this name", at: catalog.place)
+    }
+
+    private func withConnection<R>(_ body: (PostgresConnection) throws -> R) throws -> R {
+        do {
+            return try pool.withConnection(until: pool.deadline, body)
+        } catch let outcome as PostgresOutcome {
+            throw outcome.error(during: "connecting", at: catalog.place)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Runs `body` as the only writer of the store, of all processes on all machines.
+    ///
+    /// A commit whose answer is lost is looked for on the server that takes writes then; only where that cannot be told in time
+    /// either is the outcome unknown.
+    public func write<R>(_ body: (PostgresWriter) throws -> R) throws -> R {
+        try requireOpen()
+        let thread = ObjectIdentifier(Thread.current)
+        guard state.withLock({ $0.writer != thread }) else { throw HabitStoreError.nestedWrite(path: catalog.place) }
+        guard gate.enter(until: pool.deadline) else { throw HabitStoreError.busyWriter(path: catalog.place) }
+        state.withLock { $0.writer = thread }
+        defer {
+            state.withLock { $0.writer = nil }
+            gate.leave()
+        }
+        let write = UUID()
+        let (result, unsettled) = try withConnection { try run(body, $0, naming: write) }
+        if let unsettled { try settle(write, unsettled) }
+        return result
+    }
+
+    /// - Returns: what `body` has returned, and why nobody knows whether it is committed.
+    private func run<R>(
+        _ body: (PostgresWriter) throws -> R,
+        _ connection: PostgresConnection,
+        naming write: UUID
+    ) throws -> (R, PostgresFailure?) {
+        let session = PostgresSession(connection, catalog, isWritable: true) { self.pool.answerDeadline }
+        defer { session.end() }
+        let writer = PostgresWriter(session, catalog)
+        try begin(session, writer)
+        let result = try body(writer)
+        try requireOpen()
+        guard writer.hasChanges else { return (result, nil) }
+        let ending = try writer.ending(write)
+        do {
+            try session.commit(ending)
+            catalog.bookkeeping = writer.committedBookkeeping
+            return (result, nil)
+        } catch PostgresOutcome.refused(let failure) {
+            throw PostgresError.error(failure, during: "committing", at: catalog.place)
+        } catch PostgresOutcome.lost(let failure) {
+            catalog.bookkeeping = nil
+            return (result, failure)
+        }
+    }
+
+    private func begin(_ session: PostgresSession, _ writer: PostgresWriter) throws {
+        if try session.begun() == nil {
+            guard options.createsStore else { return try requireStore(session) }
+            try session.makeStore(named: place.name)
+        }
+        guard let bookkeeping = try writer.bookkeeping(), !bookkeeping.metadata.isEmpty else {
+            return try writer.describe()
+        }
+        guard !bookkeeping.indexes.hasAll(of: catalog.keys), !catalog.schema.entities.isEmpty else { return }
+        guard state.withLock({ $0.isOpening }) else {
+            throw PostgresError.error(
+                .schemaMismatch,
+                "a program with other indexes has opened the store meanwhile; open it again",
+                at: catalog.place
+            )
+        }
+        try writer.requireSchema(catalog.schema, path: catalog.place)
+        try writer.completeIndexes()
+    }
+
+    // MARK: Outcomes
+
+    /// Finds out what has become of a commit that was not answered.
+    ///
+    /// The row's lock is waited for: whoever still works on that commit has it. And what is found is committed once more, with a
+    /// commit of its own, since a row that is there may not be on the standby yet.
+    ///
+    /// - Throws: ``HabitStoreError/Code/engineUnavailable`` when nothing was written; ``HabitStoreError/Code/outcomeUnknown`` when
+    ///   nobody could tell in time.
+    private func settle(_ write: UUID, _ failure: PostgresFailure) throws {
+        pool.closeIdle()
+        let deadline = pool.answerDeadline
+        var last = failure
+        // A server that could not wait for its standby tells nothing more by saying the same again.
+        while failure.state != "01000", !deadline.hasPassed {
+            do {
+                guard try isCommitted(write, until: deadline) else {
+                    throw PostgresError.error(
+                        .engineUnavailable,
+                        "the connection was lost before the commit, and nothing was written; try again (\(failure))",
+                        at: catalog.place
+                    )
+                }
+                return
+            } catch PostgresOutcome.lost(let failure), PostgresOutcome.refused(let failure) {
+                last = failure
+                Thread.sleep(forTimeInterval: Self.settlingPause)
+            }
+        }
+        throw PostgresError.error(
+            .outcomeUnknown,
+            "nobody knows whether the commit is kept; open the store again and read (\(last))",
+            at: catalog.place
+        )
+    }
+
+    private static let settlingPause = 0.05
+
+    private func isCommitted(_ write: UUID, until deadline: Deadline) throws -> Bool {
+        try pool.withConnection(until: deadline) { connection in
+            let store = PostgresValue.uuid(catalog.store)
+            let answers = try connection.run(
+                [PostgresCall(.beginWrite), PostgresCall(.lockedHead, store)],
+                until: deadline
+            )
+            guard answers[1].count > 0, answers[1].bytes(0, 3) != nil, try answers[1].uuid(0, 3) == write else {
+                connection.post(PostgresCall(.rollback))
+                return false
+            }
+            _ = connection.tookNotice("01000")
+            _ = try connection.run([PostgresCall(.touch, store), PostgresCall(.commit)], until: deadline)
+            guard !connection.tookNotice("01000") else {
+                throw PostgresOutcome.lost(PostgresFailure(state: "01000", message: "the standby has not answered"))
+            }
+            return true
+        }
+    }
+
+    // MARK: Whole stores
+
+    /// Runs `body` in one write transaction over this schema's rows and then over those of another one.
+    public func reshape<R>(
+        to schema: Schema,
+        _ body: (_ writer: PostgresWriter, _ reshaped: (Set<String>) throws -> PostgresWriter) throws -> R
+    ) throws -> R {
+        try schema.validate()
+        let other = try PostgresCatalog(schema: schema, store: catalog.store, place: catalog.place)
+        return try write { writer in try body(writer) { try writer.reshaped(to: other, rewriting: $0) } }
+    }
+
+    /// Checks every record, every index against the records in both directions, and the history, of one snapshot.
+    public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
+        try read { snapshot in
+            var check = try PostgresCheck(snapshot)
+            try check.run(progress)
+            return check.findings
+        }
+    }
+
+    /// Not possible: there is no file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported``.
+    public func backup(to path: String) throws {
+        throw HabitStoreError(
+            .unsupported,
+            "a store on a server has no file to be copied; copy it into one with `habitstore copy`, or back up the server",
+            at: .init(path: catalog.place)
+        )
+    }
+
+    /// Closes the store. Connections belong to all stores of the server, and stay.
+    public func close() { state.withLock { $0.isClosed = true } }
+}

@@ -1,0 +1,211 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// A transaction on a server. It is begun with the first question, and what was put off goes along with the next one, so that
+/// nobody waits for an answer that nothing depends on.
+final class PostgresSession {
+    /// What the store's own row says.
+    struct Head {
+        /// How often the store was written to.
+        let version: Int64
+        /// The version at which its bookkeeping was changed last.
+        let meta: Int64
+        let lastWrite: UUID?
+        let lastToken: Int64
+    }
+
+    private let connection: PostgresConnection
+    private let catalog: PostgresCatalog
+    private let wait: () -> Deadline
+    let isWritable: Bool
+    private var isBegun = false
+    private(set) var isOver = false
+    /// The row; nil before the first answer, and where there is no store.
+    private(set) var head: Head?
+    private(set) var bookkeeping: PostgresBookkeeping?
+    /// What has to hold before an answer is handed out.
+    private var checks: [() throws -> Void] = []
+    private var failedCheck: (any Error)?
+
+    /// - Parameter wait: until when the next answer is waited for.
+    init(
+        _ connection: PostgresConnection,
+        _ catalog: PostgresCatalog,
+        isWritable: Bool,
+        wait: @escaping () -> Deadline
+    ) {
+        self.connection = connection
+        self.catalog = catalog
+        self.isWritable = isWritable
+        self.wait = wait
+        bookkeeping = catalog.bookkeeping
+    }
+
+    // MARK: Asking
+
+    /// Asks the server, once the transaction is begun and what was to be checked was found to hold.
+    func ask(_ calls: [PostgresCall]) throws -> [PostgresResult] {
+        try requireChecks()
+        let wasBegun = isBegun
+        let answers = try run(beginning() + calls)
+        guard !wasBegun else { return answers }
+        let rest = try take(answers)
+        try runChecks()
+        return rest
+    }
+
+    /// The store's row as of this transaction; nil where there is no store.
+    func begun() throws -> Head? {
+        if !isBegun { _ = try ask([]) }
+        try requireChecks()
+        return head
+    }
+
+    /// Puts off what must hold before an answer is handed out: with the first one.
+    func check(_ condition: @escaping () throws -> Void) throws {
+        guard !isBegun else { return try condition() }
+        checks.append(condition)
+    }
+
+    /// Sees to it that what was put off has been checked, and has not failed, whatever was made of that.
+    func finishChecks() throws {
+        if !checks.isEmpty { _ = try ask([]) }
+        try requireChecks()
+    }
+
+    private func requireChecks() throws {
+        if let failedCheck { throw failedCheck }
+    }
+
+    private func runChecks() throws {
+        let checks = checks
+        self.checks.removeAll()
+        do {
+            for check in checks { try check() }
+        } catch {
+            failedCheck = error
+            throw error
+        }
+    }
+
+    private func beginning() -> [PostgresCall] {
+        isBegun ? [] : [PostgresCall(isWritable ? .beginWrite : .beginRead)] + looking()
+    }
+
+    /// What the store's own rows are asked for with.
+    private func looking() -> [PostgresCall] {
+        var calls = [
+            PostgresCall(isWritable ? .lockedHead : .head, .uuid(catalog.store)),
+            PostgresCall(.lastToken, .uuid(catalog.store)),
+        ]
+        if bookkeeping == nil { calls.append(PostgresCall(.metadata, .uuid(catalog.store))) }
+        return calls
+    }
+
+    /// Makes the store's row, or waits for who makes it, and looks again.
+    func makeStore(named name: String) throws {
+        let call = PostgresCall(
+            .makeStore,
+            .uuid(catalog.store),
+            .int2(PostgresTables.format),
+            .text(name)
+        )
+        _ = try take(run([call] + looking()))
+    }
+
+    /// Takes in the answers to the beginning.
+    ///
+    /// - Returns: those behind it.
+    private func take(_ answers: [PostgresResult]) throws -> [PostgresResult] {
+        isBegun = true
+        var rest = answers.dropFirst()
+        let (row, token) = (rest.removeFirst(), rest.removeFirst())
+        let metadata = bookkeeping == nil ? rest.removeFirst() : nil
+        guard row.count > 0 else {
+            bookkeeping = nil
+            return Array(rest)
+        }
+        let format = try row.number(0, 0, as: Int16.self)
+        guard format <= PostgresTables.format else {
+            throw PostgresError.error(
+                .newerVersion,
+                "the store has format version \(format), and this version reads up to \(PostgresTables.format); update the program",
+                at: catalog.place
+            )
+        }
+        let head = Head(
+            version: try row.number(0, 1, as: Int64.self),
+            meta: try row.number(0, 2, as: Int64.self),
+            lastWrite: row.bytes(0, 3) == nil ? nil : try row.uuid(0, 3),
+            lastToken: token.count > 0 ? try token.number(0, 0, as: Int64.self) : 0
+        )
+        self.head = head
+        if let metadata {
+            try note(metadata, head)
+        } else if bookkeeping?.version != head.meta {
+            try note(try run([PostgresCall(.metadata, .uuid(catalog.store))])[0], head)
+        }
+        return Array(rest)
+    }
+
+    private func note(_ metadata: PostgresResult, _ head: Head) throws {
+        var values: [String: String] = [:]
+        for row in 0..<metadata.count { values[try metadata.text(row, 0)] = try metadata.text(row, 1) }
+        let found = try PostgresBookkeeping(version: head.meta, metadata: values, catalog)
+        bookkeeping = found
+        catalog.bookkeeping = found
+    }
+
+    private func run(_ calls: [PostgresCall]) throws -> [PostgresResult] {
+        guard !isOver else { throw HabitStoreError(.transactionEnded, "a transaction was used after it had ended") }
+        do {
+            return try connection.run(calls, until: wait())
+        } catch let outcome as PostgresOutcome {
+            throw outcome.error(during: isWritable ? "writing" : "reading", at: catalog.place)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends the transaction without effect. Nobody waits for the server to say so.
+    func end() {
+        guard !isOver else { return }
+        isOver = true
+        if isBegun || connection.isInTransaction { connection.post(PostgresCall(.rollback)) }
+    }
+
+    /// Sends what is left, and ends the transaction with it.
+    ///
+    /// - Throws: ``PostgresOutcome``.
+    func commit(_ calls: [PostgresCall]) throws {
+        isOver = true
+        _ = connection.tookNotice("01000")
+        let answers: [PostgresResult]
+        do {
+            answers = try connection.run(calls + [PostgresCall(.commit)], until: wait())
+        } catch {
+            if connection.isInTransaction { connection.post(PostgresCall(.rollback)) }
+            throw error
+        }
+        guard answers.last?.command == "COMMIT" else {
+            throw PostgresOutcome.refused(
+                PostgresFailure(state: nil, message: "the server has undone the transaction instead of committing it")
+            )
+        }
+        // The wait for a standby was given up: the row is there, and may be gone with this server.
+        if connection.tookNotice("01000") {
+            throw PostgresOutcome.lost(
+                PostgresFailure(state: "01000", message: "the server does not know whether its standby has the commit")
+            )
+        }
+    }
+}
+
+extension PostgresOutcome {
+    /// What it means for an operation that nothing was committed by.
+    func error(during action: String, at place: String) -> HabitStoreError {
+        switch self {
+        case .refused(let failure), .lost(let failure): PostgresError.error(failure, during: action, at: place)
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
+
+/// A consistent view of one moment of a store on a server.
+@_spi(Engines) public class PostgresSnapshot: EngineSnapshot {
+    let session: PostgresSession
+    let catalog: PostgresCatalog
+    package let buffer = IndexKeyBuffer()
+    package internal(set) var keyCounts = 0
+    #if PLANNER_MUTANTS
+    package internal(set) var mutant: KeyPlannerMutant?
+    #endif
+
+    init(_ session: PostgresSession, _ catalog: PostgresCatalog) {
+        self.session = session
+        self.catalog = catalog
+    }
+
+    /// Puts off what must hold before an answer is handed out: it goes along with the first one.
+    public func whenBegun(_ check: @escaping () throws -> Void) throws { try session.check(check) }
+
+    /// Asks the server; a writer sends what it has put off before.
+    func ask(_ calls: [PostgresCall]) throws -> [PostgresResult] { try session.ask(calls) }
+
+    func ask(_ call: PostgresCall) throws -> PostgresResult { try ask([call])[0] }
+
+    // MARK: Bookkeeping
+
+    /// The bookkeeping as it was seen last. Numbers never change, so that it tells them without asking.
+    var knownBookkeeping: PostgresBookkeeping? { session.bookkeeping }
+
+    /// What the store's bookkeeping says.
+    func bookkeeping() throws -> PostgresBookkeeping? {
+        _ = try session.begun()
+        return knownBookkeeping
+    }
+
+    /// A value of the store's own bookkeeping, or nil.
+    public func metadata(_ key: String) throws -> String? { try bookkeeping()?.metadata[key] }
+
+    /// The number by which rows name an entity.
+    func number(_ entity: Int) throws -> Int16 {
+        let bookkeeping = try knownBookkeeping ?? bookkeeping()
+        guard let number = bookkeeping?.entities[entity] else {
+            let name = catalog.keys.tables[entity].name
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the store has no entity \(name)",
+                at: .init(path: catalog.place, entity: name)
+            )
+        }
+        return number
+    }
+
+    /// The number by which rows name an index.
+    func number(_ index: KeyIndex) throws -> Int16 {
+        let bookkeeping = try knownBookkeeping ?? bookkeeping()
+        guard let number = bookkeeping?.indexNumbers[index.number] else {
+            throw PostgresError.error(.schemaMismatch, "the store has no index \(index.name)", at: catalog.place)
+        }
+        return number
+    }
+
+    // MARK: Records
+
+    /// Lends the record of an identifier to `body`; nil when there is none.
+    public func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R? {
+        let answer = try ask(PostgresCall(.record, .uuid(catalog.store), .int2(try number(entity)), .uuid(id)))
+        return try lend(answer, entity, id, body)
+    }
+
+    func lend<R>(
+        _ answer: PostgresResult,
+        _ entity: Int,
+        _ id: UUID,
+        _ body: (inout AttributeReader) throws -> R
+    ) throws -> R? {
+        guard answer.count > 0 else { return nil }
+        return try withExtendedLifetime(answer) {
+            var row = try view(entity, id, answer.bytes(0, 0)).reader
+            return try body(&row)
+        }
+    }
+
+    /// A record, once its checksum and its identifier were found to be right.
+    func view(_ entity: Int, _ id: UUID, _ body: UnsafeRawBufferPointer?) throws -> RecordView {
+        let table = catalog.keys.tables[entity]
+        guard let body else {
+            throw HabitStoreError.damage(
+                "an index of \(table.name) leads to a record that does not exist; run `habitstore check`",
+                at: .init(path: catalog.place, entity: table.name, id: id)
+            )
+        }
+        do {
+            let view = try RecordView(validating: body, layout: table.layout)
+            guard try view.identifier() == id else {
+                throw HabitStoreError.damage("a record is stored under another identifier than its own")
+            }
+            return view
+        } catch let error as HabitStoreError {
+            throw HabitStoreError(
+                error.code,
+                error.message,
+                at: .init(path: catalog.place, entity: table.name, id: id),
+                isDamage: error.isDamage
+            )
+        }
+    }
+
+    /// The identifiers of the records whose attribute equals `value` (for links: contains it), ascending.
+    public func identifiers(entity: Int, attribute: Int, equalTo value: Value, limit: Int?) throws -> [UUID] {
+        try identifiersByKeys(entity: entity, attribute: attribute, equalTo: value, limit: limit)
+    }
+
+    // MARK: History
+
+    /// The number of the last history transaction; 0 when there has been none.
+    public func lastToken() throws -> Int64 { try session.begun()?.lastToken ?? 0 }
+
+    /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
+    public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
+        var assembler = HistoryAssembler(path: catalog.place, isOutline: false)
+        var goesOn = true
+        try forEachHistoryRecord(after: max(0, token)) { key, value in
+            try assembler.add(key, value)
+            for transaction in assembler.taken() where goesOn { goesOn = try body(transaction) }
+            return goesOn
+        }
+        guard goesOn else { return }
+        try assembler.finish()
+        for transaction in assembler.taken() where goesOn { goesOn = try body(transaction) }
+    }
+
+    /// Hands the history's records after a number to `body`, in their order, until it returns false.
+    func forEachHistoryRecord(
+        after token: Int64,
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    ) throws {
+        var (token, sequence) = (token, Int32.max)
+        var pageSize = PostgresWalk.firstPage
+        while true {
+            let page = try ask(
+                PostgresCall(.history, .uuid(catalog.store), .int8(token), .int4(sequence), .int8(Int64(pageSize)))
+            )
+            for row in 0..<page.count {
+                token = try page.number(row, 0, as: Int64.self)
+                sequence = try page.number(row, 1, as: Int32.self)
+                let key = HistoryKey(token: token, sequence: UInt64(UInt32(bitPattern: sequence)))
+                let value = page.bytes(row, 2) ?? UnsafeRawBufferPointer(start: nil, count: 0)
+                guard try key.withBytes({ try body($0, value) }) else { return }
+            }
+            guard page.count == pageSize else { return }
+            pageSize = min(pageSize * 4, PostgresWalk.largestPage)
+        }
+    }
+
+    // MARK: Digests
+
+    /// The kept digest in whose range an identifier is.
+    public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
+        let answer = try ask(PostgresCall(.digest, .uuid(catalog.store), .int2(try number(entity)), .uuid(id)))
+        return try leaves(answer).first
+    }
+
+    /// All kept digests of an entity.
+    public func digestLeaves(entity: Int) throws -> [DigestLeaf]? {
+        let found = try leaves(ask(PostgresCall(.digests, .uuid(catalog.store), .int2(try number(entity)))))
+        return found.isEmpty ? nil : found
+    }
+
+    func leaves(_ answer: PostgresResult) throws -> [DigestLeaf] {
+        try (0..<answer.count).map { row in
+            guard let body = answer.bytes(row, 1) else { throw DigestCoder.damaged(catalog.place) }
+            return try DigestCoder.leaf(body, first: try answer.uuid(row, 0), path: catalog.place)
+        }
+    }
+
+    /// The records of an entity in a range of identifiers, decoded by code that nothing else uses.
+    public func auditCursor(entity: Int, in range: IdentifierRange) throws -> any AuditCursor {
+        func key(_ id: UUID) -> [UInt8] { withUnsafeBytes(of: id.uuid) { Array($0) } }
+        let walk = try PostgresWalk(
+            self,
+            .records,
+            entity,
+            [KeyRange(lower: key(range.first), upper: KeyOrder.successor(ofPrefix: key(range.last)))],
+            reverse: false
+        )
+        return RecordAudit(catalog.schema.entities[entity], range, path: catalog.place) {
+            try walk.next().map { ($0.key, $0.body ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
+        }
+    }
+}
+
+/// What its queries are planned with.
+extension PostgresSnapshot: KeySnapshot {
+    package var schema: Schema { catalog.schema }
+    package var keyTables: KeyTables { catalog.keys }
+    package var plans: KeyPlanCache { catalog.plans }
+    package var isWritable: Bool { session.isWritable }
+    package var readsRecordsLater: Bool { false }
+
+    package var completeIndexes: CompleteIndexes {
+        knownBookkeeping?.indexes ?? CompleteIndexes(nil, catalog.keys)
+    }
+
+    package func isComplete(_ index: KeyIndex) -> Bool {
+        completeIndexes.contains(index) && knownBookkeeping?.indexNumbers[index.number] != nil
+    }
+}

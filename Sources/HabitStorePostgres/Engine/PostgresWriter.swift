@@ -1,0 +1,408 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import OrderedKeys
+
+/// The write transaction of a store on a server. What is written is kept back and goes along with the next question, or with the
+/// commit.
+@_spi(Engines) public final class PostgresWriter: PostgresSnapshot, EngineWriter {
+    private struct RecordKey: Hashable {
+        let entity: Int16
+        let id: UUID
+    }
+
+    private struct EntryKey: Hashable {
+        let number: Int16
+        let key: [UInt8]
+    }
+
+    private struct LeafKey: Hashable {
+        let entity: Int16
+        let first: UUID
+    }
+
+    private lazy var indexKeys = IndexKeys(buffer)
+    /// What is to be stored under each key; nil for what is to be removed.
+    private var records: [RecordKey: [UInt8]?] = [:]
+    private var entries: [EntryKey: UUID?] = [:]
+    private var digests: [LeafKey: DigestLeaf] = [:]
+    private var history: [(key: HistoryKey, value: [UInt8])] = []
+    /// What cannot be put off, in its order.
+    private var waiting: [PostgresCall] = []
+    /// Whether there is a record, as far as it was asked for or written.
+    private var isThere: [RecordKey: Bool] = [:]
+    /// The digests that were asked for, ascending by entity.
+    private var leaves: [Int16: [DigestLeaf]] = [:]
+    /// The bookkeeping with what was changed in it, and what that is.
+    private var changed: PostgresBookkeeping?
+    private var changedKeys: Set<String> = []
+    /// The writer of another schema that has taken over.
+    private var successor: PostgresWriter?
+    private var token: Int64?
+    /// Whether anything was written.
+    private var hasChanged = false
+
+    /// Whether there is something to be committed.
+    var hasChanges: Bool { hasChanged || successor?.hasChanges ?? false }
+
+    override var knownBookkeeping: PostgresBookkeeping? { changed ?? super.knownBookkeeping }
+
+    // MARK: What was put off
+
+    override func ask(_ calls: [PostgresCall]) throws -> [PostgresResult] {
+        let before = flushed()
+        return Array(try session.ask(before + calls).dropFirst(before.count))
+    }
+
+    /// The statements for what was put off; it is put off no longer.
+    private func flushed() -> [PostgresCall] {
+        let store = PostgresValue.uuid(catalog.store)
+        var calls = waiting
+        waiting.removeAll()
+        let gone = records.filter { $0.value == nil }.map(\.key)
+        if !gone.isEmpty {
+            calls.append(
+                PostgresCall(.removeRecords, store, .int2s(gone.map(\.entity)), .uuids(gone.map(\.id)))
+            )
+        }
+        let put = records.compactMap { key, body in body.map { (key, $0) } }
+        if !put.isEmpty {
+            let (entities, ids) = (put.map(\.0.entity), put.map(\.0.id))
+            calls.append(PostgresCall(.putRecords, store, .int2s(entities), .uuids(ids), .byteLists(put.map(\.1))))
+        }
+        let goneKeys = entries.filter { $0.value == nil }.map(\.key)
+        if !goneKeys.isEmpty {
+            calls.append(
+                PostgresCall(.removeKeys, store, .int2s(goneKeys.map(\.number)), .byteLists(goneKeys.map(\.key)))
+            )
+        }
+        let putKeys = entries.compactMap { key, id in id.map { (key, $0) } }
+        if !putKeys.isEmpty {
+            let (numbers, keys) = (putKeys.map(\.0.number), putKeys.map(\.0.key))
+            calls.append(PostgresCall(.putKeys, store, .int2s(numbers), .byteLists(keys), .uuids(putKeys.map(\.1))))
+        }
+        if !history.isEmpty {
+            let tokens = history.map(\.key.token)
+            let sequences = history.map { Int32(bitPattern: UInt32(truncatingIfNeeded: $0.key.sequence)) }
+            calls.append(
+                PostgresCall(.appendHistory, store, .int8s(tokens), .int4s(sequences), .byteLists(history.map(\.value)))
+            )
+        }
+        if !digests.isEmpty {
+            let (entities, firsts) = (digests.keys.map(\.entity), digests.keys.map(\.first))
+            let bodies = digests.values.map { DigestCoder.value($0) }
+            calls.append(PostgresCall(.putDigests, store, .int2s(entities), .uuids(firsts), .byteLists(bodies)))
+        }
+        records.removeAll()
+        entries.removeAll()
+        history.removeAll()
+        digests.removeAll()
+        return calls
+    }
+
+    /// The statements that end the write.
+    ///
+    /// - Parameter write: names it, so that somebody can find out later whether it was committed.
+    func ending(_ write: UUID) throws -> [PostgresCall] {
+        if let successor { return try flushed() + successor.ending(write) }
+        guard let head = try session.begun() else {
+            throw PostgresError.error(
+                .internalInconsistency,
+                "a store is written to that is not there",
+                at: catalog.place
+            )
+        }
+        let store = PostgresValue.uuid(catalog.store)
+        var calls = flushed()
+        if let metadata = changed?.metadata {
+            let gone = changedKeys.filter { metadata[$0] == nil }.sorted()
+            let put = changedKeys.filter { metadata[$0] != nil }.sorted()
+            if !gone.isEmpty { calls.append(PostgresCall(.removeMetadata, store, .texts(gone))) }
+            if !put.isEmpty {
+                calls.append(PostgresCall(.putMetadata, store, .texts(put), .texts(put.compactMap { metadata[$0] })))
+            }
+        }
+        let meta = changedKeys.isEmpty ? head.meta : head.version + 1
+        calls.append(PostgresCall(.advance, store, .int8(head.version), .uuid(write), .int8(meta)))
+        return calls
+    }
+
+    /// What the next transaction may take for the bookkeeping, once this one is committed; nil when it has to ask.
+    var committedBookkeeping: PostgresBookkeeping? {
+        // That of another schema is for another catalog.
+        successor == nil ? knownBookkeeping : nil
+    }
+
+    // MARK: Making stores
+
+    /// Gives numbers to what the schema has and the store does not, and says that all of its indexes are complete.
+    func describe() throws {
+        for (key, number) in PostgresNumbers.missing(catalog.keys, in: try bookkeeping()?.metadata ?? [:]) {
+            try setMetadata(key, number)
+        }
+        try setMetadata(KeyFormat.indexesKey, String(decoding: catalog.keys.indexList, as: UTF8.self))
+    }
+
+    /// Builds the indexes that an older schema did not declare, and empties those that this one no longer does.
+    func completeIndexes() throws {
+        let listed = try bookkeeping()?.metadata[KeyFormat.indexesKey] ?? ""
+        var text = listed
+        let names = Set(text.withUTF8 { KeyFormat.indexNames(UnsafeRawBufferPointer($0)) }.keys)
+        let missing = catalog.keys.indexes.filter { !names.contains($0.name) }
+        let abandoned = try names.subtracting(catalog.keys.indexNames).compactMap { name in
+            try bookkeeping()?.metadata[PostgresNumbers.index(name)].flatMap { Int16($0) }
+        }
+        try describe()
+        let emptied = try abandoned + missing.map { try number($0) }
+        waiting += flushed() + [PostgresCall(.removeIndexes, .uuid(catalog.store), .int2s(emptied))]
+        for table in catalog.keys.tables {
+            let built = table.indexes.filter { index in missing.contains { $0 === index } }
+            if !built.isEmpty { try build(built, table) }
+        }
+    }
+
+    private func build(_ indexes: [KeyIndex], _ table: KeyTable) throws {
+        let walk = try PostgresWalk(self, .records, table.number, [.all], reverse: false)
+        while let row = try walk.next() {
+            let record = try view(table.number, row.id, row.body)
+            try withUnsafeBytes(of: row.id.uuid) { id in
+                for index in indexes { try addKeys(index, record, id) }
+            }
+        }
+    }
+
+    /// The writer of another schema over the same transaction, whose entities of some names are empty; from then on this one must
+    /// not be used.
+    func reshaped(to catalog: PostgresCatalog, rewriting names: Set<String>) throws -> PostgresWriter {
+        let kept = Set(catalog.keys.tables.map(\.name)).subtracting(names)
+        let metadata = try bookkeeping()?.metadata ?? [:]
+        let tables = (self.catalog.keys.tables + catalog.keys.tables).filter { !kept.contains($0.name) }
+        func numbers(_ keys: [String]) -> [Int16] { Set(keys).compactMap { metadata[$0].flatMap { Int16($0) } } }
+        let store = PostgresValue.uuid(catalog.store)
+        waiting +=
+            flushed() + [
+                PostgresCall(.removeEntity, store, .int2s(numbers(tables.map { PostgresNumbers.entity($0.name) }))),
+                PostgresCall(
+                    .removeIndexes,
+                    store,
+                    .int2s(numbers(tables.flatMap { $0.indexes.map { PostgresNumbers.index($0.name) } }))
+                ),
+            ]
+        let writer = PostgresWriter(session, catalog)
+        writer.changed = try PostgresBookkeeping(version: changed?.version ?? 0, metadata: metadata, catalog)
+        (writer.changedKeys, writer.token, writer.waiting) = (changedKeys, token, waiting)
+        waiting.removeAll()
+        hasChanged = true
+        successor = writer
+        try writer.describe()
+        return writer
+    }
+
+    // MARK: Records
+
+    /// Lends the record of an identifier to `body`; nil when there is none.
+    ///
+    /// Who reads a record in a write is likely to write it: the digest that it belongs to comes along.
+    public override func withRow<R>(
+        entity: Int,
+        id: UUID,
+        _ body: (inout AttributeReader) throws -> R
+    ) throws -> R? {
+        let key = RecordKey(entity: try number(entity), id: id)
+        if isThere[key] == false { return nil }
+        if let put = records[key], let bytes = put {
+            return try bytes.withUnsafeBytes { bytes in
+                var row = try view(entity, id, bytes).reader
+                return try body(&row)
+            }
+        }
+        return try lend(try look(key), entity, id, body)
+    }
+
+    /// Asks for a record, and for the digest that it belongs to.
+    private func look(_ key: RecordKey) throws -> PostgresResult {
+        let store = PostgresValue.uuid(catalog.store)
+        var calls = [PostgresCall(.record, store, .int2(key.entity), .uuid(key.id))]
+        let isKnown = knownLeaf(key.entity, covering: key.id) != nil
+        if !isKnown { calls.append(PostgresCall(.digest, store, .int2(key.entity), .uuid(key.id))) }
+        let answers = try ask(calls)
+        if !isKnown, let leaf = try leaves(answers[1]).first { remember(leaf, key.entity) }
+        isThere[key] = answers[0].count > 0
+        return answers[0]
+    }
+
+    /// Stores a record under an identifier that has none yet.
+    ///
+    /// - Returns: false, and nothing is changed, when there is one.
+    public func insert(entity: Int, id: UUID, record: RecordView) throws -> Bool {
+        let key = RecordKey(entity: try number(entity), id: id)
+        if isThere[key] == nil { _ = try look(key) }
+        guard isThere[key] == false else { return false }
+        try put(record, entity, key)
+        try withUnsafeBytes(of: id.uuid) { id in
+            for index in catalog.keys.tables[entity].indexes { try addKeys(index, record, id) }
+        }
+        return true
+    }
+
+    /// Stores the records of a batch, under identifiers that have none yet.
+    ///
+    /// - Returns: nil; or the place of the first record whose identifier is taken.
+    public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
+        let number = try number(entity)
+        let ids = (0..<batch.count).map { batch.identifier(at: $0) }
+        let store = PostgresValue.uuid(catalog.store)
+        let answers = try ask([
+            PostgresCall(.taken, store, .int2(number), .uuids(ids)),
+            PostgresCall(.digests, store, .int2(number)),
+        ])
+        if answers[0].count > 0 {
+            let taken = Set(try (0..<answers[0].count).map { try answers[0].uuid($0, 0) })
+            return ids.firstIndex { taken.contains($0) }
+        }
+        // What was put off before has been sent along, so that all leaves are known now.
+        leaves[number] = try leaves(answers[1])
+        for place in 0..<batch.count {
+            let (record, id) = (batch[place], batch.identifierBytes(at: place))
+            try put(record, entity, RecordKey(entity: number, id: ids[place]))
+            for index in catalog.keys.tables[entity].indexes { try addKeys(index, record, id) }
+        }
+        return nil
+    }
+
+    /// Replaces a record; `old` is what is stored.
+    public func update(entity: Int, id: UUID, record: RecordView, replacing old: RecordView) throws {
+        try withUnsafeBytes(of: id.uuid) { bytes in
+            for index in catalog.keys.tables[entity].indexes {
+                let number = try number(index)
+                try indexKeys.forEachChange(index, record, replacing: old, bytes, copies: false) { key in
+                    entries[EntryKey(number: number, key: Array(key))] = .some(nil)
+                } put: { key in
+                    entries[EntryKey(number: number, key: Array(key))] = id
+                }
+            }
+        }
+        try put(record, entity, RecordKey(entity: try number(entity), id: id))
+    }
+
+    /// Removes a record; `old` is what is stored.
+    public func delete(entity: Int, id: UUID, record old: RecordView) throws {
+        try withUnsafeBytes(of: id.uuid) { bytes in
+            for index in catalog.keys.tables[entity].indexes {
+                let number = try number(index)
+                try indexKeys.forEach(index, old, bytes) { key in
+                    entries[EntryKey(number: number, key: Array(key))] = .some(nil)
+                }
+            }
+        }
+        let key = RecordKey(entity: try number(entity), id: id)
+        records[key] = .some(nil)
+        isThere[key] = false
+        hasChanged = true
+    }
+
+    private func put(_ record: RecordView, _ entity: Int, _ key: RecordKey) throws {
+        guard try record.identifier() == key.id else {
+            throw HabitStoreError(
+                .internalInconsistency,
+                "a record was to be stored under another identifier than its own",
+                at: .init(path: catalog.place, entity: catalog.keys.tables[entity].name, id: key.id)
+            )
+        }
+        records[key] = Array(record.bytes)
+        isThere[key] = true
+        hasChanged = true
+    }
+
+    func addKeys(_ index: KeyIndex, _ record: RecordView, _ id: UnsafeRawBufferPointer) throws {
+        let number = try number(index)
+        let owner = id.loadUnaligned(as: UUID.self)
+        try indexKeys.forEach(index, record, id) { entries[EntryKey(number: number, key: Array($0))] = owner }
+    }
+
+    // MARK: Bookkeeping
+
+    /// Sets a value of the store's own bookkeeping, or removes it.
+    public func setMetadata(_ key: String, _ value: String?) throws {
+        var metadata = try bookkeeping()?.metadata ?? [:]
+        guard metadata[key] != value else { return }
+        metadata[key] = value
+        changed = try PostgresBookkeeping(version: (session.begun()?.version ?? 0) + 1, metadata: metadata, catalog)
+        changedKeys.insert(key)
+        hasChanged = true
+    }
+
+    /// The number of the last history transaction; 0 when there has been none.
+    public override func lastToken() throws -> Int64 { try token ?? super.lastToken() }
+
+    /// Appends to the history. Tokens arrive ascending.
+    public func append(_ transaction: HistoryTransaction) throws {
+        let token = transaction.token.rawValue
+        guard token > 0, transaction.changes.count < Int(UInt32.max) else {
+            throw PostgresError.error(
+                .limitExceeded,
+                "a history transaction has an impossible number or size",
+                at: catalog.place
+            )
+        }
+        history.append((HistoryKey(token: token, sequence: 0), HistoryCoder.header(transaction)))
+        for (place, change) in transaction.changes.enumerated() {
+            var value: [UInt8] = []
+            try HistoryCoder.encode(change, into: &value)
+            history.append((HistoryKey(token: token, sequence: UInt64(place) + 1), value))
+        }
+        self.token = token
+        hasChanged = true
+    }
+
+    /// Forgets the history up to and including a number.
+    public func pruneHistory(through token: Int64) throws {
+        waiting += flushed() + [PostgresCall(.pruneHistory, .uuid(catalog.store), .int8(token))]
+        if try lastToken() <= token { self.token = 0 }
+        hasChanged = true
+    }
+
+    // MARK: Digests
+
+    /// The kept digest in whose range an identifier is.
+    public override func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
+        let number = try number(entity)
+        if let leaf = knownLeaf(number, covering: id) { return leaf }
+        guard let leaf = try super.digestLeaf(entity: entity, covering: id) else { return nil }
+        remember(leaf, number)
+        return leaf
+    }
+
+    private func knownLeaf(_ entity: Int16, covering id: UUID) -> DigestLeaf? {
+        guard let known = leaves[entity] else { return nil }
+        let behind = known.partitioningIndex { id.isBefore($0.first) }
+        guard behind > 0, known[behind - 1].range.contains(id) else { return nil }
+        return known[behind - 1]
+    }
+
+    private func remember(_ leaf: DigestLeaf, _ entity: Int16) {
+        var known = leaves[entity] ?? []
+        let place = known.partitioningIndex { !$0.first.isBefore(leaf.first) }
+        if place < known.count, known[place].first == leaf.first {
+            known[place] = leaf
+        } else {
+            known.insert(leaf, at: place)
+        }
+        leaves[entity] = known
+    }
+
+    /// Keeps a digest, in place of one with the same first identifier.
+    public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
+        let number = try number(entity)
+        digests[LeafKey(entity: number, first: leaf.first)] = leaf
+        remember(leaf, number)
+        hasChanged = true
+    }
+
+    /// Forgets all kept digests of an entity.
+    public func removeDigestLeaves(entity: Int) throws {
+        let number = try number(entity)
+        waiting += flushed() + [PostgresCall(.removeDigests, .uuid(catalog.store), .int2(number))]
+        leaves[number] = []
+        hasChanged = true
+    }
+}

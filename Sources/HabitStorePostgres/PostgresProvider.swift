@@ -1,0 +1,96 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+extension EngineName {
+    /// A server that speaks PostgreSQL's protocol.
+    public static let postgres: EngineName = "postgres"
+}
+
+/// A server that speaks PostgreSQL's protocol, for whatever opens users' stores. Two servers are two providers, with a name each:
+/// `postgres-eu`, `postgres-us`.
+public struct PostgresProvider: EngineProvider {
+    private let engineName: EngineName
+    private let server: String
+
+    /// Offers a server as an engine.
+    ///
+    /// - Parameters:
+    ///   - name: what flag files and addresses call it.
+    ///   - server: a connection URI of libpq's without a password; what it does not say is taken from the environment. It is where
+    ///     users' stores are; an address may name another server.
+    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for a URI with a password.
+    public init(name: EngineName = .postgres, server: String = "postgresql://") throws {
+        engineName = name
+        self.server = try PostgresPlace.server(server)
+    }
+}
+
+@_spi(Engines) extension PostgresProvider {
+    /// What flag files and addresses call the server.
+    public var name: EngineName { engineName }
+
+    /// None: connections belong to the server, and not to a store.
+    public var cost: EngineCost { EngineCost(fileDescriptors: 0) }
+
+    /// The user's id, on this server.
+    public func place(ofUser user: String, inFolder folder: String) -> String {
+        PostgresPlace(server: server, name: user).description
+    }
+
+    /// The identity that the store was given when it was made.
+    public func identity(at place: String) -> StoreIdentity? {
+        guard let found = try? outline(at: place) else { return nil }
+        return withUnsafeBytes(of: found.information.storeID.uuid) {
+            StoreIdentity($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+    }
+
+    /// No file is.
+    public func recognizes(_ head: Data) -> Bool { false }
+
+    /// Opens a store.
+    public func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
+        try PostgresHabitStore(
+            PostgresPlace(parsing: place),
+            schema: schema,
+            options: .init(isReadOnly: access == .readOnly, createsStore: access == .create)
+        )
+    }
+
+    /// What a store says of itself.
+    public func outline(at place: String) throws -> StoreOutline {
+        try PostgresHabitStore.outline(of: PostgresPlace(parsing: place))
+    }
+
+    /// Whether the server takes writes now: a host that does is looked for when connecting.
+    public func mayWrite(_ place: String) -> Bool {
+        (try? PostgresServer(PostgresPlace(parsing: place).server).check()) != nil
+    }
+
+    /// Gives a store another name on the same server.
+    public func setAside(_ place: String, as suffix: String) throws -> String {
+        let place = try PostgresPlace(parsing: place)
+        let aside = PostgresPlace(server: place.server, name: "\(place.name)-\(suffix)")
+        try PostgresServer(place.server).copy(place, to: aside, removing: true)
+        return aside.description
+    }
+
+    /// Copies a store to another name on the same server.
+    public func copy(_ place: String, to target: String) throws {
+        let (place, target) = (try PostgresPlace(parsing: place), try PostgresPlace(parsing: target))
+        guard place.server == target.server else {
+            throw HabitStoreError(
+                .unsupported,
+                "a store is copied to another server with `habitstore copy`",
+                at: .init(path: target.description)
+            )
+        }
+        try PostgresServer(place.server).copy(place, to: target, removing: false)
+    }
+
+    /// Removes a store's rows.
+    public func remove(_ place: String) throws {
+        let place = try PostgresPlace(parsing: place)
+        try PostgresServer(place.server).remove(place)
+    }
+}

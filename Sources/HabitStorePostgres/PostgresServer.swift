@@ -1,0 +1,116 @@
+import HabitStore
+
+/// A server that keeps stores.
+public struct PostgresServer: Sendable {
+    /// The connection URI.
+    public let uri: String
+
+    /// Names a server.
+    ///
+    /// - Parameter uri: a connection URI of libpq's without a password; what it does not say is taken from the environment
+    ///   (`PGHOST`, `PGSERVICE`, `PGPASSFILE`).
+    /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for one with a password.
+    public init(_ uri: String) throws { self.uri = try PostgresPlace.server(uri) }
+
+    /// Makes the tables that are missing.
+    ///
+    /// - Throws: what the server refuses.
+    public func prepare() throws {
+        try ask { connection, pool in
+            for statement in PostgresTables.statements {
+                _ = try connection.run([PostgresCall(statement)], until: pool.answerDeadline)
+            }
+        }
+    }
+
+    /// What the server lacks for keeping what it acknowledges, one line each; empty where it lacks nothing.
+    ///
+    /// - Throws: what the server refuses.
+    public func check() throws -> [String] {
+        try ask { connection, pool in
+            let settings = [
+                "server_version_num", "synchronous_commit", "fsync", "full_page_writes", "synchronous_standby_names",
+            ]
+            let answers = try connection.run(
+                settings.map { PostgresCall(.setting, .text($0)) } + [PostgresCall(.tableCount)],
+                until: pool.answerDeadline
+            )
+            let values = try answers.dropLast().map { $0.bytes(0, 0) == nil ? "" : try $0.text(0, 0) }
+            let tables = try answers[settings.count].number(0, 0, as: Int64.self)
+            var lacks: [String] = []
+            if let version = Int(values[0]), version < 130_000 {
+                lacks.append("it is of version \(version / 10_000), and stores need 13 or later")
+            }
+            if !["on", "remote_apply"].contains(values[1]) {
+                lacks.append(
+                    "synchronous_commit is \(values[1]): a commit is acknowledged before it is durable; set it to on"
+                )
+            }
+            if values[2] == "off" { lacks.append("fsync is off: a crash of the machine damages it; set it to on") }
+            if values[3] == "off" {
+                lacks.append("full_page_writes is off: a crash of the machine may damage it; set it to on")
+            }
+            if values[4].isEmpty {
+                lacks.append(
+                    "synchronous_standby_names is empty: what is acknowledged is on one machine only; set it to ANY 1 (…)"
+                )
+            }
+            if tables < PostgresTables.statements.count {
+                lacks.append("it has no tables for stores; run `habitstore server prepare`")
+            }
+            return lacks
+        }
+    }
+
+    /// Copies a store to a name that no store has, in one transaction.
+    func copy(_ place: PostgresPlace, to target: PostgresPlace, removing: Bool) throws {
+        try change { connection, pool in
+            let (source, copy) = (PostgresValue.uuid(place.store), PostgresValue.uuid(target.store))
+            let locked = try connection.run(
+                [PostgresCall(.beginWrite), PostgresCall(.lockedHead, source), PostgresCall(.head, copy)],
+                until: pool.answerDeadline
+            )
+            guard locked[1].count > 0 else {
+                throw PostgresError.error(.notFound, "the server has no store of this name", at: place.description)
+            }
+            guard locked[2].count == 0 else {
+                throw PostgresError.error(.unsupported, "there is a store of this name already", at: target.description)
+            }
+            var calls = PostgresStatement.copies.enumerated().map { position, statement in
+                let isStore = position == PostgresStatement.copies.count - 1
+                return PostgresCall(statement, [source, copy] + (isStore ? [.text(target.name)] : []))
+            }
+            if removing { calls += PostgresStatement.removals.map { PostgresCall($0, source) } }
+            _ = try connection.run(calls + [PostgresCall(.commit)], until: pool.answerDeadline)
+        }
+    }
+
+    /// Removes a store's rows.
+    func remove(_ place: PostgresPlace) throws {
+        try change { connection, pool in
+            let store = PostgresValue.uuid(place.store)
+            _ = try connection.run(
+                [PostgresCall(.beginWrite), PostgresCall(.lockedHead, store)]
+                    + PostgresStatement.removals.map { PostgresCall($0, store) } + [PostgresCall(.commit)],
+                until: pool.answerDeadline
+            )
+        }
+    }
+
+    /// Runs a transaction that is undone where it is not committed.
+    private func change(_ body: (PostgresConnection, PostgresPool) throws -> Void) throws {
+        try ask { connection, pool in
+            defer { if connection.isInTransaction { connection.post(PostgresCall(.rollback)) } }
+            try body(connection, pool)
+        }
+    }
+
+    private func ask<R>(_ body: (PostgresConnection, PostgresPool) throws -> R) throws -> R {
+        let pool = PostgresPool.of(uri)
+        do {
+            return try pool.withConnection(until: pool.deadline) { try body($0, pool) }
+        } catch let outcome as PostgresOutcome {
+            throw outcome.error(during: "asking the server", at: uri)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+@_spi(Engines) import HabitStorePostgres
+@_spi(Engines) import HabitStoreTesting
+import Testing
+import Trials
+
+/// The servers that `scripts/postgres.sh` has started, if it has.
+enum TestServer {
+    static var isThere: Bool { !StoreUnderTest.servers.isEmpty }
+
+    /// The store of this target.
+    static var store: StoreUnderTest { get throws { try #require(StoreUnderTest.servers.first) } }
+
+    private static let uris =
+        (ProcessInfo.processInfo.environment["HABITSTORE_POSTGRES"] ?? "").split(separator: " ").map(String.init)
+
+    /// A place for a store that nobody else has.
+    static func place(_ name: String = UUID().uuidString) throws -> PostgresPlace {
+        let server = try #require(uris.first)
+        try PostgresServer(server).prepare()
+        return PostgresPlace(server: server, name: name)
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Left out where no server was started.
+    static var needsServer: Self {
+        .enabled(if: TestServer.isThere, "no PostgreSQL server was started; see scripts/postgres.sh")
+    }
+}
