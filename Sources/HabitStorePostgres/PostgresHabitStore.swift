@@ -54,7 +54,7 @@ public final class PostgresHabitStore: MaintainableStore, ReplicableStore {
 
     /// Opens a store, or makes it.
     ///
-    /// - Throws: `engineUnavailable` where the server cannot be reached; `permissionDenied` where it lets nobody in; `notFound`
+    /// - Throws: `inputOutput` where the server cannot be reached; `permissionDenied` where it lets nobody in; `notFound`
     ///   without tables or store; `newerVersion`; `corrupt`; `schemaMismatch` when the store holds another schema or the schema
     ///   contradicts itself; `unsupported` when it has an index that cannot be kept; `busy`.
     public init(_ place: PostgresPlace, schema: Schema = HabitSchema.current, options: Options = Options()) throws {

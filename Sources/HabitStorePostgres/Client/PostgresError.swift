@@ -33,7 +33,7 @@ enum PostgresError {
 
     private static func meaning(of failure: PostgresFailure) -> (HabitStoreError.Code, String) {
         guard let state = failure.state else {
-            return (.engineUnavailable, "the server cannot be reached; see that it runs, and try again")
+            return (.inputOutput, "the server cannot be reached; see that it runs, and try again")
         }
         switch state {
         case "40001", "40P01", "55P03", "57014":
@@ -48,7 +48,7 @@ enum PostgresError {
         default: break
         }
         switch state.prefix(2) {
-        case "08", "57": return (.engineUnavailable, "the server went away; try again")
+        case "08", "57": return (.inputOutput, "the server went away; try again")
         case "28": return (.permissionDenied, "the server does not let this user in")
         case "42" where state == "42501": return (.permissionDenied, "the server does not allow this user to do that")
         case "3D": return (.notFound, "the server has no such database")

@@ -163,7 +163,7 @@ import Synchronization
     /// The row's lock is waited for: whoever still works on that commit has it. And what is found is committed once more, with a
     /// commit of its own, since a row that is there may not be on the standby yet.
     ///
-    /// - Throws: ``HabitStoreError/Code/engineUnavailable`` when nothing was written; ``HabitStoreError/Code/outcomeUnknown`` when
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` when nothing was written; ``HabitStoreError/Code/outcomeUnknown`` when
     ///   nobody could tell in time.
     private func settle(_ write: UUID, _ failure: PostgresFailure) throws {
         pool.closeIdle()
@@ -174,7 +174,7 @@ import Synchronization
             do {
                 guard try isCommitted(write, until: deadline) else {
                     throw PostgresError.error(
-                        .engineUnavailable,
+                        .inputOutput,
                         "the connection was lost before the commit, and nothing was written; try again (\(failure))",
                         at: catalog.place
                     )
