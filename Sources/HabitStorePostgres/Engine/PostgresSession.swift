@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import OrderedKeys
 
 /// A transaction on a server. It is begun with the first question, and what was put off goes along with the next one, so that
 /// nobody waits for an answer that nothing depends on.
@@ -47,10 +48,21 @@ final class PostgresSession {
     func ask(_ calls: [PostgresCall]) throws -> [PostgresResult] {
         try requireChecks()
         let wasBegun = isBegun
+        let expected = bookkeeping
         let answers = try run(beginning() + calls)
         guard !wasBegun else { return answers }
         let rest = try take(answers)
         try runChecks()
+        // What went along was planned by indexes that may not be there any more, or be empty.
+        if !calls.isEmpty, let expected,
+            expected.metadata[KeyFormat.indexesKey] != bookkeeping?.metadata[KeyFormat.indexesKey]
+        {
+            throw PostgresError.error(
+                .busy,
+                "a program with other indexes has opened the store at this moment; try again",
+                at: catalog.place
+            )
+        }
         return rest
     }
 

@@ -20,6 +20,9 @@ import Foundation
         let first: UUID
     }
 
+    /// How many rows are put off at most: so many are sent in less time than an answer is waited for, whatever the write.
+    private static let mostPutOff = 20_000
+
     private lazy var indexKeys = IndexKeys(buffer)
     /// What is to be stored under each key; nil for what is to be removed.
     private var records: [RecordKey: [UInt8]?] = [:]
@@ -167,6 +170,7 @@ import Foundation
             try withUnsafeBytes(of: row.id.uuid) { id in
                 for index in indexes { try addKeys(index, record, id) }
             }
+            if entries.count >= Self.mostPutOff { _ = try ask([]) }
         }
     }
 
@@ -311,6 +315,7 @@ import Foundation
         records[key] = Array(record.bytes)
         isThere[key] = true
         hasChanged = true
+        if records.count + entries.count + history.count >= Self.mostPutOff { _ = try ask([]) }
     }
 
     func addKeys(_ index: KeyIndex, _ record: RecordView, _ id: UnsafeRawBufferPointer) throws {
@@ -349,6 +354,7 @@ import Foundation
             var value: [UInt8] = []
             try HistoryCoder.encode(change, into: &value)
             history.append((HistoryKey(token: token, sequence: UInt64(place) + 1), value))
+            if history.count >= Self.mostPutOff { _ = try ask([]) }
         }
         self.token = token
         hasChanged = true
