@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Waits for a token to rise.
+/// Waits for a store to come to another moment.
 final class LiveListener: Sendable {
     private struct State {
         var token: HistoryToken?
-        /// Whether the token has become another one since somebody waited for it.
+        /// Whether the moment has become another one since somebody waited for it.
         var isNew = false
         var error: (any Error)?
         var isOver = false
@@ -18,9 +18,10 @@ final class LiveListener: Sendable {
 
     private let state = Mutex(State())
 
-    func tell(_ token: HistoryToken) {
+    /// - Parameter isAnew: whether the moment is another one also where the token is the same.
+    func tell(_ token: HistoryToken, isAnew: Bool) {
         state.withLock { state -> UnsafeContinuation<Void, Never>? in
-            guard state.token != token else { return nil }
+            guard state.token != token || isAnew else { return nil }
             (state.token, state.isNew) = (token, true)
             return state.takeWaiting()
         }?.resume()
@@ -40,7 +41,7 @@ final class LiveListener: Sendable {
         }?.resume()
     }
 
-    /// Waits until the token has become another one since this was asked last.
+    /// Waits until the moment has become another one since this was asked last.
     ///
     /// - Returns: the token; nil once it was cancelled.
     func next() async throws -> HistoryToken? {

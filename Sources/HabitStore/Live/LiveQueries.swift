@@ -56,16 +56,12 @@ public final class LiveQueries: Sendable {
         }
     }
 
-    /// Where the queries have come to.
-    struct Position {
-        let token: HistoryToken
-        let lineage: UUID
-    }
-
     /// How often the store is looked at for what nobody tells of.
     static let lookSeconds = 0.05
     /// After how many looks at its number a store is read whatever that is: some ten seconds.
     private static let looksPerRead = 200
+    /// After how many looks it is made sure that the store has what was told: a second.
+    private static let looksPerCheck = 20
     /// How long the store is not looked at after a step that could as well have waited for the next write.
     private static let restSeconds = 0.002
     /// How long a store may be unreadable for reasons that pass, before the queries end.
@@ -74,8 +70,10 @@ public final class LiveQueries: Sendable {
     /// Whether anybody listens: whoever writes asks this, and nothing else.
     private let isHeard = Atomic<Bool>(false)
     /// Only the step that is being taken uses it.
-    let position = Mutex<Position?>(nil)
+    let position = Mutex<HistoryMoment?>(nil)
     private let look = Mutex<(number: UInt64?, looks: Int)>((nil, 0))
+    /// Whether the next step is to make sure of that.
+    private let isCheckDue = Atomic<Bool>(false)
     private let patches = Atomic<Int>(0)
     private let comparedPatches = Atomic<Int>(1_000)
     /// Is told of a patched answer that differed from the asked one.
@@ -169,14 +167,16 @@ public final class LiveQueries: Sendable {
 
     /// What no process tells of: another object over the same file, and another process.
     private func lookForChanges() {
-        guard let source = state.withLock({ $0.store }) as? any LiveSource, let number = source.changeNumber else {
-            return signal()
-        }
-        let isNew = look.withLock { last in
+        guard let store = state.withLock({ $0.store }) else { return }
+        let source = store as? any LiveSource
+        let number = source?.changeNumber
+        let (isNew, isCheck) = look.withLock { last in
             defer { last = (number, last.looks + 1) }
             // A write that its process did not live to acknowledge raises no number.
-            return last.number != number || last.looks % Self.looksPerRead == 0
+            let isNew = number == nil || last.number != number || last.looks % Self.looksPerRead == 0
+            return (isNew, last.looks % Self.looksPerCheck == 0)
         }
+        if isCheck { isCheckDue.store(true, ordering: .relaxed) }
         if isNew || state.withLock({ $0.failingSince != nil }) { signal() }
     }
 
@@ -210,7 +210,9 @@ public final class LiveQueries: Sendable {
             }
             guard let store else { return }
             do {
-                let mayRest = try await store.dispatcher.read { try self.step(store) }
+                let mayRest = try await store.dispatcher.read {
+                    try self.step(store, isCheck: self.isCheckDue.exchange(false, ordering: .relaxed))
+                }
                 state.withLock { $0.failingSince = nil }
                 if mayRest { try await Task.sleep(for: .seconds(Self.restSeconds)) }
             } catch {
@@ -221,10 +223,11 @@ public final class LiveQueries: Sendable {
 
     /// Brings all queries to the store's present moment.
     ///
+    /// - Parameter isCheck: whether it is made sure that the store has what was told, also where nothing seems to have happened.
     /// - Returns: whether the next step can wait a little: what was written concerned nobody, or came faster than it was followed.
     ///   It costs a writer less to be followed in larger steps.
     @discardableResult
-    package func step(_ store: any HabitStore) throws -> Bool {
+    package func step(_ store: any HabitStore, isCheck: Bool = false) throws -> Bool {
         let (fresh, listeners) = state.withLock { state in
             defer { state.fresh = [] }
             return (state.fresh, Array(state.listeners.values))
@@ -233,7 +236,7 @@ public final class LiveQueries: Sendable {
         do {
             try Self.read(store) { transaction in
                 var taken = LiveStep(self, transaction)
-                try taken.take(fresh)
+                try taken.take(fresh, isCheck: isCheck)
                 step = taken
             }
         } catch {
@@ -241,11 +244,11 @@ public final class LiveQueries: Sendable {
             state.withLock { state in state.fresh += fresh.filter { state.queries[ObjectIdentifier($0)] != nil } }
             throw error
         }
-        guard let step, let lineage = step.lineage else { return false }
+        guard let step, let moment = step.moment else { return false }
         // Where the transaction failed in the end, the same is done again.
-        position.withLock { $0 = Position(token: step.token, lineage: lineage) }
+        position.withLock { $0 = moment }
         for query in step.told { query.publish() }
-        for listener in listeners { listener.tell(step.token) }
+        for listener in listeners { listener.tell(step.token, isAnew: step.isReplaced) }
         return step.transactions > 1 || step.transactions == 1 && step.told.isEmpty && listeners.isEmpty
     }
 

@@ -31,10 +31,12 @@ struct LiveStep {
     private let transaction: any ReadTransaction
     /// The moment that the queries were brought to.
     private(set) var token = HistoryToken.zero
+    /// The same, with what tells it from that of another history.
+    private(set) var moment: HistoryMoment?
     /// How many transactions have been since the moment before.
     private(set) var transactions: Int64 = 0
-    /// The origin of the store.
-    private(set) var lineage: UUID?
+    /// Whether the store's history is another one than that of the moment before.
+    private(set) var isReplaced = false
     /// The queries whose answers may be others now.
     private(set) var told: [any LiveQuery] = []
 
@@ -44,28 +46,59 @@ struct LiveStep {
 
     /// Brings all queries to the transaction's moment.
     ///
-    /// - Parameter fresh: those that were not asked yet.
-    mutating func take(_ fresh: [any LiveQuery]) throws {
+    /// - Parameters:
+    ///   - fresh: those that were not asked yet.
+    ///   - isCheck: whether it is made sure that the moment before is the store's, also where nothing seems to have happened.
+    mutating func take(_ fresh: [any LiveQuery], isCheck: Bool) throws {
         let information = try transaction.information()
-        (token, lineage) = (information.token, information.lineage)
+        token = information.token
         if let before = queries.position.withLock({ $0 }) {
-            var isKnown = before.lineage == information.lineage && before.token <= token
-            if isKnown, before.token < token {
+            if before.token < token {
                 queries.count { $0.steps += 1 }
                 transactions = token.rawValue - before.token.rawValue
-                do {
-                    try patch(queries.routes(but: fresh, transaction.schema), since: before.token)
-                } catch let error as HabitStoreError where error.code == .historyExpired {
-                    isKnown = LiveMutant.isPlanted(.lostRestart)
-                }
             }
-            if !isKnown {
-                for query in queries.asked(but: fresh) { try ask(query, .restarted) }
-                queries.forgetRoutes()
+            switch try goOn(from: before, information, fresh, isCheck) {
+            case .same: break
+            case .unknown: try askAnew(but: fresh, .changed)
+            case .replaced: try askAnew(but: fresh, .restarted)
             }
         }
+        if moment == nil { moment = try HistoryMoment(transaction, information) }
         for query in fresh { try ask(query, .first) }
         if !fresh.isEmpty { queries.forgetRoutes() }
+    }
+
+    private mutating func askAnew(but fresh: [any LiveQuery], _ cause: ResultsChangeCause) throws {
+        for query in queries.asked(but: fresh) { try ask(query, cause) }
+        queries.forgetRoutes()
+    }
+
+    /// Patches what has changed since a moment, if the store has it.
+    ///
+    /// - Returns: whether it has; where it has not, the queries have to be asked anew.
+    private mutating func goOn(
+        from before: HistoryMoment,
+        _ information: StoreInformation,
+        _ fresh: [any LiveQuery],
+        _ isCheck: Bool
+    ) throws -> HistoryMoment.Continuity {
+        if before.token == token, !isCheck, before.isOf(information) {
+            moment = before
+            return .same
+        }
+        guard information.historyFloor <= before.token else {
+            return LiveMutant.isPlanted(.lostRestart) ? .same : .replaced
+        }
+        let routes = queries.routes(but: fresh, transaction.schema)
+        var known = before.continuity(in: information)
+        if before.token == token || routes.isEmpty {
+            known = try before.continuity(transaction, information)
+        } else if known == nil || known == .same {
+            let isSame = try patch(routes, since: before, isToBeCompared: known == nil, information)
+            known = isSame ? .same : .replaced
+        }
+        isReplaced = known == .replaced
+        return known ?? .unknown
     }
 
     private mutating func ask(_ query: any LiveQuery, _ cause: ResultsChangeCause) throws {
@@ -92,11 +125,26 @@ struct LiveStep {
 
     // MARK: Patching
 
-    private mutating func patch(_ routes: LiveRoutes, since before: HistoryToken) throws {
-        guard !routes.isEmpty else { return }
+    /// - Parameter isToBeCompared: whether the transaction that led to the moment before has to be the one that was told.
+    /// - Returns: whether it is, or has not to be; nothing is patched otherwise.
+    private mutating func patch(
+        _ routes: LiveRoutes,
+        since before: HistoryMoment,
+        isToBeCompared: Bool,
+        _ information: StoreInformation
+    ) throws -> Bool {
         var changes: [String: Changes] = [:]
         var count = 0
-        try transaction.enumerateHistory(after: before) { written in
+        var isSame = !isToBeCompared
+        var last: HistoryTransaction?
+        // The one that was told is read with those that come next.
+        let start = isToBeCompared ? HistoryToken(rawValue: before.token.rawValue - 1) : before.token
+        try transaction.enumerateHistory(after: start) { written in
+            if !isSame {
+                isSame = before.isAfter(written)
+                return isSame
+            }
+            last = written
             for change in written.changes {
                 count += 1
                 guard routes.leadSomewhere(change) else { continue }
@@ -104,7 +152,14 @@ struct LiveStep {
             }
             return true
         }
+        guard isSame else { return false }
+        moment = HistoryMoment(token, information, last)
         queries.count { $0.changes += count }
+        try patch(routes, changes)
+        return true
+    }
+
+    private mutating func patch(_ routes: LiveRoutes, _ changes: [String: Changes]) throws {
         guard !changes.isEmpty else { return }
         var asked: [ObjectIdentifier: any LiveQuery] = [:]
         var concerned: [Int: [UUID: [any LiveQuery]]] = [:]

@@ -1,5 +1,7 @@
 /// The moments that a store comes to as it is written: the present one at once, and then the newest, whenever there is one that the
 /// consumer was not told. For whoever shows more than one fetch.
+///
+/// Where the store was put back or replaced, its token is told once more, be it lower or the same.
 public struct LiveTokens: AsyncSequence, Sendable {
     let store: any HabitStore
 
