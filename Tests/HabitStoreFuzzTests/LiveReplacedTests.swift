@@ -6,7 +6,8 @@ import Testing
 @_spi(Engines) @testable import HabitStoreTesting
 
 /// A store was put back under those who followed it. One that was written again up to the token that had been told before anybody
-/// looked was taken for the same: a watcher never showed its records, and the history went on with the token after.
+/// looked was taken for the same: a watcher never showed its records, and the history went on with the token after. Whoever
+/// followed a file by its path stayed with it when another one was put in its place, and heard nothing more, without an error.
 @Suite("Live queries of stores that are put back", .timeLimit(.minutes(2)))
 struct LiveReplacedTests {
     private static let kinds = [StoreUnderTest.sqlite, .lmdb]
@@ -125,6 +126,30 @@ struct LiveReplacedTests {
         let error = await #expect(throws: HabitStoreError.self) { _ = try await changes.next() }
         #expect(error?.code == .historyExpired)
         #expect(error?.message.contains("has not come to token 999") == true)
+    }
+
+    /// An open store stays with its file, and says so within a second or two.
+    @Test(arguments: kinds, [true, false])
+    func aFileThatAnotherOneStandsInThePlaceOfEndsItsStreams(_ kind: StoreUnderTest, isReplaced: Bool) async throws {
+        let stores = try Parted(kind, kept: ["a"], lost: ["b"], found: ["c"])
+        let (store, path) = (stores.told, try #require(stores.told.path))
+        var answers = store.results(of: Self.byName).makeAsyncIterator()
+        var changes = store.changes(after: HistoryToken(rawValue: 1)).makeAsyncIterator()
+        var tokens = store.tokens().makeAsyncIterator()
+        #expect(try await answers.next()?.records.count == 2)
+        #expect(try await changes.next()?.token == HistoryToken(rawValue: 2))
+        _ = try await tokens.next()
+        let other = try #require(stores.putBack.path)
+        guard rename(isReplaced ? other : path, isReplaced ? path : path + "-aside") == 0 else {
+            throw CocoaError(.fileWriteUnknown)
+        }
+        let begun = ContinuousClock.now
+        let first = await #expect(throws: HabitStoreError.self) { _ = try await answers.next() }
+        let second = await #expect(throws: HabitStoreError.self) { _ = try await changes.next() }
+        let third = await #expect(throws: HabitStoreError.self) { _ = try await tokens.next() }
+        #expect([first, second, third].map { $0?.code } == [.fileMoved, .fileMoved, .fileMoved])
+        // Long before the ten seconds for which what may pass is tried again.
+        #expect(ContinuousClock.now - begun < .seconds(8))
     }
 }
 

@@ -22,6 +22,9 @@ import Foundation
     /// The file, or nil for a store without one.
     public var path: String? { core.engine.path }
 
+    /// - Throws: ``HabitStoreError/Code/fileMoved`` where the path leads to another file than the open one, or to none.
+    func requireInPlace() throws { try core.engine.requireInPlace() }
+
     /// Runs `body` over one moment of the store.
     public func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R { try core.read(body) }
 

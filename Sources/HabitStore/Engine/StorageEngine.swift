@@ -40,6 +40,12 @@
         _ body: (_ writer: Writer, _ reshaped: (Set<String>) throws -> Writer) throws -> R
     ) throws -> R
 
+    /// Refuses where the path leads to another file than the open one, or to none: asked now and then for whoever only reads and
+    /// could not tell. It must cost no more than a look at the file system.
+    ///
+    /// - Throws: ``HabitStoreError/Code/fileMoved``.
+    func requireInPlace() throws
+
     /// Checks the file's own structure and the indexes against the records; an empty result is a clean bill.
     func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding]
 
@@ -53,6 +59,9 @@
 @_spi(Engines) extension StorageEngine {
     /// Each write has a commit of its own.
     public func writeTogether<R>(_ body: (Writer) throws -> R) throws -> R { try write(body) }
+
+    /// Nothing can be put in the store's place.
+    public func requireInPlace() throws {}
 
     /// Nothing is kept that could be of an older version.
     public func reshape<R>(

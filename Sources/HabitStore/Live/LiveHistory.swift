@@ -28,7 +28,8 @@ public struct LiveHistory: AsyncSequence, Sendable {
         ///
         /// - Throws: ``HabitStoreError/Code/historyExpired`` where what comes next was pruned, or what was told is not in the store's
         ///   history: it was put back to an earlier moment, also where it has been written again since, or replaced by one of another
-        ///   origin. Read what you need anew, and begin from the token of that.
+        ///   origin. Read what you need anew, and begin from the token of that. ``HabitStoreError/Code/fileMoved`` where the path of a
+        ///   store does not lead to its file any more.
         public mutating func next() async throws -> HistoryTransaction? {
             let listening = try listening ?? LiveListening(store)
             self.listening = listening

@@ -60,7 +60,7 @@ public final class LiveQueries: Sendable {
     static let lookSeconds = 0.05
     /// After how many looks at its number a store is read whatever that is: some ten seconds.
     private static let looksPerRead = 200
-    /// After how many looks it is made sure that the store has what was told: a second.
+    /// After how many looks it is made sure that the store stands in its place, and that it has what was told: a second.
     private static let looksPerCheck = 20
     /// How long the store is not looked at after a step that could as well have waited for the next write.
     private static let restSeconds = 0.002
@@ -165,7 +165,8 @@ public final class LiveQueries: Sendable {
         var ticker: Ticker?
     }
 
-    /// What no process tells of: another object over the same file, and another process.
+    /// What no process tells of: another object over the same file, and another process; and a file that was put in the place of
+    /// the one that is read.
     private func lookForChanges() {
         guard let store = state.withLock({ $0.store }) else { return }
         let source = store as? any LiveSource
@@ -177,7 +178,7 @@ public final class LiveQueries: Sendable {
             return (isNew, last.looks % Self.looksPerCheck == 0)
         }
         if isCheck { isCheckDue.store(true, ordering: .relaxed) }
-        if isNew || state.withLock({ $0.failingSince != nil }) { signal() }
+        if isNew || isCheck && source?.isOutOfPlace == true || state.withLock({ $0.failingSince != nil }) { signal() }
     }
 
     // MARK: Going on
@@ -216,18 +217,20 @@ public final class LiveQueries: Sendable {
                 state.withLock { $0.failingSince = nil }
                 if mayRest { try await Task.sleep(for: .seconds(Self.restSeconds)) }
             } catch {
-                failed(error)
+                failed(error, of: store)
             }
         }
     }
 
     /// Brings all queries to the store's present moment.
     ///
-    /// - Parameter isCheck: whether it is made sure that the store has what was told, also where nothing seems to have happened.
+    /// - Parameter isCheck: whether it is made sure that the store stands in its place, and that it has what was told, also where
+    ///   nothing seems to have happened.
     /// - Returns: whether the next step can wait a little: what was written concerned nobody, or came faster than it was followed.
     ///   It costs a writer less to be followed in larger steps.
     @discardableResult
     package func step(_ store: any HabitStore, isCheck: Bool = false) throws -> Bool {
+        if isCheck { try (store as? any EngineBackedStore)?.requireInPlace() }
         let (fresh, listeners) = state.withLock { state in
             defer { state.fresh = [] }
             return (state.fresh, Array(state.listeners.values))
@@ -287,7 +290,7 @@ public final class LiveQueries: Sendable {
                     return result
                 }
             } catch let error as HabitStoreError
-                where passing.contains(error.code) && ContinuousClock.now - start < .seconds(patienceSeconds)
+                where mayPass(error, of: store) && ContinuousClock.now - start < .seconds(patienceSeconds)
             {
                 try await Task.sleep(for: .seconds(lookSeconds))
             }
@@ -300,12 +303,12 @@ public final class LiveQueries: Sendable {
     }
 
     /// A store that cannot be read for a while is asked again; for longer, or for good, it ends the queries.
-    private func failed(_ error: any Error) {
+    private func failed(_ error: any Error, of store: any HabitStore) {
         let now = ContinuousClock.now
         let isOver = state.withLock { state in
             let since = state.failingSince ?? now
             state.failingSince = since
-            guard let error = error as? HabitStoreError, Self.passing.contains(error.code) else { return true }
+            guard let error = error as? HabitStoreError, Self.mayPass(error, of: store) else { return true }
             return now - since > .seconds(Self.patienceSeconds)
         }
         guard isOver else { return }
@@ -322,9 +325,13 @@ public final class LiveQueries: Sendable {
         remove(query)
     }
 
-    /// What a store may be unreadable for now and readable again later.
+    /// Whether a store that cannot be read now may be so later. A store that is open never comes to another file; a user's does.
+    private static func mayPass(_ error: HabitStoreError, of store: any HabitStore) -> Bool {
+        passing.contains(error.code) || store is any LiveSource && [.fileMoved, .notFound].contains(error.code)
+    }
+
     private static let passing: Set<HabitStoreError.Code> = [
-        .busy, .inputOutput, .full, .limitExceeded, .notAuthoritative, .outcomeUnknown, .engineUnavailable, .fileMoved,
+        .busy, .inputOutput, .full, .limitExceeded, .notAuthoritative, .outcomeUnknown, .engineUnavailable,
         .permissionDenied,
     ]
 }

@@ -7,6 +7,9 @@ package protocol LiveSource: HabitStore {
     /// reading tells.
     var changeNumber: UInt64? { get }
 
+    /// Whether what would be read is not what stands in the store's place any more. It opens nothing.
+    var isOutOfPlace: Bool { get }
+
     /// Calls `wake` after changes, as soon as they can be known, until what this returns is let go of. It may be called for
     /// nothing, and is not relied on.
     func observeChanges(_ wake: @escaping @Sendable () -> Void) -> (any AnyObject & Sendable)?

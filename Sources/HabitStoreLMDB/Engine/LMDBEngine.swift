@@ -60,6 +60,9 @@ import Dispatch
         }
     }
 
+    /// Refuses where the path leads to another file than the open one.
+    public func requireInPlace() throws { try environment.requireInPlace() }
+
     /// Runs `body` as the only writer, of all processes.
     public func write<R>(_ body: (LMDBWriter) throws -> R) throws -> R {
         try environment.withWrite { try run(body, $0) }

@@ -99,6 +99,9 @@ final class LMDBEnvironment: @unchecked Sendable {
         return !isClosed
     }
 
+    /// Refuses to be read from where the path no longer leads to the open file.
+    func requireInPlace() throws { if isOpen { try core.requireUnmoved("") } }
+
     /// Until when a write that begins now waits for the other writers.
     var writeDeadline: DispatchTime {
         let bounded = max(0, min(core.options.writerWaitSeconds, 86_400))

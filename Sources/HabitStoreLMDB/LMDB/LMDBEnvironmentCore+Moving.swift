@@ -16,7 +16,9 @@ extension LMDBEnvironmentCore {
     ///
     /// The inode of an open file is not given to another one, so the device and the inode tell. A file that another program has
     /// cut off is refused as well.
-    func requireUnmoved() throws {
+    ///
+    /// - Parameter consequence: what the error says to whoever writes.
+    func requireUnmoved(_ consequence: String = "nothing was written; ") throws {
         let seen = lengthSeen.load(ordering: .acquiring)
         var status = stat()
         if stat(path, &status) == 0 {
@@ -28,7 +30,7 @@ extension LMDBEnvironmentCore {
         }
         throw LMDBError.error(
             .fileMoved,
-            "the file was moved, deleted or replaced while it was open; nothing was written; close the store and open it again",
+            "the file was moved, deleted or replaced while it was open; \(consequence)close the store and open it again",
             path: path
         )
     }

@@ -45,8 +45,10 @@ final class ControlWatch: Sendable {
         HabitStoreError(.notFound, "there is no control file to watch", at: .init(path: path))
     }
 
-    /// Another number after each write that was acknowledged, and each move.
-    var changeNumber: UInt64 { load(ControlFile.Place.mark) &* 31 &+ load(ControlFile.Place.word) }
+    /// Another number after each write that was acknowledged, and each move; and for each file.
+    var changeNumber: UInt64 {
+        (inode &* 31 &+ load(ControlFile.Place.mark)) &* 31 &+ load(ControlFile.Place.word)
+    }
 
     /// Whether the file that is mapped is the one that stands in the user's folder, and nothing of it was cut off.
     var isInPlace: Bool {

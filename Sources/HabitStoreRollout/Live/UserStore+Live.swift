@@ -16,9 +16,30 @@ extension UserStore: LiveSource {
     }
 
     private func readNow(_ body: (any ReadTransaction) throws -> Void) throws {
+        if files.leases.isShut { try files.requireStores() }
         let lease = try files.lease()
-        try lease.user.read(isRecorded: false, body)
+        if lease.user.isOutOfPlace {
+            try files.requireStores()
+            try lease.user.reroute()
+        }
+        for _ in 0..<OpenUser.maximumAttempts {
+            // Before the moment is chosen: what is acknowledged by then is in it.
+            let mark = lease.user.control?.mark ?? .zero
+            do {
+                return try lease.user.read(isRecorded: false) { transaction in
+                    guard try transaction.currentToken() >= mark else { throw OpenUser.Behind() }
+                    try body(transaction)
+                }
+            } catch is OpenUser.Behind {
+                // Whoever finds out where the user is refuses a store that was put back, unless it was adopted meanwhile.
+                _ = try lease.user.recheck()
+            }
+        }
+        throw lease.user.unsteady()
     }
+
+    /// Whether the user's open files are not those that stand in the folder any more.
+    package var isOutOfPlace: Bool { files.leases.openUser?.isOutOfPlace ?? false }
 
     /// What the user's control file says of writes and moves, in whatever process; nil where there is none.
     package var changeNumber: UInt64? { follower.changeNumber }

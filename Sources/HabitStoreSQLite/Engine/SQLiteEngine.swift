@@ -122,6 +122,9 @@ import Synchronization
         }
     }
 
+    /// Refuses where the path leads to another file than the open one.
+    public func requireInPlace() throws { try database.using { try $0.requireInPlace() } }
+
     /// Runs `body` in the write transaction and makes it durable before it returns.
     public func write<R>(_ body: (SQLiteWriter) throws -> R) throws -> R {
         try requireNoWrite()

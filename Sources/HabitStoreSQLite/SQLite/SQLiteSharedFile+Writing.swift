@@ -65,16 +65,21 @@ extension SQLiteSharedFile {
         return try body(connection)
     }
 
+    /// Refuses to be read from where the path no longer leads to the open file.
+    func requireInPlace() throws { try requireUnmoved("") }
+
     /// Refuses to write where the path no longer leads to the open file: a commit would go into a file without a name, and
     /// be lost with the process that was told it is durable.
     ///
     /// The inode of an open file is not given to another one, so the device and the inode tell. SQLite would compare the inode
     /// only, which a file on another disk may share.
-    private func requireUnmoved() throws {
+    ///
+    /// - Parameter consequence: what the error says to whoever writes.
+    private func requireUnmoved(_ consequence: String = "nothing was written; ") throws {
         if try SQLiteFiles.status(of: path)?.identity == identity { return }
         throw HabitStoreError(
             .fileMoved,
-            "the file was moved, deleted or replaced while it was open; nothing was written; close the store and open it again",
+            "the file was moved, deleted or replaced while it was open; \(consequence)close the store and open it again",
             at: HabitStoreError.Location(path: path)
         )
     }

@@ -54,6 +54,9 @@ import Synchronization
         try body(JournalTransaction(try current(try opened()), schema))
     }
 
+    /// Makes sure that the path still leads to the file.
+    public func requireInPlace() throws { try opened().requireInPlace() }
+
     /// Everything that is committed. Looking whether there is more takes one call of the system; a torn end is looked at each
     /// time, until a writer cuts it off.
     private func current(_ file: JournalFile) throws -> JournalState {
