@@ -90,4 +90,13 @@ struct PostgresIndexTests {
         #expect(try store.fetchHistory(after: .zero).map(\.changes.count) == [30_000])
         #expect(try store.check { _ in }.isEmpty)
     }
+
+    /// Random queries came to an offset as large as numbers are, and one more was one too many.
+    @Test func anOffsetMayBeAsLargeAsNumbersAre() throws {
+        let store = try PostgresHabitStore(place, schema: Item<ByRank>.schema)
+        try store.insert((0..<5).map { Item<ByRank>(title: "t", rank: $0 % 2) })
+        let order = [SortDescriptor(\Item<ByRank>.rank, order: .reverse)]
+        #expect(try store.fetch(FetchDescriptor(sortBy: order, fetchLimit: 3, fetchOffset: Int.max)).isEmpty)
+        #expect(try store.fetch(FetchDescriptor(sortBy: order, fetchLimit: Int.max, fetchOffset: 4)).count == 1)
+    }
 }

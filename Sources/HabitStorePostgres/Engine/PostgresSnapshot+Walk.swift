@@ -139,10 +139,9 @@ import Foundation
         _ source: PostgresStatement.Source,
         _ index: KeyIndex? = nil
     ) throws -> PostgresWalk {
-        // A run is known to be at its end by the key behind it.
-        let most = plan.window.limit.map {
-            $0.addingReportingOverflow(plan.window.offset + (plan.repair == nil ? 0 : 1))
-        }
+        // No more than a page is asked for at once, and a run is known to be at its end by the key behind it.
+        let page = PostgresWalk.largestPage
+        let most = plan.window.limit.map { min($0, page) + min(plan.window.offset, page) + 1 }
         return try PostgresWalk(
             self,
             source,
@@ -150,7 +149,7 @@ import Foundation
             plan.ranges,
             index: index,
             reverse: plan.isReverse,
-            most: most.flatMap { $0.overflow ? nil : $0.partialValue }
+            most: most
         )
     }
 
