@@ -62,6 +62,79 @@ let silentLogger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler(
         }
     }
 
+    /// Whoever acts upon flags looks at the files first: nobody may have watched them, or the process may have been stopped.
+    @Test func aRefreshSeesWhatNobodyHasToldOf() throws {
+        try withTemporaryDirectory { directory in
+            let (file, sentinel) = (
+                directory.appendingPathComponent("f.json"), directory.appendingPathComponent("kill")
+            )
+            try write(flagFile("one"), to: file)
+            let events = Mutex<[FlagProviderEvent]>([])
+            let provider = try FlagProvider(
+                sources: [FlagSource(path: file.path)],
+                killSwitch: KillSwitchTriggers(sentinelPath: sentinel.path),
+                configuration: testConfiguration,
+                logger: silentLogger
+            ) { event in events.withLock { $0.append(event) } }
+            func told() -> [FlagProviderEvent] {
+                events.withLock { events in
+                    defer { events = [] }
+                    return events
+                }
+            }
+            _ = told()
+            provider.refresh()
+            #expect(told() == [])
+            // Of the same length and within the same tick of the clock.
+            try write(flagFile("two"), to: file)
+            provider.refresh()
+            #expect(provider.string("f", default: "").value == "two")
+            #expect(told() == [.configurationChanged(path: file.path, keys: ["f"])])
+            try write("", to: sentinel)
+            try write(flagFile("six"), to: file)
+            provider.refresh()
+            #expect(told() == [.sentinelChanged(isPresent: true)], "a kill waits for no flag file")
+            try FileManager.default.removeItem(at: sentinel)
+            provider.refresh()
+            #expect(provider.killSignal() == nil)
+            #expect(provider.string("f", default: "").value == "six")
+            try FileManager.default.removeItem(at: file)
+            provider.refresh()
+            #expect(provider.state.status == .stale)
+            #expect(provider.string("f", default: "").value == "six")
+        }
+    }
+
+    /// A file that is read while it is being written may be sound, and say something else than its author.
+    @Test func aRefreshLetsAFileComeToRest() throws {
+        try withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("flags.yaml")
+            let good = "flags:\n  f: {state: ENABLED, variants: {a: A, b: B}, defaultVariant: "
+            try write(good + "a}\n", to: file)
+            let provider = try provider([file.path])
+            try write(good + "b}\n", to: file)
+            let isOver = Atomic<Bool>(false)
+            let writer = Thread {
+                // In place, comment by comment, until the other thread has looked.
+                for number in 0..<20 {
+                    Thread.sleep(forTimeInterval: 0.002)
+                    let handle = FileHandle(forWritingAtPath: file.path)
+                    handle?.seekToEndOfFile()
+                    handle?.write(Data("# \(number)\n".utf8))
+                    handle?.closeFile()
+                }
+                isOver.store(true, ordering: .releasing)
+            }
+            let start = ContinuousClock.now
+            writer.start()
+            provider.refresh()
+            #expect(ContinuousClock.now - start >= .milliseconds(WatchOptions().settleMilliseconds))
+            while !isOver.load(ordering: .acquiring) { Thread.sleep(forTimeInterval: 0.001) }
+            provider.refresh()
+            #expect(provider.string("f", default: "").value == "B")
+        }
+    }
+
     @Test func aFileThatCannotBeReadLeavesItsLastGoodFlagsInForce() throws {
         try withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("flags.json")

@@ -4,6 +4,11 @@ import Foundation
 struct FileFingerprint: Equatable {
     private var error: Int32 = 0
     private var numbers: [Int] = []
+    private var changedAt = 0
+
+    /// How much later than the last change the present has to be, in seconds, for another change to show: as coarse as the clocks of
+    /// file systems are.
+    private static let clockSeconds = 2
 
     /// - Parameter followsLinks: whether the file at the end of links is meant, or the link itself.
     init(_ path: String, followsLinks: Bool) {
@@ -21,5 +26,10 @@ struct FileFingerprint: Equatable {
             Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
             Int(status.st_mode), modified.tv_sec, modified.tv_nsec, changed.tv_sec, changed.tv_nsec,
         ]
+        changedAt = max(modified.tv_sec, changed.tv_sec)
     }
+
+    /// Whether whatever happens to the file from now on shows in another fingerprint. A file that was changed this moment may be
+    /// changed again within the same tick of the file system's clock.
+    var showsChanges: Bool { error != 0 || changedAt + Self.clockSeconds < time(nil) }
 }

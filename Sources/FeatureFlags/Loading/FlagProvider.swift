@@ -157,20 +157,54 @@ public final class FlagProvider: FlagEvaluator {
     }
 
     /// Reads all files, and looks for the sentinel file, now.
-    public func reload() { reload(nil) }
+    public func reload() {
+        lookForSentinel()
+        read { _ in true }
+    }
 
-    /// Reads the files at the given paths, or all.
-    private func reload(_ paths: Set<String>?) {
-        var events: [FlagProviderEvent] = []
-        if let sentinel, paths?.contains(sentinel.path) ?? true, sentinel.check() {
-            events.append(.sentinelChanged(isPresent: sentinel.isPresent))
-            metrics.recordSentinel(isPresent: sentinel.isPresent)
-            logSentinel(sentinel)
+    /// Looks for the sentinel file, and reads the files that may have changed since they were read: whoever acts upon flags does not
+    /// know for how long its process was stopped, or whether anybody watches the files. Costs a call of the system for each file.
+    ///
+    /// A file that is found changed is let come to rest first, as a watched one is. Where the sentinel file is there nothing else is
+    /// looked at: it says enough, whatever becomes of the disk of the others.
+    public func refresh() {
+        lookForSentinel()
+        guard sentinel?.isPresent != true else { return }
+        let changed = loaders.withLock { $0.filter(\.isChanged) }
+        letRest(changed)
+        read(where: \.mayBeChanged)
+    }
+
+    /// Waits until files are not being written any more, for a limited time.
+    private func letRest(_ changed: [FlagSourceLoader]) {
+        var fingerprints = changed.map(\.fingerprint)
+        for _ in 0..<WatchLoop.restPatience where !fingerprints.isEmpty {
+            Thread.sleep(forTimeInterval: Double(WatchOptions().settleMilliseconds) / 1_000)
+            let last = fingerprints
+            fingerprints = changed.map(\.fingerprint)
+            if fingerprints == last { return }
         }
+    }
+
+    /// Looks at what the watcher has told of.
+    private func reload(_ paths: Set<String>) {
+        if let sentinel, paths.contains(sentinel.path) { lookForSentinel() }
+        read { paths.contains($0.state.source.path) }
+    }
+
+    private func lookForSentinel() {
+        guard let sentinel, sentinel.check() else { return }
+        metrics.recordSentinel(isPresent: sentinel.isPresent)
+        logSentinel(sentinel)
+        onEvent(.sentinelChanged(isPresent: sentinel.isPresent))
+    }
+
+    private func read(where isMeant: (FlagSourceLoader) -> Bool) {
+        var events: [FlagProviderEvent] = []
         loaders.withLock { loaders in
             let wasReady = loaders.allSatisfy { $0.state.status == .current }
             var isPublished = false
-            for index in loaders.indices where paths?.contains(sources[index].path) ?? true {
+            for index in loaders.indices where isMeant(loaders[index]) {
                 let outcome = measured { loaders[index].reload() }
                 if outcome != .unchanged && outcome != .failedAgain { isPublished = true }
                 note(outcome, loaders[index].state, &events)

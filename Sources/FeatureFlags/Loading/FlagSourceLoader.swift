@@ -16,14 +16,27 @@ struct FlagSourceLoader: Sendable {
     private(set) var layer = FlagLayers.Layer()
     /// The bytes that were read last, good or not.
     private var readDigest: String?
+    /// What the system said of the file before it was read last, and whether a change since then shows in it.
+    private var read: (fingerprint: FileFingerprint, showsChanges: Bool)?
 
     init(_ source: FlagSource, _ configuration: FlagConfiguration) {
         self.configuration = configuration
         state = FlagSourceState(source: source)
     }
 
+    /// What the system says of the file now.
+    var fingerprint: FileFingerprint { FileFingerprint(state.source.path, followsLinks: true) }
+
+    /// Whether the file is another one than was read.
+    var isChanged: Bool { read?.fingerprint != fingerprint }
+
+    /// Whether it may be another one, for all that the system says.
+    var mayBeChanged: Bool { read?.showsChanges != true || isChanged }
+
     mutating func reload() -> Outcome {
         let path = state.source.path
+        let fingerprint = fingerprint
+        read = (fingerprint, fingerprint.showsChanges)
         let bytes: [UInt8]
         do throws(FlagError) {
             bytes = try FlagFileReader.read(path: path)

@@ -14,7 +14,7 @@ final class WatchLoop: Sendable {
     private let wakeUp = Pipe()
 
     /// How long a file that never rests is waited for, as a multiple of the time that it should rest.
-    private static let restPatience = 20
+    static let restPatience = 20
 
     /// How often paths are looked at again that change all the while; then the next look comes with the poll.
     private static let watchAttempts = 16

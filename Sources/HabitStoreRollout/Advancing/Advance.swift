@@ -16,6 +16,7 @@ struct Advance {
         progress: (String, Int, Int) -> Void
     ) throws -> GateDecision? {
         var last: GateDecision?
+        open.flags.refresh()
         open.checkpointEvidence(try open.currentRoute().actual)
         // The stage is asked for first: that is what finds out whether the flags have changed.
         while let next = try open.currentRoute().actual.stage.next, let target = stage ?? wantedStage, next <= target {

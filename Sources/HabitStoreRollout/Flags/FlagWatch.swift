@@ -18,7 +18,7 @@ final class FlagWatch: Sendable {
 
     /// - Parameters:
     ///   - flags: the flag file; nil for none.
-    ///   - isFollowing: whether the files are watched; else they are read once.
+    ///   - isFollowing: whether the files are watched; else they are looked at when a user is opened or moved.
     ///   - recheckSeconds: how often rules are evaluated anew although no file has changed, for those that ask for the time.
     ///   - hooks: told of each evaluation for a user.
     init(
@@ -50,6 +50,10 @@ final class FlagWatch: Sendable {
 
     /// Another number than before when a flag, the sentinel file or the time may have changed. Costs one atomic load.
     var revision: Int { counter.number.load(ordering: .acquiring) }
+
+    /// Looks at the files now, where they may have changed. Whoever is about to move a user does this first: the process may have
+    /// been stopped for an hour, and then what it remembers would undo what was done meanwhile.
+    func refresh() { provider.refresh() }
 
     /// What the flags want for a user, in one state of the files. Exposure hooks are told of it.
     func wanted(for context: EvaluationContext, _ engines: Engines) -> WantedStage {

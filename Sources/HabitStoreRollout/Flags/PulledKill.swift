@@ -9,7 +9,7 @@ struct PulledKill: Sendable {
 }
 
 extension FlagWatch {
-    /// What pulls the kill switch now, or pulled it for everybody and nobody has re-armed.
+    /// What pulls the kill switch as far as this process knows, or pulled it for everybody and nobody has re-armed.
     func pulledKill(for context: EvaluationContext) -> PulledKill? {
         if let signal = provider.killSignal(context: context) {
             if case .sentinel = signal { return PulledKill(text: signal.description, isForAll: true) }
@@ -22,6 +22,7 @@ extension FlagWatch {
 
     /// - Throws: ``HabitStoreError/Code/unsupported`` while something pulls the kill switch, with what helps.
     func requireNoKill(for context: EvaluationContext) throws {
+        refresh()
         if let signal = provider.killSignal(context: context) {
             throw HabitStoreError(.unsupported, "the kill switch is still pulled: \(signal); take that away first")
         }

@@ -58,7 +58,9 @@ extension OpenUser {
     /// - Throws: why the user's old store cannot be made current; the user is served for reading only then.
     func kill(_ actual: ActualStage, by trigger: PulledKill, _ change: StageSwitch) throws -> ActualStage {
         var notes: [String] = []
-        if trigger.isForAll {
+        // It is remembered for everybody only while the sentinel file is there: what was found out since it was looked for may have
+        // taken long, and everybody but this user have been re-armed.
+        if trigger.isForAll, context.lookForKill()?.isForAll == true {
             do {
                 try flags.latch.set(by: trigger.text)
             } catch {

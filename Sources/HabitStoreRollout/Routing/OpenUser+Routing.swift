@@ -3,7 +3,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension OpenUser {
-    /// What is found, and asked once, under the lock of the user's switches.
+    /// What is found, and asked once, under the lock of the user's switches. The files of the flags and of the kill switch have
+    /// been looked at there.
     struct Look {
         var change: StageSwitch
         /// What pulls the kill switch.
@@ -54,11 +55,12 @@ extension OpenUser {
     /// by: it finds its epoch gone when it wakes.
     func withSwitch<R>(_ body: (Look) throws -> R) throws -> R {
         try requireOpen()
-        let lock = try SwitchLock(directory, options, pulled: context.pulledKill)
+        let lock = try SwitchLock(directory, options, lookForKill: context.lookForKill)
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
         var change = StageSwitch(pair: pair, control: try standingControl(), stepLimitSeconds: options.stepLimitSeconds)
         change.isPassing = lock.passedFor != nil
+        flags.refresh()
         let revision = flags.revision
         return try body(Look(change: change, pulled: lock.passedFor ?? context.pulledKill, revision: revision))
     }

@@ -39,8 +39,14 @@ final class UserContext: Sendable {
         evidence = EvidenceRecorder(directory, options, metrics)
     }
 
-    /// What pulls the kill switch for the user now.
+    /// What pulls the kill switch for the user, as far as this process knows.
     var pulledKill: PulledKill? { flags.pulledKill(for: evaluation) }
+
+    /// What pulls the kill switch for the user now: its files are looked at.
+    func lookForKill() -> PulledKill? {
+        flags.refresh()
+        return pulledKill
+    }
 
     /// What the flags want for the user, in one state of the files.
     var wanted: WantedStage { flags.wanted(for: evaluation, engines) }

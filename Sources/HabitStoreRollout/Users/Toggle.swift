@@ -28,11 +28,16 @@ struct Toggle {
                 state.mirror = nil
             }
             _ = try open.bringUp(actual.other, to: actual) { progress("copying", $0.done, $0.total) }
-            try toggle(actual, to: stage, progress)
+            try toggle(actual, to: stage, wanted, progress)
         } catch let error as HabitStoreError {
             let present = try open.recheck().actual
             open.state.withLock { $0.notes = notes + ["stays on \(present.engine.rawValue): \(error.description)"] }
         }
+    }
+
+    private func isStillProposed(_ proposal: WantedStage) -> Bool {
+        let wanted = WantedStage(open.flags.provider.snapshot, context.evaluation, context.engines)
+        return wanted.isDirect && wanted.stage == proposal.stage && wanted.engines == proposal.engines
     }
 
     /// A process that was killed leaves copies of a person's records, which must not lie about until somebody makes new ones.
@@ -61,10 +66,23 @@ struct Toggle {
         }
     }
 
-    private func toggle(_ known: ActualStage, to stage: Stage, _ progress: (String, Int, Int) -> Void) throws {
+    /// - Parameter proposal: what the flags wanted before the copy was made.
+    private func toggle(
+        _ known: ActualStage,
+        to stage: Stage,
+        _ proposal: WantedStage,
+        _ progress: (String, Int, Int) -> Void
+    ) throws {
         try open.move(
             .toggled,
             from: { look, _ in
+                guard look.pulled != nil || isStillProposed(proposal) else {
+                    throw HabitStoreError(
+                        .unsupported,
+                        "the flag file was changed while the copy was made",
+                        at: .init(path: open.directory.path)
+                    )
+                }
                 guard let actual = try look.change.settle(known.state.engines), actual.epoch == known.epoch else {
                     throw StageSwitch.overtaken(open.directory)
                 }

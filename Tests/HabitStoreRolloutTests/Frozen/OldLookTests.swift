@@ -1,0 +1,116 @@
+import Foundation
+import HabitStore
+import RolloutTesting
+import StandardEngines
+import Testing
+
+@testable import HabitStoreRollout
+
+/// A process that was stopped remembers flags and a kill switch as they were an hour ago. Stores that do not watch their files stand
+/// for it here: what they have read once, nobody tells them of again.
+struct OldLookTests {
+    private let user: StagedUser
+
+    init() throws { user = try StagedUser() }
+
+    private var sentinel: URL { URL(fileURLWithPath: RolloutFlags.sentinelPath(root: user.root)) }
+
+    /// Another process opens a user, does something, and is over.
+    @discardableResult
+    private func other<R>(_ name: String = "alice", _ body: (UserStores, UserStore) throws -> R) throws -> R {
+        let stores = try user.stores()
+        let store = try stores.store(for: name)
+        defer { store.close() }
+        return try body(stores, store)
+    }
+
+    private func isKilled() throws -> Bool { try user.stores().status(of: "alice").isKilled }
+
+    /// A watcher that had begun while the kill switch was pulled wrote the memory of the kill again after the re-arm, when its user was
+    /// moved: everybody under the root went back to the old store, users at `complete` too.
+    @Test func whoSleptThroughARearmPullsNoKill() throws {
+        for name in ["alice", "bob"] { try other(name) { try $1.save(Habit(name: "Run")) } }
+        try Data().write(to: sentinel)
+        let slept = try user.stores().store(for: "alice")
+        defer { slept.close() }
+        #expect(try slept.land())
+        try FileManager.default.removeItem(at: sentinel)
+        let rearmed = try other { stores, store in (try stores.rearmRoot(), try store.rearm(by: "test")) }
+        #expect(rearmed == (true, true))
+        try other("bob") { _, store in try user.bring(store, to: .dualwrite) }
+        // It finds its user moved, and looks what to do.
+        try slept.save(Habit(name: "Swim"))
+        #expect(!KillLatch(root: user.root).isSet)
+        #expect(try !isKilled())
+        try other("bob") { _, store in
+            try store.save(Habit(name: "Swim"))
+            #expect(try store.stage() == .dualwrite)
+        }
+    }
+
+    @Test func whoSleptThroughARearmByTheFlagPullsNoKill() throws {
+        try user.want("off", kill: true)
+        let slept = try user.stores().store(for: "alice")
+        defer { slept.close() }
+        try slept.save(Habit(name: "Run"))
+        #expect(try slept.land())
+        try user.want("dualwrite")
+        let isForward = try other { _, store in try store.rearm(by: "test") && store.advance()?.isOpen == true }
+        #expect(isForward)
+        try slept.save(Habit(name: "Swim"))
+        #expect(try slept.stage() == .dualwrite)
+        #expect(try !isKilled())
+    }
+
+    /// Nobody got forward while somebody watched: each move had the watcher look where the user was to be, in the flags as they were
+    /// when it began.
+    @Test func whoSleptThroughAPromotionTakesNobodyBack() throws {
+        let slept = try user.stores().store(for: "alice")
+        defer { slept.close() }
+        try slept.save(Habit(name: "Run"))
+        try other { _, store in try user.bring(store, to: .shadow) }
+        try slept.save(Habit(name: "Swim"))
+        #expect(try slept.stage() == .shadow)
+        #expect(slept.wantedStage == .shadow)
+    }
+
+    @Test func whoSleptThroughAKillTakesNobodyForward() throws {
+        let slept = try user.stores().store(for: "alice")
+        defer { slept.close() }
+        try slept.save(Habit(name: "Run"))
+        try user.want("dualwrite")
+        slept.reloadFlags()
+        try Data().write(to: sentinel)
+        #expect(try slept.promote().isOpen == false)
+        #expect(try slept.stage() == .off)
+        #expect(try isKilled())
+    }
+
+    @Test func aRearmLooksWhetherTheKillIsStillPulled() throws {
+        try other { try $1.save(Habit(name: "Run")) }
+        try Data().write(to: sentinel)
+        let slept = try user.stores().store(for: "alice")
+        defer { slept.close() }
+        #expect(try slept.land())
+        try FileManager.default.removeItem(at: sentinel)
+        #expect(try user.stores().rearmRoot())
+        #expect(try slept.rearm(by: "test"))
+    }
+
+    /// A copy takes minutes, and the flags that had asked for the new engine were not asked again at its end.
+    @Test func anEngineThatIsNotWantedAnyMoreAfterTheCopyIsNotTaken() throws {
+        let fixture = try UserStoresFixture(.sqlite)
+        try fixture.with { try SampleRecords.fill($0) }
+        try fixture.want(.lmdb)
+        var failure: (any Error)?
+        let store = try fixture.stores().store(for: "alice") { what, _, _ in
+            guard what == "copying" else { return }
+            do { try fixture.want(.sqlite) } catch { failure = error }
+        }
+        defer { store.close() }
+        #expect(failure == nil)
+        #expect(try store.engine() == .sqlite)
+        #expect(store.notes.contains { $0.contains("changed while the copy was made") }, "\(store.notes)")
+        try store.save(Habit(name: "goes on"))
+    }
+}
