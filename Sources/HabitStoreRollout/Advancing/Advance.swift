@@ -78,14 +78,16 @@ struct Advance {
         }
     }
 
-    /// One try in the background.
+    /// One try in the background. Who is not to be taken forward there is taken back all the same, when the flags say so.
     func runByItself() {
         do {
             // Nobody else may ask for a user who is not in use, and so find that the flags have changed.
             let route = try open.currentRoute()
             if route.refusal != nil {
                 _ = try open.land()
-            } else if let wanted = wantedStage, wanted > route.actual.stage, !route.actual.state.isKilled {
+            } else if open.options.advancesByItself, let wanted = wantedStage, wanted > route.actual.stage,
+                !route.actual.state.isKilled
+            {
                 _ = try run(to: nil, waitSeconds: nil) { _, _, _ in }
             }
         } catch {

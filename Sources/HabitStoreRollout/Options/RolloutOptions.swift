@@ -41,13 +41,15 @@ public struct RolloutOptions: Sendable {
     /// How much memory SQLite may take for all connections of the process before they give up old pages for new ones, in
     /// bytes. It is set for the whole process; a lower limit that the app has set stays.
     public var cacheBudgetBytes = 256 << 20
-    /// Whether flag files and the sentinel file are watched; else they are read once.
+    /// Whether flag files and the sentinel file are watched, and users who are open are taken back as soon as those say so. Else they
+    /// are looked at when a user is opened, moved, or found moved by another process.
     public var followsFlags = true
     /// How often rules are evaluated anew although no file has changed, for those that ask for the time, in seconds.
     public var recheckSeconds = 30.0
     /// Whether a user is moved towards the stage that the flags want, as far as the gate lets, in the background.
     public var advancesByItself = true
-    /// How often that is tried, in seconds.
+    /// How often that is tried, in seconds. With ``followsFlags``, also how often the flags are asked for a user who is open and not
+    /// in use, who may have to be taken back.
     public var advanceSeconds = 5.0
     /// Told about stages, kills and failures.
     public var logger = Logger(label: "habit-store")

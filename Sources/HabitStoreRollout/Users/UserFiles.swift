@@ -66,7 +66,8 @@ final class UserFiles: Sendable {
                 throw error
             }
             leases.open()
-            if context.options.advancesByItself {
+            // Nobody else may ask for a user who is not in use, and so find that the kill switch was pulled.
+            if context.options.advancesByItself || context.options.followsFlags {
                 let ticker = Ticker(everySeconds: context.options.advanceSeconds) { [weak self] in
                     self?.advanceByItself()
                 }
@@ -76,7 +77,7 @@ final class UserFiles: Sendable {
         }
     }
 
-    /// One try to take the user forward in the background. A user who is not open is left alone, and this does not count as a
+    /// One try to take the user where the flags lead, in the background. A user who is not open is left alone, and this does not count as a
     /// use that would keep one open.
     func advanceByItself() {
         guard let lease = leases.beginWork() else { return }

@@ -113,4 +113,22 @@ struct OldLookTests {
         #expect(store.notes.contains { $0.contains("changed while the copy was made") }, "\(store.notes)")
         try store.save(Habit(name: "goes on"))
     }
+
+    /// An app, or a command, that is not to move its users forward by itself did not see a kill before its user's next operation.
+    @Test(arguments: [false, true])
+    func whoDoesNothingIsTakenBackAllTheSame(byFlag: Bool) throws {
+        let idle = try user.stores {
+            $0.followsFlags = true
+            $0.advanceSeconds = 0.05
+        }.store(for: "alice")
+        defer { idle.close() }
+        try idle.save(Habit(name: "Run"))
+        try user.bring(idle, to: .live)
+        if byFlag { try user.want("live", kill: true) } else { try Data().write(to: sentinel) }
+        let stores = try user.stores()
+        let end = Date() + 20
+        while try !stores.status(of: "alice").isKilled, Date() < end { usleep(20_000) }
+        #expect(try stores.status(of: "alice").isKilled)
+        #expect(try stores.status(of: "alice").stage == .off)
+    }
 }
