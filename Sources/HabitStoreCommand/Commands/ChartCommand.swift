@@ -31,9 +31,7 @@ struct ChartCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
-        defer { tracker.close() }
-        try await watching.show(tracker.store) { try answer(tracker) }
+        try await watching.show(trackerOptions) { try answer($0) }
     }
 
     private func answer(_ tracker: Tracker) throws -> Answer {

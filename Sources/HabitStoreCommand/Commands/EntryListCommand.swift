@@ -28,9 +28,7 @@ struct EntryListCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
-        defer { tracker.close() }
-        try await watching.show(tracker.store) { try answer(tracker) }
+        try await watching.show(trackerOptions) { try answer($0) }
     }
 
     private func answer(_ tracker: Tracker) throws -> Answer {

@@ -77,13 +77,16 @@ struct Settings {
     ///   - queries: the file of the queries that a verification compares besides.
     ///   - recorder: what gathers the queries that are asked.
     ///   - opensAsWritten: whether stores of any schema are opened, with what they were written with.
+    ///   - followsFlags: whether the command goes on, and has to act on the flags and the kill switch as any program does.
     func stores(
         gate: GatePolicy = GatePolicy(),
         queries: String? = nil,
         recorder: QueryRecorder? = nil,
-        opensAsWritten: Bool = false
+        opensAsWritten: Bool = false,
+        followsFlags: Bool = false
     ) throws -> UserStores {
         var options = Self.rolloutOptions
+        options.followsFlags = followsFlags
         options.opensAsWritten = opensAsWritten
         if opensAsWritten { options.migrationPlan = nil }
         if let openUsers { options.maximumOpenUsers = openUsers }
@@ -108,12 +111,14 @@ struct Settings {
         )
     }
 
-    /// A command is over before a file could change behind it; users are moved forward by `rollout advance`, and not by the
-    /// way. What there is to tell, commands tell themselves.
+    /// How soon a command that goes on takes its user back when the flags say so.
+    private static let lookSeconds = 1.0
+
+    /// Users are moved forward by `rollout advance`, and not by the way. What there is to tell, commands tell themselves.
     private static var rolloutOptions: RolloutOptions {
         var options = RolloutOptions()
-        options.followsFlags = false
         options.advancesByItself = false
+        options.advanceSeconds = lookSeconds
         options.logger.logLevel = .critical
         options.migrationPlan = HabitMigrationPlan.self
         return options

@@ -14,6 +14,13 @@ struct WatchOptions: ParsableArguments {
     /// How long a store may be unreadable for reasons that pass.
     private static let patienceSeconds = 10.0
 
+    /// Opens the tracker and shows an answer, and where that is asked for again whenever the store's changes make it another one.
+    func show(_ options: TrackerOptions, _ body: (Tracker) throws -> Answer) async throws {
+        let tracker = try await Tracker.open(options, isFollowing: watch)
+        defer { tracker.close() }
+        try await show(tracker.store) { try body(tracker) }
+    }
+
     /// Shows an answer, and where that is asked for again whenever the store's changes make it another one.
     func show(_ store: any HabitStore, _ body: () throws -> Answer) async throws {
         guard watch else { return try Output.write(try body().text(asLine: false)) }

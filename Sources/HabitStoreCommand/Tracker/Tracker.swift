@@ -16,12 +16,15 @@ struct Tracker {
     var timeZone: TimeZone { calendar.timeZone }
 
     /// Opens the user's store on the engine that the flag file names, and tells what was switched or why not.
-    static func open(_ options: TrackerOptions) async throws -> Tracker {
+    ///
+    /// - Parameter isFollowing: whether the command goes on until it is stopped, and has to follow the flags.
+    static func open(_ options: TrackerOptions, isFollowing: Bool = false) async throws -> Tracker {
         let settings = try await Settings(options.user)
         let recorder = options.recorder
         let bar = ProgressBar(isQuiet: false)
         defer { bar.clear() }
-        let store = try settings.stores(recorder: recorder).store(for: settings.user) { bar.show($0, $1, $2) }
+        let stores = try settings.stores(recorder: recorder, followsFlags: isFollowing)
+        let store = try stores.store(for: settings.user) { bar.show($0, $1, $2) }
         bar.clear()
         for note in store.notes { StandardError.note(note) }
         var calendar = Calendar(identifier: .gregorian)

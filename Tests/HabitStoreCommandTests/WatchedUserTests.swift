@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// Commands of the tracker with `--watch`: they have a user open, as any program has.
+struct WatchedUserTests {
+    private func answers(_ output: String) throws -> [[String: Any]] {
+        try output.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
+
+    private func habits(_ output: String) throws -> [String] {
+        let last = try #require(try answers(output).last)
+        return try #require(last["habits"] as? [[String: Any]]).compactMap { $0["name"] as? String }
+    }
+
+    private func watching(_ sandbox: Sandbox, _ arguments: String...) throws -> Following {
+        let following = try Following(sandbox, arguments + ["--watch", "--format", "json"])
+        try following.wait("the first answer") { $0.hasSuffix("\n") }
+        return following
+    }
+
+    // MARK: Flags and the kill switch
+
+    /// The command had looked at the kill switch once. After the re-arm it pulled it again, for everybody, with the next move.
+    @Test func aWatchThatBeganDuringAKillDoesNotPullItAgain() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", "bob", to: "off")
+        try sandbox.run("rollout", "kill").expectSuccess()
+        let watch = try watching(sandbox, "habit", "list")
+        try sandbox.run("rollout", "rearm", "--all").expectSuccess()
+        try sandbox.bring("alice", "bob", to: "dualwrite")
+        try sandbox.run("habit", "add", "Swim").expectSuccess()
+        try watch.wait("what was written after the re-arm") { $0.contains("Swim") }
+        for user in ["alice", "bob"] {
+            let status = try sandbox.status(of: user)
+            #expect(status["stage"] as? String == "dualwrite", "\(user): \(status)")
+            #expect(status["isKilled"] as? Bool == false, "\(user): \(status)")
+        }
+    }
+
+    /// Nobody could be moved forward while somebody watched: the command took its user back to what the flags had wanted when it began.
+    /// And a kill was not acted on by it at all.
+    @Test func aWatchedUserGoesForwardAndBackAsTheFlagsSay() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "off")
+        let watch = try watching(sandbox, "habit", "list")
+        try sandbox.bring("alice", to: "live")
+        try sandbox.run("habit", "add", "Swim").expectSuccess()
+        try watch.wait("a write at `live`") { $0.contains("Swim") }
+        #expect(try sandbox.status()["stage"] as? String == "live")
+        // Sets the flag and the sentinel file, and opens nobody.
+        try sandbox.run("flags", "kill").expectSuccess()
+        let end = Date() + 20
+        while try sandbox.status()["isKilled"] as? Bool != true, Date() < end { usleep(50_000) }
+        #expect(try sandbox.status()["stage"] as? String == "off")
+        try sandbox.run("habit", "add", "Read").expectSuccess()
+        let output = try watch.wait("a write after the kill") { $0.contains("Read") }
+        #expect(try habits(output) == ["Read", "Run", "Swim"])
+    }
+}
