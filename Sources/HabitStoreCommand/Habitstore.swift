@@ -55,6 +55,8 @@ struct Habitstore: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+        } catch let interrupted as Interrupted {
+            interrupted.end()
         } catch {
             Foundation.exit(ErrorReport(error, showsDetail: showsDetail).emit(asJSON: isJSON).rawValue)
         }

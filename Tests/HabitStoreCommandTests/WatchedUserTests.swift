@@ -58,4 +58,43 @@ struct WatchedUserTests {
         let output = try watch.wait("a write after the kill") { $0.contains("Read") }
         #expect(try habits(output) == ["Read", "Run", "Swim"])
     }
+
+    // MARK: Ends
+
+    /// A command that was stopped, which is how each of these ends, left nothing of what was to be recorded.
+    @Test(arguments: [SIGTERM, SIGINT])
+    func whatIsRecordedIsSavedByASignal(number: Int32) throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        let watch = try watching(sandbox, "entry", "list", "Run", "--record-queries", "recorded.json")
+        kill(watch.process.processIdentifier, number)
+        watch.process.waitUntilExit()
+        #expect(watch.process.terminationReason == .uncaughtSignal)
+        #expect(watch.process.terminationStatus == number)
+        #expect(try String(contentsOfFile: sandbox.path("recorded.json"), encoding: .utf8).contains("habitID"))
+    }
+
+    /// Until the next write the command lived on, for nobody.
+    @Test(arguments: [
+        ["habit", "list", "--watch"], ["query", "Habit", "--watch"], ["rollout", "status", "--watch"],
+        ["history", "S", "--follow"],
+    ])
+    func aReaderThatGoesAwayEndsItWithoutAnotherWrite(arguments: [String]) throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        let store = sandbox.folder(of: "alice") + "/store.sqlite"
+        let process = try sandbox.process(arguments.map { $0 == "S" ? store : $0 })
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        #expect(!pipe.fileHandleForReading.availableData.isEmpty)
+        try pipe.fileHandleForReading.close()
+        let end = Date() + 20
+        while process.isRunning, Date() < end { usleep(20_000) }
+        #expect(!process.isRunning)
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 141)
+    }
 }

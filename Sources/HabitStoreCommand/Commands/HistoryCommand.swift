@@ -53,7 +53,7 @@ struct HistoryCommand: ReportingCommand {
     private func goOn() async throws {
         let store = try StoreAddress(parsing: store).openAsWritten(.readOnly)
         defer { store.close() }
-        for try await transaction in store.changes(after: try beginning(of: store)) {
+        try await FollowedOutput.each(of: store.changes(after: try beginning(of: store))) { transaction in
             switch output.format {
             case .json: try JSON.writeLine(json(transaction))
             case .text: try Output.write(text([transaction], hasHead: false))

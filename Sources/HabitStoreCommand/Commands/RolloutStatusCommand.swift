@@ -31,7 +31,10 @@ struct RolloutStatusCommand: ReportingCommand {
         while true {
             let report = try report(looks)
             try shown.show(report.answer, notes: report.notes, errors: report.errors)
-            repeat { try await Task.sleep(for: looks.pause) } while try await !looks.lookAgain()
+            repeat {
+                try await Task.sleep(for: looks.pause)
+                try Output.requireReader()
+            } while try await !looks.lookAgain()
         }
     }
 

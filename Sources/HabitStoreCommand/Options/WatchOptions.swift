@@ -14,18 +14,23 @@ struct WatchOptions: ParsableArguments {
     /// How long a store may be unreadable for reasons that pass.
     private static let patienceSeconds = 10.0
 
-    /// Opens the tracker and shows an answer, and where that is asked for again whenever the store's changes make it another one.
+    /// Opens the tracker and shows an answer, and where that is asked for again whenever the store's changes, or the day's end, make it
+    /// another one. Stopped by a signal, it closes the store and saves what was recorded all the same.
     func show(_ options: TrackerOptions, _ body: (Tracker) throws -> Answer) async throws {
         let tracker = try await Tracker.open(options, isFollowing: watch)
         defer { tracker.close() }
-        try await show(tracker.store) { try body(tracker) }
+        guard watch else { return try Output.write(try body(tracker).text(asLine: false)) }
+        var shown = ShownAnswers()
+        try await FollowedOutput.moments(of: tracker.store, in: tracker.calendar, isInterruptible: true) {
+            try shown.show(try body(tracker.atPresent()))
+        }
     }
 
-    /// Shows an answer, and where that is asked for again whenever the store's changes make it another one.
+    /// The same about the records of any store.
     func show(_ store: any HabitStore, _ body: () throws -> Answer) async throws {
         guard watch else { return try Output.write(try body().text(asLine: false)) }
         var shown = ShownAnswers()
-        for try await _ in store.tokens() { try shown.show(try body()) }
+        try await FollowedOutput.moments(of: store) { try shown.show(try body()) }
     }
 
     /// The same about a user whom other processes may move meanwhile: `body` opens whatever store is current, and closes it.
@@ -40,6 +45,7 @@ struct WatchOptions: ParsableArguments {
                 try shown.show(shown.isEmpty ? try body() : try await patiently(body))
                 last = (signs, now)
             }
+            try Output.requireReader()
             // At most half of the time goes into looking.
             try await Task.sleep(for: max(.seconds(Self.lookSeconds), ContinuousClock.now - now))
         }

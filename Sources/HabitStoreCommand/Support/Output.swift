@@ -22,6 +22,14 @@ enum Output {
         }
     }
 
+    /// - Throws: ``OutputClosed`` when its reader went away, as far as that can be told without writing: of a pipe, a socket or a
+    ///   terminal.
+    static func requireReader() throws {
+        var stream = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        guard poll(&stream, 1, 0) > 0, Int32(stream.revents) & Int32(POLLERR | POLLHUP) != 0 else { return }
+        throw OutputClosed()
+    }
+
     /// - Returns: the error number that ended it, or nil.
     static func writeAll(_ text: String, to descriptor: Int32) -> Int32? {
         var text = text

@@ -9,7 +9,10 @@ struct Tracker {
 
     let store: UserStore
     let calendar: Calendar
-    let now: Date
+    /// When the store was opened.
+    let opened: Date
+    /// The present, which is one for all of an answer.
+    private(set) var now: Date
     /// What gathers the queries; nil where nobody wants them.
     let recorder: QueryRecorder?
 
@@ -30,7 +33,15 @@ struct Tracker {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = settings.timeZone
         calendar.locale = .current
-        return Tracker(store: store, calendar: calendar, now: Date(), recorder: recorder)
+        let now = Date()
+        return Tracker(store: store, calendar: calendar, opened: now, now: now, recorder: recorder)
+    }
+
+    /// The same now, for an answer that is shown again.
+    func atPresent() -> Tracker {
+        var tracker = self
+        tracker.now = Date()
+        return tracker
     }
 
     /// Runs a command's reads over one moment.
@@ -62,11 +73,12 @@ struct Tracker {
         try text.map { try DateArgument.parse($0, now: now, calendar: calendar) } ?? now
     }
 
-    /// The first instant that a typed date stands for: a day's beginning, or the instant itself.
+    /// The first instant that a typed date stands for: a day's beginning, or the instant itself. `today` is another day tomorrow;
+    /// `now` is when the store was opened.
     func beginning(of text: String) throws -> Date {
-        let date = try date(text)
         let isDay = text.utf8.count == 10 || ["today", "yesterday"].contains(text.lowercased())
-        return isDay ? calendar.startOfDay(for: date) : date
+        guard isDay else { return try DateArgument.parse(text, now: opened, calendar: calendar) }
+        return calendar.startOfDay(for: try date(text))
     }
 
     /// An instant on the user's wall clock.
