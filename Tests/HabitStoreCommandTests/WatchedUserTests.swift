@@ -97,4 +97,25 @@ struct WatchedUserTests {
         process.waitUntilExit()
         #expect(process.terminationStatus == 141)
     }
+
+    /// "Resource temporarily unavailable", and 74: a program at the other end of the terminal or pipe had made it one that does not wait.
+    @Test func anOutputThatDoesNotWaitIsWaitedFor() throws {
+        let sandbox = try Sandbox()
+        // More than a pipe holds.
+        for word in ["long ", "text "] {
+            try sandbox.run("draft", "add", String(repeating: word, count: 20_000)).expectSuccess()
+        }
+        let expected = try sandbox.run("draft", "list", "--format", "json").output
+        let process = try sandbox.process(["draft", "list", "--format", "json"])
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        #expect(fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0)
+        process.standardOutput = pipe
+        try process.run()
+        usleep(300_000)
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(String(decoding: output, as: UTF8.self) == expected)
+    }
 }

@@ -30,6 +30,8 @@ enum Output {
         throw OutputClosed()
     }
 
+    /// A stream that does not wait for its reader, because some other program has made it so, is waited for here.
+    ///
     /// - Returns: the error number that ended it, or nil.
     static func writeAll(_ text: String, to descriptor: Int32) -> Int32? {
         var text = text
@@ -40,6 +42,9 @@ enum Output {
                 let written = Foundation.write(descriptor, rest.baseAddress, rest.count)
                 if written >= 0 {
                     position += written
+                } else if errno == EAGAIN || errno == EWOULDBLOCK {
+                    var stream = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&stream, 1, -1)
                 } else if errno != EINTR {
                     return errno
                 }
