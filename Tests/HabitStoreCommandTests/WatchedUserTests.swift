@@ -59,6 +59,43 @@ struct WatchedUserTests {
         #expect(try habits(output) == ["Read", "Run", "Swim"])
     }
 
+    // MARK: Names
+
+    /// The name was looked up for each answer: a second habit of the same name, or another name, ended the command.
+    @Test func aHabitIsFollowedWhateverItsNameBecomes() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        let entries = try watching(sandbox, "entry", "list", "Run")
+        let chart = try watching(sandbox, "chart", "Run")
+        try sandbox.run("habit", "edit", "Run", "--name", "Jog").expectSuccess()
+        try chart.wait("the other name") { $0.contains("Jog") }
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        try sandbox.run("habit", "add", "Jog").expectSuccess()
+        let habits = try sandbox.run("habit", "list", "--format", "json").list("habits")
+        let first = try #require(try answers(entries.output()).first?["habitID"] as? String)
+        let second = habits.first { $0["name"] as? String == "Jog" && $0["id"] as? String != first }
+        try sandbox.run("checkin", first.lowercased(), "--note", "mine").expectSuccess()
+        let other = try #require(second?["id"] as? String)
+        try sandbox.run("checkin", other.lowercased(), "--note", "another").expectSuccess()
+        let output = try entries.wait("the entry") { $0.contains("mine") }
+        #expect(!output.contains("another"))
+        try sandbox.run("habit", "delete", first.lowercased()).expectSuccess()
+        entries.process.waitUntilExit()
+        #expect(entries.process.terminationStatus == 64)
+    }
+
+    @Test func aTagThatGoesAndComesAgainEndsNothing() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run", "--tag", "a").expectSuccess()
+        let watch = try watching(sandbox, "habit", "list", "--tag", "a")
+        #expect(try habits(watch.output()) == ["Run"])
+        try sandbox.run("tag", "delete", "a").expectSuccess()
+        try watch.wait("that there is none") { (try? habits($0)) == [] }
+        try sandbox.run("habit", "edit", "Run", "--tag", "a").expectSuccess()
+        try watch.wait("that there is one again") { (try? habits($0)) == ["Run"] }
+        try sandbox.run("habit", "list", "--tag", "b", "--watch").expectError(64, containing: "no tag")
+    }
+
     // MARK: Ends
 
     /// A command that was stopped, which is how each of these ends, left nothing of what was to be recorded.

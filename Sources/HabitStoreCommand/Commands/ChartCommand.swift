@@ -31,12 +31,14 @@ struct ChartCommand: ReportingCommand {
     }
 
     func run() async throws {
-        try await watching.show(trackerOptions) { try answer($0) }
+        var habitID: UUID?
+        try await watching.show(trackerOptions) { try answer($0, &habitID) }
     }
 
-    private func answer(_ tracker: Tracker) throws -> Answer {
+    /// - Parameter habitID: the habit that was meant at first; found out where it is not known.
+    private func answer(_ tracker: Tracker, _ habitID: inout UUID?) throws -> Answer {
         let (habit, entries) = try tracker.read { transaction in
-            let habit = try transaction.habit(self.habit)
+            let habit = try transaction.habit(self.habit, knownBy: &habitID)
             return (habit, try transaction.entries(of: habit.id))
         }
         let calendar = try HabitCalendar(

@@ -28,12 +28,14 @@ struct EntryListCommand: ReportingCommand {
     }
 
     func run() async throws {
-        try await watching.show(trackerOptions) { try answer($0) }
+        var habitID: UUID?
+        try await watching.show(trackerOptions) { try answer($0, &habitID) }
     }
 
-    private func answer(_ tracker: Tracker) throws -> Answer {
+    /// - Parameter habitID: the habit that was meant at first; found out where it is not known.
+    private func answer(_ tracker: Tracker, _ habitID: inout UUID?) throws -> Answer {
         let (habit, entries) = try tracker.read { transaction in
-            let habit = try transaction.habit(self.habit)
+            let habit = try transaction.habit(self.habit, knownBy: &habitID)
             var conditions: [FilterExpression] = [
                 .compare(.equal, .attribute(AttributePath("habitID")), .literal(.uuid(habit.id)))
             ]

@@ -25,11 +25,13 @@ struct HabitListCommand: ReportingCommand {
     var tag: String?
 
     func run() async throws {
-        try await watching.show(trackerOptions) { try answer($0) }
+        var tagID: UUID?
+        try await watching.show(trackerOptions) { try answer($0, &tagID) }
     }
 
-    private func answer(_ tracker: Tracker) throws -> Answer {
-        let summaries = try tracker.read { transaction in
+    /// - Parameter tagID: the tag that was meant at first; found out where it is not known.
+    private func answer(_ tracker: Tracker, _ tagID: inout UUID?) throws -> Answer {
+        let summaries = try tracker.read { transaction -> [HabitSummary] in
             var conditions: [FilterExpression] = [
                 .compare(.equal, .attribute(AttributePath("isArchived")), .literal(.bool(archived)))
             ]
@@ -39,7 +41,7 @@ struct HabitListCommand: ReportingCommand {
                 )
             }
             if let tag {
-                let id = try transaction.tag(tag).id
+                guard let id = try transaction.tagID(tag, knownBy: &tagID) else { return [] }
                 conditions.append(.text(.contains, .attribute(AttributePath("tagIDs")), .literal(.uuid(id))))
             }
             let habits = try transaction.fetch(

@@ -7,6 +7,36 @@ extension ReadTransaction {
         try model(text, "habit", named: "name") { RecordReference.Candidate(id: $0.id, name: $0.name) }
     }
 
+    /// The habit that was meant at first, by whatever name it goes now: an answer that is followed is about one habit, also when that
+    /// is renamed, or another one gets its name.
+    ///
+    /// - Parameter id: that habit; found out where it is nil.
+    func habit(_ text: String, knownBy id: inout UUID?) throws -> Habit {
+        guard let known = id else {
+            let habit = try habit(text)
+            id = habit.id
+            return habit
+        }
+        guard let habit = try model(Habit.self, id: known) else {
+            throw CommandFailure.usage("the habit that was followed was deleted")
+        }
+        return habit
+    }
+
+    /// The same for a tag.
+    ///
+    /// - Returns: nil where it was deleted, and none of its exact name was made since.
+    func tagID(_ text: String, knownBy id: inout UUID?) throws -> UUID? {
+        if let known = id {
+            if try model(Tag.self, id: known) != nil { return known }
+            guard let again = try tag(exactly: text) else { return nil }
+            id = again.id
+        } else {
+            id = try tag(text).id
+        }
+        return id
+    }
+
     /// The tag that is meant by a name or an identifier.
     func tag(_ text: String) throws -> Tag {
         try model(text, "tag", named: "name") { RecordReference.Candidate(id: $0.id, name: $0.name) }
