@@ -42,13 +42,13 @@ struct Habitstore: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         MappedFileFault.endInOneLine()
         var showsDetail = false
-        var isJSON = false
+        var (isJSON, isFollowing) = (false, false)
         do {
             try ArgumentText.check()
             var command = try parseAsRoot()
-            if let output = (command as? any ReportingCommand)?.output {
-                showsDetail = output.verbose
-                isJSON = output.format == .json
+            if let command = command as? any ReportingCommand {
+                showsDetail = command.output.verbose
+                (isJSON, isFollowing) = (command.output.format == .json, command.isFollowing)
             }
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -58,7 +58,8 @@ struct Habitstore: AsyncParsableCommand {
         } catch let interrupted as Interrupted {
             interrupted.end()
         } catch {
-            Foundation.exit(ErrorReport(error, showsDetail: showsDetail).emit(asJSON: isJSON).rawValue)
+            let report = ErrorReport(error, showsDetail: showsDetail)
+            Foundation.exit(report.emit(asJSON: isJSON, asLine: isFollowing).rawValue)
         }
     }
 }

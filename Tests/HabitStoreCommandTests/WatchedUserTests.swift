@@ -155,4 +155,19 @@ struct WatchedUserTests {
         #expect(process.terminationStatus == 0)
         #expect(String(decoding: output, as: UTF8.self) == expected)
     }
+
+    // MARK: Errors
+
+    /// A token that the store has not come to "was told already", in an object over many lines where each line was to be a document.
+    @Test func aTokenThatIsStillToComeIsRefusedOnOneLine() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        let store = sandbox.folder(of: "alice") + "/store.sqlite"
+        let run = try sandbox.run("history", store, "--follow", "--after", "999", "--format", "json")
+        #expect(run.status == 64)
+        #expect(run.errors.contains("only come to token 1"), "\(run.errors)")
+        let errors = try answers(run.output)
+        #expect(errors.count == 1)
+        #expect((errors.first?["error"] as? [String: Any])?["exitCode"] as? Int == 64)
+    }
 }

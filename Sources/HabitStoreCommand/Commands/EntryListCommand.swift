@@ -14,6 +14,8 @@ struct EntryListCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var watching: WatchOptions
 
+    var isFollowing: Bool { watching.watch }
+
     @Argument(help: "The habit, by name or by the first digits of its id.")
     var habit: String
 

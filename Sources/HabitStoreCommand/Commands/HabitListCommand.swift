@@ -15,6 +15,8 @@ struct HabitListCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var watching: WatchOptions
 
+    var isFollowing: Bool { watching.watch }
+
     @Flag(help: "List those that were put away instead.")
     var archived = false
 

@@ -26,6 +26,8 @@ struct HistoryCommand: ReportingCommand {
     @Flag(help: "Go on with what is written, until the command is stopped; in JSON, one line for each transaction.")
     var follow = false
 
+    var isFollowing: Bool { follow }
+
     func validate() throws {
         guard !follow || limit == nil else {
             throw ValidationError("--follow has no end, and --limit one; give one of them")
@@ -62,7 +64,15 @@ struct HistoryCommand: ReportingCommand {
     }
 
     private func beginning(of store: any UserStoreBackend) throws -> HistoryToken {
-        try after.map { HistoryToken(rawValue: $0) } ?? store.information().historyFloor
+        let information = try store.information()
+        guard let after else { return information.historyFloor }
+        let token = HistoryToken(rawValue: after)
+        guard token <= information.token else {
+            throw CommandFailure.usage(
+                "--after is \(token), and the store has only come to token \(information.token); begin there, or earlier"
+            )
+        }
+        return token
     }
 
     private func history() throws -> (StoreInformation, [HistoryTransaction]) {

@@ -23,6 +23,8 @@ struct QueryCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var watching: WatchOptions
 
+    var isFollowing: Bool { watching.watch }
+
     @Argument(help: "The entity: Habit, Entry, Tag or Draft.")
     var entity: String
 

@@ -23,6 +23,8 @@ struct RolloutStatusCommand: ReportingCommand {
     @OptionGroup var jobOptions: JobOptions
     @OptionGroup var watching: WatchOptions
 
+    var isFollowing: Bool { watching.watch }
+
     func run() async throws {
         var looks = StatusLooks(options: options, jobs: jobOptions)
         try await looks.lookAtAll()

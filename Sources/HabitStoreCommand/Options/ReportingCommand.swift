@@ -3,4 +3,10 @@ import ArgumentParser
 /// A command that has the common options of output.
 protocol ReportingCommand: AsyncParsableCommand {
     var output: OutputOptions { get }
+    /// Whether it goes on until it is stopped, and writes a document on each line.
+    var isFollowing: Bool { get }
+}
+
+extension ReportingCommand {
+    var isFollowing: Bool { false }
 }

@@ -66,11 +66,13 @@ struct ErrorReport {
     }
 
     /// Writes the text, and for programs, which read standard output, the object too, where nothing was written there.
-    func emit(asJSON: Bool = false) -> ExitStatus {
+    ///
+    /// - Parameter asLine: whether the object is one of several, and stands on a line of its own.
+    func emit(asJSON: Bool = false, asLine: Bool = false) -> ExitStatus {
         StandardError.write(text)
         if asJSON, !lines.isEmpty, !Output.isUsed {
             do {
-                try JSON.write(JSON.object(["error": json]))
+                try Output.write(try Answer.document(JSON.object(["error": json])).text(asLine: asLine))
             } catch {
                 return error is OutputClosed ? .outputClosed : .inputOutput
             }
