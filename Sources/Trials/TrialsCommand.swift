@@ -11,6 +11,7 @@ struct TrialsCommand: ParsableCommand {
             FuzzCommand.self, LiveFuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self,
             LiveRolloutCommand.self, TrafficCommand.self,
             CrashChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self, TangleChildCommand.self,
+            LiveChildCommand.self,
         ]
     )
 }

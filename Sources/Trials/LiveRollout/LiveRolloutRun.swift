@@ -7,6 +7,7 @@ import StandardEngines
 struct LiveRolloutRun {
     private let scenario: LiveRolloutScenario
     private let root: String
+    private let folder: URL
     private let monitor: HangMonitor
     private let flags: StageFlags
     private var user: SweptUser
@@ -46,7 +47,7 @@ struct LiveRolloutRun {
     }
 
     init(_ scenario: LiveRolloutScenario, in folder: URL, _ monitor: HangMonitor) throws {
-        (self.scenario, self.monitor) = (scenario, monitor)
+        (self.scenario, self.monitor, self.folder) = (scenario, monitor, folder)
         root = folder.appendingPathComponent("root").path
         flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: scenario.old)
         try flags.want(.init())
@@ -230,6 +231,16 @@ struct LiveRolloutRun {
         writes = history.count
         check(report, history)
         try followers.compare(history, contents)
+        if violations.isEmpty { try putBack() }
+    }
+
+    private mutating func putBack() throws {
+        try flags.want(.init())
+        var end = LivePutBack(scenario, root: root, flags: flags, in: folder)
+        try end.run()
+        faults += end.violations
+        if let refusal = end.refusal { return refuse("put back: \(refusal)") }
+        done["put back under a process that is stopped", default: 0] += 1
     }
 
     /// Each write that was acknowledged is in the history, and none that failed.

@@ -36,14 +36,22 @@ final class TangleProcess: Sendable {
     /// Starts it.
     ///
     /// - Parameters:
+    ///   - command: what it is to do.
     ///   - program: the version of this command whose child it is; nil for this one.
     ///   - errors: where it writes its standard error.
-    init(_ arguments: [String], of program: URL?, lane: Int, crashPoint: String?, errors: URL) throws {
+    init(
+        _ arguments: [String],
+        as command: String = "tangle-child",
+        of program: URL?,
+        lane: Int,
+        crashPoint: String?,
+        errors: URL
+    ) throws {
         self.lane = lane
         self.crashPoint = crashPoint
         self.errors = errors
         process.executableURL = program ?? Bundle.main.executableURL
-        process.arguments = ["tangle-child"] + arguments
+        process.arguments = [command] + arguments
         var environment = ProcessInfo.processInfo.environment
         environment["HABITSTORE_CRASH_POINT"] = crashPoint
         environment["SWIFT_BACKTRACE"] = "enable=no"

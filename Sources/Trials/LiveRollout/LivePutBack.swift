@@ -1,0 +1,152 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreRollout
+import HabitStoreTesting
+import StandardEngines
+
+/// The end of a round: a process that follows the user is stopped, the store that serves is put back and accepted by hand, and written to
+/// again, up to the token that the process was told, or less far, or past it. When it goes on it has to be told so.
+struct LivePutBack {
+    private let scenario: LiveRolloutScenario
+    private let root: String
+    private let folder: URL
+    private let flags: StageFlags
+    private var random: SeededGenerator
+
+    private(set) var violations: [String] = []
+    /// Why it came to nothing.
+    private(set) var refusal: String?
+
+    /// How many writes are lost.
+    private static let mostLost = 4
+    /// How long the process has to come to what there is: a control file that stays where it is wakes it, or it looks after a second.
+    private static let seconds = 20.0
+    private static let pauseSeconds = 0.005
+
+    init(_ scenario: LiveRolloutScenario, root: String, flags: StageFlags, in folder: URL) {
+        (self.scenario, self.root, self.flags, self.folder) = (scenario, root, flags, folder)
+        random = SeededGenerator(seed: scenario.streamSeed &+ 7)
+    }
+
+    mutating func run() throws {
+        do {
+            try putBack()
+        } catch let error as HabitStoreError where error.code == .busy || error.code == .notAuthoritative {
+            refusal = Report.text(error)
+        }
+    }
+
+    private mutating func putBack() throws {
+        let (engine, token) = try withUser { (try $0.engine(), try $0.currentToken()) }
+        let place = try UserDirectory(root: root, user: SweptUser.name).address(engine)
+        let provider = try Engines.standard.provider(engine)
+        let copy = folder.appendingPathComponent("put-back").path
+        try provider.copy(place.path, to: copy)
+        let process = try TangleProcess(
+            [
+                "--root", root, "--flags", folder.appendingPathComponent("flags-follower.json").path, "--old",
+                scenario.old.rawValue, "--after", "\(token)",
+            ],
+            as: "live-child",
+            of: nil,
+            lane: 0,
+            crashPoint: nil,
+            errors: folder.appendingPathComponent("errors-follower")
+        )
+        defer { process.signal(SIGKILL) }
+        let lost = random.int(1...Self.mostLost)
+        let told = try withUser { store in
+            for number in 1...lost { try store.save(Draft(content: "lost \(number)")) }
+            return try present(store)
+        }
+        guard isTold(process, "what was written", { $0.contains(.history(told.token)) && Self.last(told, $0) }) else {
+            return
+        }
+        process.signal(SIGSTOP)
+        try provider.remove(place.path)
+        try provider.copy(copy, to: place.path)
+        let stores = try UserStores(root: root, flags: flags.path, options: .tangle)
+        _ = try stores.adopt(engine, for: SweptUser.name, by: "the trial", because: "it was put back")
+        let found = random.int(0...lost + 2)
+        let now = try withUser { store in
+            for number in 0..<found { try store.save(Draft(content: "found \(number)")) }
+            return try present(store)
+        }
+        let before = lines(process).count
+        process.signal(SIGCONT)
+        let what = "the store that was put back by \(lost) writes and written \(found) times"
+        guard
+            isTold(
+                process,
+                what,
+                { lines in
+                    let new = lines.dropFirst(before)
+                    return Self.last(now, lines)
+                        && new.contains(.end(.history, "\(HabitStoreError.Code.historyExpired.rawValue)"))
+                        && new.contains { if case .answers(_, .restarted, _) = $0 { true } else { false } }
+                        && new.contains(.tokens(now.token))
+                }
+            )
+        else { return }
+        // It goes on from there.
+        let later = try withUser { store in
+            try store.save(Draft(content: "later"))
+            return try present(store)
+        }
+        guard isTold(process, "what was written later", { Self.last(later, $0) }) else { return }
+        process.close()
+        let end = process.end()
+        if end.isSignalled || end.status != 0 {
+            violations.append("the process that follows has ended with \(end.status): \(end.death.summary)")
+        }
+    }
+
+    // MARK: Looking
+
+    private struct Present {
+        let token: HistoryToken
+        let sum: UInt64
+    }
+
+    private func present(_ store: UserStore) throws -> Present {
+        try store.read {
+            Present(token: try $0.currentToken(), sum: LiveChildLine.sum(try $0.fetch(LiveChildLine.question)))
+        }
+    }
+
+    private func withUser<R>(_ body: (UserStore) throws -> R) throws -> R {
+        let user = try SweptUser(root: root, flags: flags, options: .tangle)
+        defer { user.store.close() }
+        return try body(user.store)
+    }
+
+    private func lines(_ process: TangleProcess) -> [LiveChildLine] {
+        let text = String(decoding: process.told, as: UTF8.self)
+        // What stands behind the last line's end is no whole line.
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { LiveChildLine($0) }
+    }
+
+    /// Whether the last answer is that of a moment.
+    private static func last(_ present: Present, _ lines: [LiveChildLine]) -> Bool {
+        let answer = lines.last { if case .answers = $0 { true } else { false } }
+        guard case .answers(present.token, _, present.sum)? = answer else { return false }
+        return true
+    }
+
+    private mutating func isTold(
+        _ process: TangleProcess,
+        _ what: String,
+        _ isThere: ([LiveChildLine]) -> Bool
+    ) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(Self.seconds)
+        while ContinuousClock.now < deadline {
+            if isThere(lines(process)) { return true }
+            Thread.sleep(forTimeInterval: Self.pauseSeconds)
+        }
+        let told = lines(process).suffix(8).map { "\($0)" }.joined(separator: "; ")
+        violations.append(
+            "a process that follows was not told of \(what) in \(Self.seconds) s; its last lines: \(told)"
+        )
+        return false
+    }
+}
