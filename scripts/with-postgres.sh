@@ -11,7 +11,14 @@ without() {
 }
 
 if [ -n "${HABITSTORE_POSTGRES:-}" ]; then exec "$@"; fi
-if ! ls /usr/lib/postgresql/*/bin/initdb /opt/homebrew/opt/postgresql*/bin/initdb >/dev/null 2>&1; then
+has_programs() {
+    for program in ${POSTGRES_BIN:+"$POSTGRES_BIN/initdb"} /usr/lib/postgresql/*/bin/initdb /opt/homebrew/opt/postgresql*/bin/initdb; do
+        [ ! -x "$program" ] || return 0
+    done
+    return 1
+}
+
+if ! has_programs; then
     # The package would make a server of the system's own.
     if [ "$(id -u)" -eq 0 ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
         mkdir -p /etc/postgresql-common
