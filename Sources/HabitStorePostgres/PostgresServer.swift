@@ -18,10 +18,18 @@ public struct PostgresServer: Sendable {
     public func prepare() throws {
         try ask { connection, pool in
             for statement in PostgresTables.statements {
-                _ = try connection.run([PostgresCall(statement)], until: pool.answerDeadline)
+                do {
+                    _ = try connection.run([PostgresCall(statement)], until: pool.answerDeadline)
+                } catch PostgresOutcome.refused(let failure) where Self.meanwhileMade.contains(failure.state ?? "") {
+                    // Now it is there, and the server sees that.
+                    _ = try connection.run([PostgresCall(statement)], until: pool.answerDeadline)
+                }
             }
         }
     }
+
+    /// What a server says to one of two who make the same table at once, `IF NOT EXISTS` or not.
+    private static let meanwhileMade: Set<String> = ["23505", "42P07"]
 
     /// What the server lacks for keeping what it acknowledges, one line each; empty where it lacks nothing.
     ///
