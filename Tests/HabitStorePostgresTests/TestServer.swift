@@ -20,6 +20,20 @@ enum TestServer {
         try PostgresServer(server).prepare()
         return PostgresPlace(server: server, name: name)
     }
+
+    /// The port of the first server's primary.
+    static var port: Int {
+        get throws {
+            let uri = try #require(uris.first)
+            return try #require(uri.firstMatch(of: /:(\d+)/).flatMap { Int($0.output.1) })
+        }
+    }
+
+    /// How the server is reached through a proxy.
+    static func uri(of proxy: PostgresProxy) throws -> String {
+        let uri = try #require(uris.first)
+        return uri.replacing(/@[^\/]*/, with: "@127.0.0.1:\(proxy.port)")
+    }
 }
 
 extension Trait where Self == ConditionTrait {

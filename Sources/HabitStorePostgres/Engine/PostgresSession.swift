@@ -24,6 +24,8 @@ final class PostgresSession {
     /// The row; nil before the first answer, and where there is no store.
     private(set) var head: Head?
     private(set) var bookkeeping: PostgresBookkeeping?
+    /// The digest that an opening looks for, of what was numbered first: it comes along with the bookkeeping.
+    private var openingLeaf: PostgresResult?
     /// What has to hold before an answer is handed out.
     private var checks: [() throws -> Void] = []
     private var failedCheck: (any Error)?
@@ -100,6 +102,13 @@ final class PostgresSession {
         }
     }
 
+    private static let lowest = IdentifierRange.all.first
+
+    /// The answer to what a digest is asked for with, where it has come along with the bookkeeping.
+    func openingLeaf(_ entity: Int16, covering id: UUID) -> PostgresResult? {
+        entity == 0 && id == Self.lowest ? openingLeaf : nil
+    }
+
     private func beginning() -> [PostgresCall] {
         isBegun ? [] : [PostgresCall(isWritable ? .beginWrite : .beginRead)] + looking()
     }
@@ -110,7 +119,9 @@ final class PostgresSession {
             PostgresCall(isWritable ? .lockedHead : .head, .uuid(catalog.store)),
             PostgresCall(.lastToken, .uuid(catalog.store)),
         ]
-        if bookkeeping == nil { calls.append(PostgresCall(.metadata, .uuid(catalog.store))) }
+        guard bookkeeping == nil else { return calls }
+        calls.append(PostgresCall(.metadata, .uuid(catalog.store)))
+        if !isWritable { calls.append(PostgresCall(.digest, .uuid(catalog.store), .int2(0), .uuid(Self.lowest))) }
         return calls
     }
 
@@ -133,6 +144,7 @@ final class PostgresSession {
         var rest = answers.dropFirst()
         let (row, token) = (rest.removeFirst(), rest.removeFirst())
         let metadata = bookkeeping == nil ? rest.removeFirst() : nil
+        if metadata != nil, !isWritable { openingLeaf = rest.removeFirst() }
         guard row.count > 0 else {
             bookkeeping = nil
             return Array(rest)

@@ -159,7 +159,10 @@ import Foundation
 
     /// The kept digest in whose range an identifier is.
     public func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
-        let answer = try ask(PostgresCall(.digest, .uuid(catalog.store), .int2(try number(entity)), .uuid(id)))
+        let number = try number(entity)
+        let answer =
+            try session.openingLeaf(number, covering: id)
+            ?? ask(PostgresCall(.digest, .uuid(catalog.store), .int2(number), .uuid(id)))
         return try leaves(answer).first
     }
 

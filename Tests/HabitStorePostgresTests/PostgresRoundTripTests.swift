@@ -1,0 +1,101 @@
+import Foundation
+import HabitStore
+import HabitStorePostgres
+import Testing
+import Trials
+
+/// What a server is asked is counted at a proxy between: on a network that takes a millisecond each way nothing else decides how long
+/// an operation takes.
+@Suite("PostgreSQL: round trips", .needsServer)
+struct PostgresRoundTripTests {
+    private let proxy: PostgresProxy
+    private let place: PostgresPlace
+    private let store: PostgresHabitStore
+    private let habit = Habit(name: "Run")
+
+    /// A store with records, on a connection that has been used.
+    init() throws {
+        proxy = try PostgresProxy(to: TestServer.port)
+        place = PostgresPlace(server: try TestServer.uri(of: proxy), name: try TestServer.place().name)
+        store = try PostgresHabitStore(place)
+        let habit = habit
+        try store.write(author: nil) { transaction in
+            try transaction.insert(habit)
+            try transaction.insert(contentsOf: Self.entries(100, of: habit))
+        }
+    }
+
+    private static func entries(_ count: Int, of habit: Habit) -> [Entry] {
+        (0..<count).map { Entry(date: Date(timeIntervalSince1970: Double($0) * 3_600), habitID: habit.id) }
+    }
+
+    private func trips(_ body: () throws -> Void) throws -> [[String]] {
+        proxy.beginCounting()
+        try body()
+        return proxy.roundTrips
+    }
+
+    @Test func aRecordIsReadInOne() throws {
+        defer { proxy.close() }
+        var found: Habit?
+        let trips = try trips { found = try store.model(Habit.self, id: habit.id) }
+        #expect(found == habit)
+        #expect(trips.count == 1)
+    }
+
+    @Test func aRangeIsFetchedInOne() throws {
+        defer { proxy.close() }
+        let (low, high) = (Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 30 * 3_600))
+        let fetch = FetchDescriptor(
+            predicate: #Predicate<Entry> { $0.date >= low && $0.date < high },
+            sortBy: [SortDescriptor(\.date)]
+        )
+        var found: [Entry] = []
+        let trips = try trips { found = try store.fetch(fetch) }
+        #expect(found.count == 30)
+        #expect(trips.count == 1)
+    }
+
+    /// One to lock the row, one for the record with its digest, one for each unique value, one for all that is written with the commit.
+    @Test func aRecordIsWrittenInThree() throws {
+        defer { proxy.close() }
+        var changed = habit
+        changed.streak = 8
+        let update = try trips { try store.write(author: nil) { try $0.save(changed) } }
+        #expect(update.count <= 3)
+        let tag = Tag(name: "outdoors")
+        let insert = try trips { try store.write(author: nil) { try $0.insert(tag) } }
+        #expect(insert.count <= 4)
+    }
+
+    @Test func aThousandRecordsAreInsertedInSix() throws {
+        defer { proxy.close() }
+        let entries = Self.entries(1_000, of: habit)
+        let trips = try trips { try store.write(author: nil) { try $0.insert(contentsOf: entries) } }
+        #expect(trips.count <= 6)
+    }
+
+    @Test func anExistingStoreIsOpenedInOne() throws {
+        defer { proxy.close() }
+        let trips = try trips { _ = try PostgresHabitStore(place) }
+        #expect(trips.count == 1)
+    }
+
+    /// What is counted is what is waited for: with 40 ms there and back a read takes once that, and a write at most three times.
+    @Test func timeIsThatOfTheRoundTrips() throws {
+        defer { proxy.close() }
+        _ = try store.model(Habit.self, id: habit.id)
+        proxy.delaySeconds = 0.02
+        func quickest(_ body: () throws -> Void) rethrows -> Double {
+            try (0..<5).map { _ in try ContinuousClock().measure(body) / .milliseconds(40) }.min() ?? 0
+        }
+        let read = try quickest { _ = try store.model(Habit.self, id: habit.id) }
+        #expect(read >= 1 && read < 2)
+        var changed = habit
+        let write = try quickest {
+            changed.streak += 1
+            try store.write(author: nil) { try $0.save(changed) }
+        }
+        #expect(write >= 1 && write < 4)
+    }
+}
