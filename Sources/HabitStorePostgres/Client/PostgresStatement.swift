@@ -43,7 +43,7 @@ struct PostgresStatement: Hashable {
 
     // MARK: The store
 
-    private static let headColumns = "SELECT format, version, meta, last_write FROM hs_store WHERE store = $1"
+    private static let headColumns = "SELECT format, version, meta, last_writes FROM hs_store WHERE store = $1"
     static let head = PostgresStatement(name: "hs_head", text: headColumns)
     /// The same, for the one who writes: whoever else would waits here.
     static let lockedHead = PostgresStatement(name: "hs_locked_head", text: headColumns + " FOR UPDATE")
@@ -59,20 +59,22 @@ struct PostgresStatement: Hashable {
     static let makeStore = PostgresStatement(
         name: "hs_make_store",
         text:
-            "INSERT INTO hs_store (store, format, name, version, meta) VALUES ($1, $2, $3, 0, 0) ON CONFLICT DO NOTHING"
+            "INSERT INTO hs_store (store, format, name, version, meta, last_writes) VALUES ($1, $2, $3, 0, 0, '') ON CONFLICT DO NOTHING"
     )
+    /// How many of the last commits a store's row names.
+    static let keptWrites = 32
     /// Ends a write. Where somebody has written behind the lock it divides by zero, so that the COMMIT sent with it cannot pass.
     static let advance = PostgresStatement(
         name: "hs_advance",
         text: """
-            UPDATE hs_store SET last_write = $3, meta = $4,
+            UPDATE hs_store SET last_writes = substring($3::bytea || last_writes, 1, \(16 * keptWrites)), meta = $4,
             version = CASE WHEN version = $2 THEN $2 + 1 ELSE 1 / (version - version) END WHERE store = $1
             """
     )
     /// A commit of its own behind a commit whose outcome nobody knows: when it is acknowledged, so is all that was before it.
     static let touch = PostgresStatement(
         name: "hs_touch",
-        text: "UPDATE hs_store SET last_write = last_write WHERE store = $1"
+        text: "UPDATE hs_store SET last_writes = last_writes WHERE store = $1"
     )
 
     // MARK: Single rows
@@ -269,7 +271,7 @@ struct PostgresStatement: Hashable {
     static let tables = [
         ("hs_meta", "key, value"), ("hs_record", "entity, id, body"), ("hs_index", "number, key, id"),
         ("hs_history", "token, sequence, body"), ("hs_digest", "entity, first, body"),
-        ("hs_store", "format, version, meta, last_write"),
+        ("hs_store", "format, version, meta, last_writes"),
     ]
 
     /// Copies what a store has in a table to another one; in the stores' own table it gets the name `$3`.

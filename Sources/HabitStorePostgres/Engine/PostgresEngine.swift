@@ -106,16 +106,26 @@ import Synchronization
         }
         let write = UUID()
         let (result, unsettled) = try withConnection { try run(body, $0, naming: write) }
-        if let unsettled { try settle(write, unsettled) }
+        if let unsettled { try settle(unsettled) }
         return result
     }
 
-    /// - Returns: what `body` has returned, and why nobody knows whether it is committed.
+    /// A commit of which nobody knows whether it is kept.
+    private struct UnsettledCommit {
+        /// What names it.
+        let write: UUID
+        /// The version of the store that it was to follow.
+        let version: Int64
+        /// Why nobody knows.
+        let failure: PostgresFailure
+    }
+
+    /// - Returns: what `body` has returned, and its commit where nobody knows what has become of it.
     private func run<R>(
         _ body: (PostgresWriter) throws -> R,
         _ connection: PostgresConnection,
         naming write: UUID
-    ) throws -> (R, PostgresFailure?) {
+    ) throws -> (R, UnsettledCommit?) {
         let session = PostgresSession(connection, catalog, isWritable: true) { self.pool.answerDeadline }
         defer { session.end() }
         let writer = PostgresWriter(session, catalog)
@@ -132,7 +142,7 @@ import Synchronization
             throw PostgresError.error(failure, during: "committing", at: catalog.place)
         } catch PostgresOutcome.lost(let failure) {
             catalog.bookkeeping = nil
-            return (result, failure)
+            return (result, UnsettledCommit(write: write, version: try session.begun()?.version ?? 0, failure: failure))
         }
     }
 
@@ -160,22 +170,23 @@ import Synchronization
 
     /// Finds out what has become of a commit that was not answered.
     ///
-    /// The row's lock is waited for: whoever still works on that commit has it. And what is found is committed once more, with a
-    /// commit of its own, since a row that is there may not be on the standby yet.
+    /// The row's lock is waited for: whoever still works on that commit has it. The row names the last commits, since others may
+    /// have written meanwhile. And what is found is committed once more, with a commit of its own, since a row that is there may
+    /// not be on the standby yet.
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` when nothing was written; ``HabitStoreError/Code/outcomeUnknown`` when
     ///   nobody could tell in time.
-    private func settle(_ write: UUID, _ failure: PostgresFailure) throws {
+    private func settle(_ commit: UnsettledCommit) throws {
         pool.closeIdle()
         let deadline = pool.answerDeadline
-        var last = failure
+        var last = commit.failure
         // A server that could not wait for its standby tells nothing more by saying the same again.
-        while failure.state != "01000", !deadline.hasPassed {
+        while commit.failure.state != "01000", !deadline.hasPassed {
             do {
-                guard try isCommitted(write, until: deadline) else {
+                guard try isKept(commit, until: deadline) else {
                     throw PostgresError.error(
                         .inputOutput,
-                        "the connection was lost before the commit, and nothing was written; try again (\(failure))",
+                        "the connection was lost before the commit, and nothing was written; try again (\(commit.failure))",
                         at: catalog.place
                     )
                 }
@@ -194,14 +205,18 @@ import Synchronization
 
     private static let settlingPause = 0.05
 
-    private func isCommitted(_ write: UUID, until deadline: Deadline) throws -> Bool {
+    private func isKept(_ commit: UnsettledCommit, until deadline: Deadline) throws -> Bool {
         try pool.withConnection(until: deadline) { connection in
             let store = PostgresValue.uuid(catalog.store)
+            // Who makes the row has no lock on it that anybody sees, but keeps others from making it.
             let answers = try connection.run(
-                [PostgresCall(.beginWrite), PostgresCall(.lockedHead, store)],
+                [
+                    PostgresCall(.beginWrite), .makingStore(catalog.store, named: place.name),
+                    PostgresCall(.lockedHead, store),
+                ],
                 until: deadline
             )
-            guard answers[1].count > 0, answers[1].bytes(0, 3) != nil, try answers[1].uuid(0, 3) == write else {
+            guard try Self.names(commit, answers[2]) else {
                 connection.post(PostgresCall(.rollback))
                 return false
             }
@@ -212,6 +227,23 @@ import Synchronization
             }
             return true
         }
+    }
+
+    /// Whether a store's row names a commit.
+    ///
+    /// - Throws: ``PostgresOutcome`` where so many have followed that it would no longer be named.
+    private static func names(_ commit: UnsettledCommit, _ row: PostgresResult) throws -> Bool {
+        guard row.count > 0, let writes = row.bytes(0, 3) else { return false }
+        let name = commit.write.byteList
+        if stride(from: 0, to: writes.count, by: name.count).contains(where: { writes[$0...].starts(with: name) }) {
+            return true
+        }
+        guard try row.number(0, 1, as: Int64.self) - commit.version <= PostgresStatement.keptWrites else {
+            throw PostgresOutcome.lost(
+                PostgresFailure(state: nil, message: "others have written to the store too often since")
+            )
+        }
+        return false
     }
 
     // MARK: Whole stores

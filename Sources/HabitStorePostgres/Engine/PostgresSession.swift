@@ -11,7 +11,6 @@ final class PostgresSession {
         let version: Int64
         /// The version at which its bookkeeping was changed last.
         let meta: Int64
-        let lastWrite: UUID?
         let lastToken: Int64
     }
 
@@ -127,13 +126,7 @@ final class PostgresSession {
 
     /// Makes the store's row, or waits for who makes it, and looks again.
     func makeStore(named name: String) throws {
-        let call = PostgresCall(
-            .makeStore,
-            .uuid(catalog.store),
-            .int2(PostgresTables.format),
-            .text(name)
-        )
-        _ = try take(run([call] + looking()))
+        _ = try take(run([.makingStore(catalog.store, named: name)] + looking()))
     }
 
     /// Takes in the answers to the beginning.
@@ -160,7 +153,6 @@ final class PostgresSession {
         let head = Head(
             version: try row.number(0, 1, as: Int64.self),
             meta: try row.number(0, 2, as: Int64.self),
-            lastWrite: row.bytes(0, 3) == nil ? nil : try row.uuid(0, 3),
             lastToken: token.count > 0 ? try token.number(0, 0, as: Int64.self) : 0
         )
         self.head = head
@@ -223,6 +215,18 @@ final class PostgresSession {
             )
         }
     }
+}
+
+extension PostgresCall {
+    /// Makes a store's row where there is none, or waits for who does.
+    static func makingStore(_ store: UUID, named name: String) -> PostgresCall {
+        PostgresCall(.makeStore, .uuid(store), .int2(PostgresTables.format), .text(name))
+    }
+}
+
+extension UUID {
+    /// Its bytes.
+    var byteList: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 }
 
 extension PostgresOutcome {

@@ -125,7 +125,7 @@ import Foundation
             }
         }
         let meta = changedKeys.isEmpty ? head.meta : head.version + 1
-        calls.append(PostgresCall(.advance, store, .int8(head.version), .uuid(write), .int8(meta)))
+        calls.append(PostgresCall(.advance, store, .int8(head.version), .bytes(write.byteList), .int8(meta)))
         return calls
     }
 

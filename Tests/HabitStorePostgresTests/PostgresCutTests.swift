@@ -1,0 +1,139 @@
+import Foundation
+import HabitStore
+import HabitStorePostgres
+import Synchronization
+import Testing
+import Trials
+
+/// What a write says when the connection breaks, and what is there then.
+@Suite("PostgreSQL: connections that break", .needsServer)
+struct PostgresCutTests {
+    private let proxy: PostgresProxy
+    /// A store through the proxy, and the same one beside it.
+    private let place: PostgresPlace
+    private let direct: PostgresPlace
+
+    init() throws {
+        proxy = try PostgresProxy(to: TestServer.port)
+        direct = try TestServer.place()
+        place = PostgresPlace(server: try TestServer.uri(of: proxy), name: direct.name)
+    }
+
+    /// Breaks the connection at each message of a write, before and behind it.
+    ///
+    /// - Parameter body: a write, of which there is one more each time.
+    private func sweep(
+        _ trouble: PostgresProxy.Trouble,
+        _ direction: PostgresProxy.Direction,
+        _ body: (any WriteTransaction, Int) throws -> Void
+    ) throws {
+        defer { proxy.close() }
+        let witness = try PostgresHabitStore(direct)
+        let store = try PostgresHabitStore(place)
+        try witness.write(author: "first") { try body($0, 0) }
+        var (expected, kept, undone) = (["first"], 0, 0)
+        for number in 0... {
+            let author = "write \(number)"
+            proxy.plan(trouble, at: .message(direction, number))
+            var runs = 0
+            do {
+                try store.write(author: author) { transaction in
+                    runs += 1
+                    try body(transaction, number + 1)
+                }
+                #expect(runs == 1)
+                expected.append(author)
+                kept += 1
+            } catch let error as HabitStoreError {
+                #expect(runs <= 1)
+                #expect(error.code == .inputOutput, "\(error)")
+                undone += 1
+            }
+            #expect(try witness.fetchHistory(after: .zero).map(\.author) == expected, "message \(number)")
+            guard proxy.endPlan() else { break }
+        }
+        #expect(try witness.fetchHistory(after: .zero).map(\.token.rawValue) == (1...Int64(expected.count)).map { $0 })
+        #expect(try witness.check { _ in }.isEmpty)
+        print("\(trouble), \(direction): \(kept) writes kept, \(undone) undone")
+        // The last one meets no trouble.
+        #expect(undone > 3 && kept > 1)
+    }
+
+    private static let troubles: [PostgresProxy.Trouble] = [.cutBefore, .cutBehind]
+
+    @Test(arguments: troubles, PostgresProxy.Direction.allCases)
+    func anInsertIsThereOnceOrNot(_ trouble: PostgresProxy.Trouble, _ direction: PostgresProxy.Direction) throws {
+        try sweep(trouble, direction) { try $0.insert(Tag(name: "tag \($1)")) }
+    }
+
+    @Test(arguments: troubles, PostgresProxy.Direction.allCases)
+    func anUpdateIsThereOnceOrNot(_ trouble: PostgresProxy.Trouble, _ direction: PostgresProxy.Direction) throws {
+        let id = UUID()
+        try sweep(trouble, direction) { try $0.save(Tag(id: id, name: "tag \($1)")) }
+    }
+
+    /// A write whose answer was lost looked whether its name was that of the last commit. Where another process had written before it
+    /// could look, it said that nothing was written, and who tried again did it twice. Now the row names the last 32 commits.
+    @Test func aCommitIsFoundBehindThoseOfOthers() throws {
+        defer { proxy.close() }
+        let other = try PostgresHabitStore(direct)
+        let store = try PostgresHabitStore(place)
+        let failures = Mutex(0)
+        proxy.plan(.cutBehind, at: .endOfBatch(with: "hs_commit")) {
+            for number in 0..<31 {
+                do {
+                    try other.write(author: "other") { try $0.insert(Tag(name: "other \(number)")) }
+                } catch {
+                    failures.withLock { $0 += 1 }
+                }
+            }
+        }
+        try store.write(author: "own") { try $0.insert(Tag(name: "own")) }
+        #expect(proxy.endPlan())
+        #expect(failures.withLock { $0 } == 0)
+        let authors = try other.fetchHistory(after: .zero).map(\.author)
+        #expect(authors == ["own"] + Array(repeating: "other", count: 31))
+    }
+
+    /// When more have written than the row names, nobody can tell.
+    @Test func aCommitBehindTooManyIsUnknown() throws {
+        defer { proxy.close() }
+        let other = try PostgresHabitStore(direct)
+        let store = try PostgresHabitStore(place, options: .init(waitSeconds: 0.3))
+        let failures = Mutex(0)
+        proxy.plan(.cutBehind, at: .endOfBatch(with: "hs_commit")) {
+            for number in 0..<32 {
+                do {
+                    try other.write(author: "other") { try $0.insert(Tag(name: "other \(number)")) }
+                } catch {
+                    failures.withLock { $0 += 1 }
+                }
+            }
+        }
+        do {
+            try store.write(author: "own") { try $0.insert(Tag(name: "own")) }
+            Issue.record("a commit was found that is no longer named")
+        } catch let error as HabitStoreError {
+            #expect(error.code == .outcomeUnknown)
+        }
+        #expect(failures.withLock { $0 } == 0)
+        #expect(try other.fetchHistory(after: .zero).map(\.author).count { $0 == "own" } == 1)
+    }
+
+    /// A store's first transaction makes its row, and nobody sees a lock on a row that is being made: when its commit was late, the
+    /// opening said that nothing was written, and the store was there a moment later.
+    @Test func aStoreThatIsStillBeingMadeIsNotCalledUnwritten() throws {
+        defer { proxy.close() }
+        proxy.plan(.stall, at: .statement("hs_commit"))
+        do {
+            _ = try PostgresHabitStore(place, options: .init(waitSeconds: 0.3))
+            Issue.record("a store was opened whose commit was never answered")
+        } catch let error as HabitStoreError {
+            #expect(error.code == .outcomeUnknown, "\(error)")
+        }
+        #expect(proxy.endPlan())
+        proxy.release()
+        let store = try PostgresHabitStore(direct)
+        #expect(try store.fetchHistory(after: .zero).isEmpty)
+    }
+}
