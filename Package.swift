@@ -161,9 +161,8 @@ let package = Package(
         .executableTarget(
             name: "Trials",
             dependencies: [
-                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStorePostgres", "HabitStoreRollout",
-                "HabitStoreSQLite",
-                "HabitStoreTesting", "ShadowVerifier", "StandardEngines",
+                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStorePostgres",
+                "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -183,7 +182,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreFuzzTests",
-            dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting", "OrderedKeys", "Trials"],
+            dependencies: [
+                "HabitStore", "HabitStoreLMDB", "HabitStoreSQLite", "HabitStoreTesting", "OrderedKeys", "Trials",
+            ],
             swiftSettings: plannerSettings
         ),
         .testTarget(
