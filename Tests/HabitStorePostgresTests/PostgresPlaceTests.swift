@@ -27,7 +27,11 @@ struct PostgresPlaceTests {
     }
 
     /// Addresses stand in logs, in evidence and in lists of processes.
-    @Test(arguments: ["//me:secret@db/habits#alice", "//db/habits?sslmode=require&password=secret#alice"])
+    @Test(arguments: [
+        "//me:secret@db/habits#alice", "//db/habits?sslmode=require&password=secret#alice",
+        "//db/habits?%70assword=secret#alice", "//db/habits?PASSWORD=secret#alice",
+        "//db/habits?sslpassword=secret&a=b#alice",
+    ])
     func refusesAPasswordAndDoesNotRepeatIt(_ text: String) {
         do {
             _ = try PostgresPlace(parsing: text)

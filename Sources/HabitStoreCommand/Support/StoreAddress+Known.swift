@@ -17,7 +17,12 @@ extension Engines {
 /// What `StandardEngines` has of addresses, for all engines that the command knows.
 extension StoreAddress {
     /// Reads an address: `sqlite:PATH`, `lmdb:PATH`, `postgres://SERVER#NAME`, or a path whose engine is recognised.
-    init(parsing text: String) throws { self = try Engines.known.address(parsing: text) }
+    ///
+    /// A server's may be written with the scheme that libpq gives it, too: taken for a path, it would be repeated with its password.
+    init(parsing text: String) throws {
+        let isURI = text.hasPrefix("postgresql://")
+        self = try Engines.known.address(parsing: isURI ? "postgres:" + text.dropFirst("postgresql:".count) : text)
+    }
 
     func open(_ access: StoreAccess, schema: Schema = HabitSchema.current) throws -> any UserStoreBackend {
         try Engines.known.open(self, access, schema: schema)

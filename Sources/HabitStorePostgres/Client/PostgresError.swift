@@ -38,6 +38,11 @@ enum PostgresError {
         switch state {
         case "40001", "40P01", "55P03", "57014":
             return (.busy, "others kept the server from doing it in time, and nothing was done; try again")
+        case "25P03":
+            return (
+                .busy,
+                "a transaction had nothing to ask for longer than a minute, and the server has ended it; try again"
+            )
         case "22012":
             return (.busy, "somebody else has written to the store meanwhile, and nothing was done; try again")
         case "42P01", "3F000":

@@ -43,6 +43,10 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for one with a password.
     public static func server(_ uri: String) throws -> String {
+        guard ["postgresql://", "postgres://"].contains(where: uri.hasPrefix) else {
+            // Nothing of it is repeated: another form of libpq's may hold a password anywhere.
+            throw HabitStoreError(.invalidValue, "this is no connection URI; write postgresql://HOST:PORT/DATABASE")
+        }
         guard withoutPassword(uri) == uri else {
             throw HabitStoreError(
                 .invalidValue,
@@ -62,7 +66,12 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
                 shown.removeSubrange(colon..<at)
             }
         }
-        return shown.replacing(/([?&]password=)[^&#]+/) { "\($0.output.1)" }
+        return shown.replacing(/([?&])([^=&#]*)=([^&#]+)/) { setting in
+            let name = String(setting.output.2)
+            // A URI may write any letter as a number.
+            let isPassword = (name.removingPercentEncoding ?? name).lowercased().contains("password")
+            return isPassword ? "\(setting.output.1)\(name)=" : "\(setting.output.0)"
+        }
     }
 
     /// The identifier of the store in the tables: the beginning of the SHA-256 of its name, as a UUID of version 8 (RFC 9562).

@@ -43,7 +43,7 @@ struct PostgresStatement: Hashable {
 
     // MARK: The store
 
-    private static let headColumns = "SELECT format, version, meta, last_writes FROM hs_store WHERE store = $1"
+    private static let headColumns = "SELECT format, version, meta, last_writes, name FROM hs_store WHERE store = $1"
     static let head = PostgresStatement(name: "hs_head", text: headColumns)
     /// The same, for the one who writes: whoever else would waits here.
     static let lockedHead = PostgresStatement(name: "hs_locked_head", text: headColumns + " FOR UPDATE")
@@ -60,6 +60,13 @@ struct PostgresStatement: Hashable {
         name: "hs_make_store",
         text:
             "INSERT INTO hs_store (store, format, name, version, meta, last_writes) VALUES ($1, $2, $3, 0, 0, '') ON CONFLICT DO NOTHING"
+    )
+    /// Whether there are rows of a store that is yet to be made.
+    static let leftovers = PostgresStatement(
+        name: "hs_leftovers",
+        text: tables.dropLast().map { "(SELECT 1 FROM \($0.0) WHERE store = $1 LIMIT 1)" }.joined(
+            separator: " UNION ALL "
+        )
     )
     /// How many of the last commits a store's row names.
     static let keptWrites = 32
@@ -294,7 +301,8 @@ struct PostgresStatement: Hashable {
         [
             setLockTimeout, setIdleTimeout, beginRead, beginWrite, commit, rollback, head, lockedHead, lastToken,
             metadata,
-            makeStore, advance, touch, record, taken, digest, digests, history, putRecords, removeRecords, putKeys,
+            makeStore, leftovers, advance, touch, record, taken, digest, digests, history, putRecords, removeRecords,
+            putKeys,
             removeKeys,
             putMetadata, removeMetadata, appendHistory, pruneHistory, putDigests, removeDigests, removeEntity,
             removeIndexes,

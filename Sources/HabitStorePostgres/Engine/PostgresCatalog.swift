@@ -9,16 +9,17 @@ final class PostgresCatalog: Sendable {
     let keys: KeyTables
     /// The store, in every statement.
     let store: UUID
+    /// The store's name, which its row says, too.
+    let name: String
     /// For errors: the server and the store's name, without a password.
     let place: String
     let plans = KeyPlanCache()
     private let lastSeen = Mutex<PostgresBookkeeping?>(nil)
 
-    init(schema: Schema, store: UUID, place: String) throws {
+    init(schema: Schema, place: PostgresPlace) throws {
         self.schema = schema
         keys = try KeyTables(schema)
-        self.store = store
-        self.place = place
+        (store, name, self.place) = (place.store, place.name, place.description)
     }
 
     /// The bookkeeping that was seen last.

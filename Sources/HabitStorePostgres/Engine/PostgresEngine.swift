@@ -37,7 +37,7 @@ import Synchronization
     init(_ place: PostgresPlace, schema: Schema, options: Options) throws {
         self.place = place
         self.options = options
-        catalog = try PostgresCatalog(schema: schema, store: place.store, place: place.description)
+        catalog = try PostgresCatalog(schema: schema, place: place)
         pool = .of(place.server, options.limits)
     }
 
@@ -150,8 +150,11 @@ import Synchronization
         if try session.begun() == nil {
             guard options.createsStore else { return try requireStore(session) }
             try session.makeStore(named: place.name)
+            // Unless somebody else has made it meanwhile.
+            if session.head?.version == 0 { try requireNothingLeft(session) }
         }
         guard let bookkeeping = try writer.bookkeeping(), !bookkeeping.metadata.isEmpty else {
+            try requireNothingLeft(session)
             return try writer.describe()
         }
         guard !bookkeeping.indexes.hasAll(of: catalog.keys), !catalog.schema.entities.isEmpty else { return }
@@ -164,6 +167,17 @@ import Synchronization
         }
         try writer.requireSchema(catalog.schema, path: catalog.place)
         try writer.completeIndexes()
+    }
+
+    /// A store whose own rows are gone must not be taken for a new one: what is left of it would be the new one's.
+    private func requireNothingLeft(_ session: PostgresSession) throws {
+        let left = try session.ask([PostgresCall(.leftovers, .uuid(catalog.store))])
+        guard left[0].count > 0 else { return }
+        throw PostgresError.error(
+            .corrupt,
+            "rows of a store of this name are on the server, and what the store says of itself is gone; restore a backup",
+            at: catalog.place
+        )
     }
 
     // MARK: Outcomes
@@ -254,7 +268,7 @@ import Synchronization
         _ body: (_ writer: PostgresWriter, _ reshaped: (Set<String>) throws -> PostgresWriter) throws -> R
     ) throws -> R {
         try schema.validate()
-        let other = try PostgresCatalog(schema: schema, store: catalog.store, place: catalog.place)
+        let other = try PostgresCatalog(schema: schema, place: place)
         return try write { writer in try body(writer) { try writer.reshaped(to: other, rewriting: $0) } }
     }
 

@@ -150,6 +150,13 @@ final class PostgresSession {
                 at: catalog.place
             )
         }
+        guard try row.text(0, 4) == catalog.name else {
+            throw PostgresError.error(
+                .staleStore,
+                "the rows under this name are those of another store; they were moved past the program, so put them back",
+                at: catalog.place
+            )
+        }
         let head = Head(
             version: try row.number(0, 1, as: Int64.self),
             meta: try row.number(0, 2, as: Int64.self),

@@ -45,7 +45,8 @@ final class ProxiedConnection: Sendable {
         }
     }
 
-    private var isStalled: Bool { state.withLock { $0.release.map { proxy.releases < $0 } ?? false } }
+    /// The proxy's lock is not asked for under this one: the proxy asks for this one under its own.
+    private var isStalled: Bool { state.withLock { $0.release }.map { proxy.releases < $0 } ?? false }
 
     private func end() {
         state.withLock { state in
