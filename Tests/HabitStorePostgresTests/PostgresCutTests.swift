@@ -95,6 +95,20 @@ struct PostgresCutTests {
         #expect(authors == ["own"] + Array(repeating: "other", count: 31))
     }
 
+    /// A transaction ends without anybody waiting for the answer. A connection that had got one and was cut then was taken for one that
+    /// can be used: after a failover a read failed for each connection that was idle. Now the end behind the answer is looked for.
+    @Test func aConnectionThatWasCutWhileIdleIsNotUsedAgain() throws {
+        defer { proxy.close() }
+        let store = try PostgresHabitStore(place)
+        for _ in 0..<3 {
+            _ = try store.fetchHistory(after: .zero)
+            Thread.sleep(forTimeInterval: 0.1)
+            proxy.cutAll()
+            Thread.sleep(forTimeInterval: 0.1)
+            #expect(try store.fetchHistory(after: .zero).isEmpty)
+        }
+    }
+
     /// When more have written than the row names, nobody can tell.
     @Test func aCommitBehindTooManyIsUnknown() throws {
         defer { proxy.close() }

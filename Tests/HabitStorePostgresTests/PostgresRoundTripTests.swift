@@ -57,7 +57,7 @@ struct PostgresRoundTripTests {
     }
 
     /// One to lock the row, one for the record with its digest, one for each unique value, one for all that is written with the commit.
-    @Test func aRecordIsWrittenInThree() throws {
+    @Test func aRecordIsWrittenInThreeOrWithAUniqueValueInFour() throws {
         defer { proxy.close() }
         var changed = habit
         changed.streak = 8

@@ -120,8 +120,18 @@ final class PostgresConnection: @unchecked Sendable {
 
     /// Whether it can be used for another transaction, as far as that can be told without asking the server.
     func isUsable() -> Bool {
-        guard !isLost, PQconsumeInput(connection) == 1, PQstatus(connection) == CONNECTION_OK else { return false }
+        guard !isLost else { return false }
+        // The end of a connection is seen only behind what was sent before it.
+        repeat {
+            guard PQconsumeInput(connection) == 1, PQstatus(connection) == CONNECTION_OK else { return false }
+        } while hasArrived
         return !unread.isEmpty || PQtransactionStatus(connection) == PQTRANS_IDLE
+    }
+
+    /// Whether there is something to be read from the system.
+    private var hasArrived: Bool {
+        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        return poll(&descriptor, 1, 0) > 0
     }
 
     /// Whether a transaction was begun and not ended.

@@ -64,13 +64,18 @@ package final class PostgresProxy: Sendable {
 
     /// Ends it, and cuts all connections.
     package func close() {
+        state.withLock { $0.isClosed = true }
+        cutAll()
+        LoopbackSocket.shut(listener)
+    }
+
+    /// Cuts the connections that there are.
+    package func cutAll() {
         let connections = state.withLock { state in
-            state.isClosed = true
             defer { state.connections.removeAll() }
             return state.connections
         }
         for connection in connections { connection.cut() }
-        LoopbackSocket.shut(listener)
     }
 
     private func accept() {
