@@ -18,6 +18,8 @@ CUTS ?= 200
 # `make postgres-up CLUSTERS=2`; the servers' own user has to reach the folder
 POSTGRES ?= /tmp/habitstore-postgres
 CLUSTERS ?= 2
+# `make failover ROUNDS=200 SEED=7`; a round takes some six seconds
+failover: ROUNDS = 200
 # `make model SIZE=large`
 SIZE ?= small
 # `make soak-shadow READS=20000 SEED=7`
@@ -38,7 +40,7 @@ PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test examples check format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
-	power-cut postgres-up postgres-down several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
+	power-cut postgres-up postgres-down failover several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +130,11 @@ postgres-up: setup ## Start a PostgreSQL primary with a synchronous standby, CLU
 
 postgres-down: ## Stop them
 	@sh scripts/postgres.sh down $(POSTGRES)
+
+failover: setup ## Kill PostgreSQL primaries while stores on them are written to: ROUNDS, SEED
+	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" failover \
+		--rounds $(ROUNDS) --seed $(SEED)
 
 model: ## Check the protocol of the rollout with Spin; rules that once were wrong must fail: SIZE (small, large)
 	@sh scripts/model.sh $(SIZE)

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+
+/// Kills the primary of a PostgreSQL cluster again and again while stores on it are written to, and holds what is there against what
+/// the writers were told.
+struct FailoverCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "failover",
+        abstract:
+            "Primaries of PostgreSQL die while stores are written to; nothing that was acknowledged may be lost or there twice.",
+        discussion: "Exit codes: 0 all that was claimed holds; 1 it does not, or a server could not be brought back."
+    )
+
+    @Option(help: "How many troubles there are.")
+    var rounds = 200
+
+    @Option(help: "What the instants and the kinds of trouble follow from.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The only kind of trouble: \(FailoverTrouble.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var only: FailoverTrouble?
+
+    @Option(help: "How many threads write.")
+    var writers = 6
+
+    @Option(help: "How many stores they write to, each of which is opened twice.")
+    var stores = 3
+
+    @Option(help: "How long a write waits for another one; for an answer and for settling an outcome, twice as long.")
+    var waitSeconds = 1.0
+
+    @Option(help: "The script that starts and stops servers.")
+    var script = "scripts/postgres.sh"
+
+    func validate() throws {
+        guard rounds > 0, stores > 0, writers >= stores, waitSeconds > 0 else {
+            throw ValidationError(
+                "--rounds, --stores and --wait-seconds must be more than 0, and --writers not less than --stores"
+            )
+        }
+    }
+
+    func run() throws {
+        let outcome = try Failover(self).run()
+        for line in outcome.lines { print(line) }
+        if !outcome.isClean { throw ExitCode(1) }
+    }
+}
+
+extension FailoverTrouble: ExpressibleByArgument {}

@@ -1,0 +1,65 @@
+import Foundation
+import HabitStore
+
+/// A primary and its synchronous standby, which change places.
+final class FailoverServers {
+    private let script: String
+    private let folder: String
+    /// The connection URI, with both hosts in it.
+    let uri: String
+    private(set) var leader = "primary-1"
+    private(set) var follower = "standby-1"
+
+    /// Starts them.
+    init(script: String) throws {
+        self.script = script
+        // The servers' user may not reach the folder for temporary files.
+        folder = "/tmp/habitstore-failover-\(UUID().uuidString)"
+        let assignment = try Self.run(script, ["up", folder])
+        guard let uri = assignment.firstMatch(of: /HABITSTORE_POSTGRES='([^']+)'/) else {
+            throw HabitStoreError(.internalInconsistency, "the script has started no servers", at: .init(path: script))
+        }
+        self.uri = String(uri.output.1)
+    }
+
+    /// Stops them.
+    func down() throws { try Self.run(script, ["down", folder]) }
+
+    /// Kills a server with all of its processes.
+    func kill(_ node: String) throws { try Self.run(script, ["signal", folder, node, "KILL"]) }
+
+    /// Stops a server's processes where they are.
+    func freeze(_ node: String) throws { try Self.run(script, ["signal", folder, node, "STOP"]) }
+
+    /// Lets them go on.
+    func thaw(_ node: String) throws { try Self.run(script, ["signal", folder, node, "CONT"]) }
+
+    /// Makes the standby the primary, whatever has become of the one before.
+    func promote() throws {
+        try Self.run(script, ["promote", folder, follower])
+        (leader, follower) = (follower, leader)
+    }
+
+    /// Makes the server that was the primary the synchronous standby.
+    func rejoin() throws { try Self.run(script, ["rejoin", folder, follower, leader]) }
+
+    /// Not by `Process`: servers inherit what it learns from that the script has ended, and it would wait for them.
+    @discardableResult
+    private static func run(_ script: String, _ arguments: [String]) throws -> String {
+        let words = (["/bin/sh", script] + arguments).map { "'\($0.replacing("'", with: "'\\''"))'" }
+        var text: [UInt8] = []
+        var status: Int32 = -1
+        if let output = popen(words.joined(separator: " "), "r") {
+            while case let byte = getc(output), byte != EOF { text.append(UInt8(truncatingIfNeeded: byte)) }
+            status = pclose(output)
+        }
+        guard status == 0 else {
+            throw HabitStoreError(
+                .internalInconsistency,
+                "\(arguments.first ?? "") of a server ended with \(status)",
+                at: .init(path: script)
+            )
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
