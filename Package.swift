@@ -199,7 +199,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStorePostgresTests",
-            dependencies: ["HabitStorePostgres", "HabitStoreTesting", "OrderedKeys", "Trials"],
+            dependencies: [
+                "HabitStoreLMDB", "HabitStorePostgres", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
+                "OrderedKeys", "RolloutTesting", "Trials",
+            ],
             swiftSettings: plannerSettings
         ),
         .testTarget(

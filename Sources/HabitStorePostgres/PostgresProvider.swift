@@ -32,18 +32,32 @@ public struct PostgresProvider: EngineProvider {
     /// None: connections belong to the server, and not to a store.
     public var cost: EngineCost { EngineCost(fileDescriptors: 0) }
 
+    /// They are wherever the server is reached from.
+    public var isShared: Bool { true }
+
     /// The user's id, on this server.
     public func place(ofUser user: String, inFolder folder: String) -> String {
         PostgresPlace(server: server, name: user).description
     }
 
+    /// The store's name with the copy's behind it, on the server where the store is.
+    public func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String {
+        (try? PostgresPlace(parsing: place).beside(name).description) ?? place + name
+    }
+
     /// The identity that the store was given when it was made.
-    public func identity(at place: String) -> StoreIdentity? {
-        guard let found = try? outline(at: place) else { return nil }
-        return withUnsafeBytes(of: found.information.storeID.uuid) {
-            StoreIdentity($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    public func identity(at place: String) throws -> StoreIdentity? {
+        do {
+            return withUnsafeBytes(of: try outline(at: place).information.storeID.uuid) {
+                StoreIdentity($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+        } catch let error as HabitStoreError where error.code == .notFound {
+            return nil
         }
     }
+
+    /// Every transaction asks the server, which says by itself that a store is gone.
+    public func holds(_ identity: StoreIdentity, at place: String) -> Bool { true }
 
     /// No file is.
     public func recognizes(_ head: Data) -> Bool { false }
@@ -70,22 +84,17 @@ public struct PostgresProvider: EngineProvider {
     /// Gives a store another name on the same server.
     public func setAside(_ place: String, as suffix: String) throws -> String {
         let place = try PostgresPlace(parsing: place)
-        let aside = PostgresPlace(server: place.server, name: "\(place.name)-\(suffix)")
-        try PostgresServer(place.server).copy(place, to: aside, removing: true)
+        let server = try PostgresServer(place.server)
+        var aside = place.beside(suffix)
+        while try identity(at: aside.description) != nil { aside = aside.beside(suffix) }
+        try server.move(place, to: aside)
         return aside.description
     }
 
     /// Copies a store to another name on the same server.
     public func copy(_ place: String, to target: String) throws {
-        let (place, target) = (try PostgresPlace(parsing: place), try PostgresPlace(parsing: target))
-        guard place.server == target.server else {
-            throw HabitStoreError(
-                .unsupported,
-                "a store is copied to another server with `habitstore copy`",
-                at: .init(path: target.description)
-            )
-        }
-        try PostgresServer(place.server).copy(place, to: target, removing: false)
+        let place = try PostgresPlace(parsing: place)
+        try PostgresServer(place.server).copy(place, to: PostgresPlace(parsing: target))
     }
 
     /// Removes a store's rows.

@@ -70,28 +70,53 @@ public struct PostgresServer: Sendable {
         }
     }
 
-    /// Copies a store to a name that no store has, in one transaction.
-    func copy(_ place: PostgresPlace, to target: PostgresPlace, removing: Bool) throws {
+    /// Copies a store to a name that no store has, as it is at one moment. Nobody is kept from writing to it meanwhile.
+    func copy(_ place: PostgresPlace, to target: PostgresPlace) throws {
+        try copy(place, to: target, PostgresCall(.beginCopy), PostgresCall(.head, .uuid(place.store)), behind: [])
+    }
+
+    /// Gives a store a name that no store has.
+    func move(_ place: PostgresPlace, to target: PostgresPlace) throws {
+        let store = PostgresValue.uuid(place.store)
+        let removals = PostgresStatement.removals.map { PostgresCall($0, store) }
+        try copy(place, to: target, PostgresCall(.beginWrite), PostgresCall(.lockedHead, store), behind: removals)
+    }
+
+    private func copy(
+        _ place: PostgresPlace,
+        to target: PostgresPlace,
+        _ begin: PostgresCall,
+        _ head: PostgresCall,
+        behind: [PostgresCall]
+    ) throws {
+        guard place.server == target.server else {
+            throw PostgresError.error(
+                .unsupported,
+                "a store is copied to another server with `habitstore copy`",
+                at: target.description
+            )
+        }
         try change { connection, pool in
             let (source, copy) = (PostgresValue.uuid(place.store), PostgresValue.uuid(target.store))
-            let locked = try connection.run(
-                [PostgresCall(.beginWrite), PostgresCall(.lockedHead, source), PostgresCall(.head, copy)],
-                until: pool.answerDeadline
-            )
-            guard locked[1].count > 0 else {
+            let found = try connection.run([begin, head, PostgresCall(.head, copy)], until: pool.answerDeadline)
+            guard found[1].count > 0 else {
                 throw PostgresError.error(.notFound, "the server has no store of this name", at: place.description)
             }
-            guard locked[2].count == 0 else {
+            guard found[2].count == 0 else {
                 throw PostgresError.error(.unsupported, "there is a store of this name already", at: target.description)
             }
-            var calls = PostgresStatement.copies.enumerated().map { position, statement in
+            // How long the copying takes depends on the store's size, and each table is waited for by itself.
+            for (position, statement) in PostgresStatement.copies.enumerated() {
                 let isStore = position == PostgresStatement.copies.count - 1
-                return PostgresCall(statement, [source, copy] + (isStore ? [.text(target.name)] : []))
+                let call = PostgresCall(statement, [source, copy] + (isStore ? [.text(target.name)] : []))
+                _ = try connection.run([call], until: .after(seconds: Self.copyWaitSeconds))
             }
-            if removing { calls += PostgresStatement.removals.map { PostgresCall($0, source) } }
-            _ = try connection.run(calls + [PostgresCall(.commit)], until: pool.answerDeadline)
+            _ = try connection.run(behind + [PostgresCall(.commit)], until: .after(seconds: Self.copyWaitSeconds))
         }
     }
+
+    /// How long the server may take to copy what a store has in one table, in seconds.
+    private static let copyWaitSeconds = 600.0
 
     /// Removes a store's rows.
     func remove(_ place: PostgresPlace) throws {

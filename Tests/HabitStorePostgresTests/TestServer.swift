@@ -21,6 +21,13 @@ enum TestServer {
         return PostgresPlace(server: server, name: name)
     }
 
+    /// The last server, which is another one than the first where two were started.
+    static func otherURI() throws -> String {
+        let uri = try #require(uris.last)
+        try PostgresServer(uri).prepare()
+        return uri
+    }
+
     /// The port of the first server's primary.
     static var port: Int {
         get throws {

@@ -78,7 +78,7 @@ struct ThirdEngineTests {
         try user.want("off", of: others)
         let error = #expect(throws: HabitStoreError.self) { try user.stores().store(for: "alice") }
         #expect(error?.location.path == serving.path)
-        #expect(user.engines.identity(of: user.engines.address(.memory, of: try user.directory)) == nil)
+        #expect(try user.engines.identity(of: user.engines.address(.memory, of: user.directory)) == nil)
     }
 
     /// An earlier version knows two engines, and the other one by the old one: it would take such a user to LMDB.

@@ -119,6 +119,7 @@ struct WhereaboutsTests {
         case .nobody: "-"
         case .serves(let standing): standing.engine == .sqlite ? "o" : "n"
         case .reopens(let standing): standing.engine == .sqlite ? "O" : "N"
+        case .finishes: "!"
         case .takesOver: "<"
         case .refused: "x"
         }

@@ -55,6 +55,10 @@ class EngineReplicaSnapshot<Snapshot: EngineSnapshot>: ReplicaSnapshot {
     func backfillState() throws -> String? { try snapshot.metadata(MetadataKey.backfill) }
 
     func rolloutState() throws -> String? { try snapshot.metadata(MetadataKey.rollout) }
+
+    func evidence(from number: Int64?, limit: Int) throws -> [EvidenceRow] {
+        try snapshot.evidence(from: number, limit: limit)
+    }
 }
 
 /// The write transaction of a replication into an engine's store.
@@ -120,4 +124,6 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     func pruneHistory(through token: HistoryToken) throws {
         try StoreBookkeeping.pruneHistory(snapshot, through: token)
     }
+
+    func addEvidence(_ rows: [EvidenceRow]) throws { try snapshot.addEvidence(rows) }
 }

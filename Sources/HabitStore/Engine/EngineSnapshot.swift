@@ -64,9 +64,18 @@ import Foundation
 
     /// All kept digests of an entity, ascending; nil in a store that keeps none yet.
     func digestLeaves(entity: Int) throws -> [DigestLeaf]?
+
+    /// The lines of a rollout's evidence from a number on, ascending, `limit` at most; the last one for nil. Only asked of engines
+    /// whose stores several machines reach.
+    func evidence(from number: Int64?, limit: Int) throws -> [EvidenceRow]
 }
 
 @_spi(Engines) extension EngineSnapshot {
+    /// None is kept.
+    public func evidence(from number: Int64?, limit: Int) throws -> [EvidenceRow] {
+        throw HabitStoreError.keepsNoEvidence
+    }
+
     /// The condition is looked at now.
     public func whenBegun(_ check: @escaping () throws -> Void) throws { try check() }
 

@@ -120,12 +120,19 @@ import Synchronization
 
     /// Runs `body` over one moment of the store at which a condition holds.
     ///
-    /// - Throws: also ``ReadRefused``, before `body` runs.
+    /// - Throws: also ``ReadRefused``, before `body` is told anything of the store.
     public func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R {
         try locating {
             try engine.read { snapshot in
-                // Asking for the role chooses the moment: a move behind it no longer concerns this read.
-                guard try role(snapshot) != .backfilling, condition.holds else { throw ReadRefused() }
+                try snapshot.whenBegun {
+                    // Asking for the role chooses the moment: a move behind it no longer concerns this read.
+                    let role = try self.role(snapshot)
+                    guard role != .backfilling, condition.holds else { throw ReadRefused() }
+                    guard let epoch = condition.epoch else { return }
+                    guard role == .authoritative, try StoreBookkeeping.epoch(snapshot) == epoch else {
+                        throw ReadRefused()
+                    }
+                }
                 let transaction = EngineReadTransaction(snapshot, self)
                 return try transaction.run { try body($0) }
             }

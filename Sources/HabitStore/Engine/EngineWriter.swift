@@ -34,9 +34,16 @@ import Foundation
 
     /// Forgets all kept digests of an entity.
     func removeDigestLeaves(entity: Int) throws
+
+    /// Adds lines of a rollout's evidence, under numbers that have none yet. Only asked of engines whose stores several machines
+    /// reach.
+    func addEvidence(_ rows: [EvidenceRow]) throws
 }
 
 @_spi(Engines) extension EngineWriter {
+    /// None is kept.
+    public func addEvidence(_ rows: [EvidenceRow]) throws { throw HabitStoreError.keepsNoEvidence }
+
     /// Stores them one by one.
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
         var taken: Int?

@@ -14,6 +14,10 @@ public protocol EngineProvider: Sendable {
     /// What an open store costs its process.
     @_spi(Engines) var cost: EngineCost { get }
 
+    /// Whether other machines reach the stores, too. What has to be known about a user of such a store is kept in it then, and
+    /// nothing on one machine alone keeps two movers apart.
+    @_spi(Engines) var isShared: Bool { get }
+
     /// Where a user's store is, or would be: whatever the engine understands as a place.
     ///
     /// - Parameters:
@@ -21,8 +25,24 @@ public protocol EngineProvider: Sendable {
     ///   - folder: the user's folder, for engines that keep their stores in files.
     @_spi(Engines) func place(ofUser user: String, inFolder folder: String) -> String
 
-    /// Which store is at a place now; nil where there is none. It is asked often, and must not open the store.
-    @_spi(Engines) func identity(at place: String) -> StoreIdentity?
+    /// Where a copy of a store is put for a while.
+    ///
+    /// - Parameters:
+    ///   - name: tells the copies in a folder apart.
+    ///   - folder: is theirs, for engines that keep their stores in files.
+    ///   - place: where the store itself is.
+    @_spi(Engines) func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String
+
+    /// Which store is at a place now; nil where there is none.
+    ///
+    /// - Throws: why that cannot be told: a store that cannot be asked is not one that is gone.
+    @_spi(Engines) func identity(at place: String) throws -> StoreIdentity?
+
+    /// Whether a store that was opened is the one at its place still, as far as its own operations would not notice. It is asked
+    /// by each operation, and must not wait for anything.
+    ///
+    /// - Parameter identity: that of the store when it was opened.
+    @_spi(Engines) func holds(_ identity: StoreIdentity, at place: String) -> Bool
 
     /// Whether a file is of this engine.
     ///
@@ -63,6 +83,19 @@ public protocol EngineProvider: Sendable {
 }
 
 @_spi(Engines) extension EngineProvider {
+    /// Stores are this machine's.
+    public var isShared: Bool { false }
+
+    /// A name in the folder.
+    public func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String {
+        "\(folder)/\(name)"
+    }
+
+    /// Whether the same store is found at the place.
+    public func holds(_ identity: StoreIdentity, at place: String) -> Bool {
+        (try? self.identity(at: place)) == identity
+    }
+
     /// Does nothing.
     public func limitCaches(toBytes bytes: Int) {}
 }

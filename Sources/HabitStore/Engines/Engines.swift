@@ -10,6 +10,8 @@ public struct Engines: Sendable {
     @_spi(Engines) public let providers: [any EngineProvider]
     private let byName: [EngineName: any EngineProvider]
     private var opener: StoreOpener?
+    /// What the copies are called that are meant in the place of users' own stores.
+    private var copyName: String?
 
     /// Takes engines together.
     ///
@@ -59,13 +61,50 @@ public struct Engines: Sendable {
     /// - Parameter folder: the user's folder.
     public func address(_ engine: EngineName, ofUser user: String, inFolder folder: String) -> StoreAddress {
         // What names an engine that this program has not got is refused where the store is opened.
-        let place = byName[engine]?.place(ofUser: user, inFolder: folder) ?? "\(folder)/store.\(engine.rawValue)"
-        return StoreAddress(engine, path: place)
+        guard let provider = byName[engine] else {
+            return StoreAddress(engine, path: "\(folder)/store.\(engine.rawValue)")
+        }
+        let address = StoreAddress(engine, path: provider.place(ofUser: user, inFolder: folder))
+        return copyName.map { self.address(ofCopy: "\($0).\(engine.rawValue)", of: address, inFolder: folder) }
+            ?? address
     }
 
+    /// Where a copy of a store is put for a while.
+    ///
+    /// - Parameters:
+    ///   - name: tells the copies in a folder apart.
+    ///   - folder: is theirs, for engines that keep their stores in files.
+    @_spi(Engines) public func address(
+        ofCopy name: String,
+        of address: StoreAddress,
+        inFolder folder: String
+    ) -> StoreAddress {
+        let place = byName[address.engine]?.place(ofCopy: name, inFolder: folder, beside: address.path)
+        return StoreAddress(address.engine, path: place ?? "\(folder)/\(name)")
+    }
+
+    /// The same engines, for which users' stores are copies, in another folder than the users' own for those that have files.
+    ///
+    /// - Parameter name: what tells them from other copies.
+    @_spi(Engines) public func copied(as name: String) -> Engines {
+        var engines = self
+        engines.copyName = name
+        return engines
+    }
+
+    /// Whether other machines reach the stores of an engine; false for one that was not given.
+    @_spi(Engines) public func isShared(_ engine: EngineName) -> Bool { byName[engine]?.isShared ?? false }
+
     /// Which store is at an address; nil where there is none, or its engine was not given.
-    @_spi(Engines) public func identity(of address: StoreAddress) -> StoreIdentity? {
-        byName[address.engine]?.identity(at: address.path)
+    ///
+    /// - Throws: why that cannot be told.
+    @_spi(Engines) public func identity(of address: StoreAddress) throws -> StoreIdentity? {
+        try byName[address.engine]?.identity(at: address.path)
+    }
+
+    /// Whether a store that was opened is the one at its address still, as far as it would not notice by itself.
+    @_spi(Engines) public func holds(_ identity: StoreIdentity, at address: StoreAddress) -> Bool {
+        byName[address.engine]?.holds(identity, at: address.path) ?? false
     }
 
     /// The same engines, whose stores something else opens: with a store in between, for example.
@@ -104,7 +143,7 @@ public struct Engines: Sendable {
 
     /// Removes a store that nobody has open, with all that belongs to it, if there is one.
     package func discard(_ address: StoreAddress) throws {
-        guard identity(of: address) != nil else { return }
+        guard try identity(of: address) != nil else { return }
         try provider(address.engine).remove(address.path)
     }
 

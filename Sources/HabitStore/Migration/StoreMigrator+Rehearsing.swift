@@ -16,10 +16,13 @@ extension StoreMigrator {
         return try ScratchFolder.with(in: directory, for: "migration") { folder in
             let before = try open(path, schema, .readOnly)
             defer { before.close() }
-            let copy = "\(folder)/store"
+            let copy = copy(inFolder: folder)
+            var copies = [copy]
+            defer { try? discard(copies) }
             try before.backup(to: copy)
             let migration = copied(to: copy)
             var outcome = try migration.run(progress: progress)
+            copies += outcome.backups
             outcome.backups = []
             let after = try migration.open(copy, try plan.current(), .readOnly)
             defer { after.close() }

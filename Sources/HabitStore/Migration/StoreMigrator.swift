@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 
 /// Brings a store to the last version of a plan, stage by stage, each in one transaction.
@@ -11,6 +12,8 @@ public struct StoreMigrator {
     let now: @Sendable () -> Date
     private let outline: (String) throws -> Schema.Version
     let open: (String, Schema, StoreAccess) throws -> any UserStoreBackend
+    /// The engines of a store that is no file.
+    private let engines: (all: Engines, name: EngineName)?
 
     /// Prepares a migration of the store at an address.
     ///
@@ -23,7 +26,8 @@ public struct StoreMigrator {
         plan: any SchemaMigrationPlan.Type,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        self.init(path: address.path, plan: plan, now: now) {
+        let isFile = (try? engines.provider(address.engine)) is any FileEngineProvider
+        self.init(path: address.path, plan: plan, now: now, engines: isFile ? nil : (engines, address.engine)) {
             try engines.outline(StoreAddress(address.engine, path: $0)).version
         } open: { path, schema, access in
             try engines.open(StoreAddress(address.engine, path: path), access, schema: schema)
@@ -39,7 +43,7 @@ public struct StoreMigrator {
         plan: any SchemaMigrationPlan.Type,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        self.init(path: path, plan: plan, now: now) {
+        self.init(path: path, plan: plan, now: now, engines: nil) {
             try Store.outline(ofStoreAt: $0).version
         } open: { path, schema, access in
             try Store(path: path, schema: schema, access: access)
@@ -50,15 +54,30 @@ public struct StoreMigrator {
         path: String,
         plan: any SchemaMigrationPlan.Type,
         now: @escaping @Sendable () -> Date,
+        engines: (all: Engines, name: EngineName)?,
         outline: @escaping (String) throws -> Schema.Version,
         open: @escaping (String, Schema, StoreAccess) throws -> any UserStoreBackend
     ) {
         (self.path, self.plan, self.now, self.outline, self.open) = (path, plan, now, outline, open)
+        self.engines = engines
     }
 
     /// The same migration, of a copy of the store.
     func copied(to path: String) -> StoreMigrator {
-        StoreMigrator(path: path, plan: plan, now: now, outline: outline, open: open)
+        StoreMigrator(path: path, plan: plan, now: now, engines: engines, outline: outline, open: open)
+    }
+
+    /// Where a copy of the store is put for a while.
+    func copy(inFolder folder: String) -> String {
+        guard let (all, engine) = engines else { return "\(folder)/store" }
+        let name = "migration-\(UUID().uuidString)"
+        return all.address(ofCopy: name, of: StoreAddress(engine, path: path), inFolder: folder).path
+    }
+
+    /// Removes copies that are not gone with their folder.
+    package func discard(_ copies: [String]) throws {
+        guard let (all, engine) = engines else { return }
+        for copy in copies { try all.discard(StoreAddress(engine, path: copy)) }
     }
 
     /// The version of the store's schema. A file that says nothing to the engine may be one that only its app can read: that
@@ -128,7 +147,15 @@ public struct StoreMigrator {
     /// A copy beside the store, whose name says of which version and token it is; whole as soon as it has this name.
     private func backup(_ store: any UserStoreBackend) throws -> String {
         let token = try store.replicaRead { try $0.information().token }
-        let name = "\(path)-\(store.schema.version)-at-\(token)"
+        let version = "\(store.schema.version)-at-\(token)"
+        if let (all, engine) = engines {
+            let folder = DurableFile.folder(of: path)
+            let copy = all.address(ofCopy: version, of: StoreAddress(engine, path: path), inFolder: folder)
+            // It is whole as soon as it is there.
+            if try all.identity(of: copy) == nil { try store.backup(to: copy.path) }
+            return copy.path
+        }
+        let name = "\(path)-\(version)"
         if FileManager.default.fileExists(atPath: name) { return name }
         let draft = "\(name)-\(UUID().uuidString)"
         do {

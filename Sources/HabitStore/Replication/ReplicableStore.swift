@@ -11,8 +11,8 @@ public protocol ReplicableStore: HabitStore {
 
     /// Runs `body` over one moment at which a condition holds, as `read(_:)` does.
     ///
-    /// - Throws: also ``ReadRefused``, before `body` runs, when the condition does not hold once the moment is chosen, or the
-    ///   store is the unfinished target of a copy.
+    /// - Throws: also ``ReadRefused``, before `body` is told anything, when the condition does not hold once the moment is chosen,
+    ///   or the store is the unfinished target of a copy.
     @_spi(Engines) func read<R>(while condition: ReadCondition, _ body: (any ReadTransaction) throws -> R) throws -> R
 
     /// Runs `body` in a write transaction, as `write(author:_:)` does, under the terms of whoever keeps the store equal to
@@ -77,9 +77,20 @@ public protocol ReplicableStore: HabitStore {
 
     /// What the rollout keeps in the store, as ``ReplicaTransaction/setRolloutState(_:)`` left it.
     func rolloutState() throws -> String?
+
+    /// The lines of the rollout's evidence from a number on, ascending, `limit` at most; or the last one.
+    ///
+    /// - Parameter number: nil for the last one.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for an engine whose stores are one machine's.
+    func evidence(from number: Int64?, limit: Int) throws -> [EvidenceRow]
 }
 
 @_spi(Engines) extension ReplicaSnapshot {
+    /// None is kept.
+    public func evidence(from number: Int64?, limit: Int) throws -> [EvidenceRow] {
+        throw HabitStoreError.keepsNoEvidence
+    }
+
     /// The part of ``information()`` that changes.
     public func position() throws -> StorePosition {
         let information = try information()
@@ -117,4 +128,14 @@ public protocol ReplicableStore: HabitStore {
 
     /// Forgets the history up to and including a token.
     func pruneHistory(through token: HistoryToken) throws
+
+    /// Adds lines of the rollout's evidence, under numbers that have none yet.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for an engine whose stores are one machine's.
+    func addEvidence(_ rows: [EvidenceRow]) throws
+}
+
+@_spi(Engines) extension ReplicaTransaction {
+    /// None is kept.
+    public func addEvidence(_ rows: [EvidenceRow]) throws { throw HabitStoreError.keepsNoEvidence }
 }

@@ -4,7 +4,9 @@ import HabitStore
 
 /// The configuration file, a JSON object of texts.
 enum ConfigurationFile {
-    static let keys: Set<String> = ["root", "user", "flags", "policy", "evidenceKeyFile", "timeZone", "openUsers"]
+    static let keys: Set<String> = [
+        "root", "user", "flags", "servers", "policy", "evidenceKeyFile", "timeZone", "openUsers",
+    ]
 
     /// Reads the file.
     ///

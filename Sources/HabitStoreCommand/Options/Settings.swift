@@ -1,7 +1,8 @@
 import Configuration
 import FeatureFlags
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
+import HabitStorePostgres
 import HabitStoreRollout
 import ShadowVerifier
 import StandardEngines
@@ -16,6 +17,8 @@ struct Settings {
     let user: String
     /// The flag file; nil when there is none.
     let flags: String?
+    /// The engines that users may be on.
+    let engines: Engines
     /// The file of the gate's policy; nil where there is none, and its defaults hold.
     let policy: String?
     /// The file of the keys that evidence is sealed with; nil for none.
@@ -46,6 +49,7 @@ struct Settings {
             let path = self.root + "/" + Self.flagFileName
             flags = FileManager.default.fileExists(atPath: path) ? path : nil
         }
+        engines = try Self.engines(servers: try await Self.value(options.servers, "servers", reader) ?? "")
         if let policy = try await Self.value(nil, "policy", reader), !policy.isEmpty {
             self.policy = Self.expanded(policy, home)
         } else {
@@ -94,7 +98,22 @@ struct Settings {
         options.evidenceKeys = try evidenceKeyFile.map { try EvidenceKeys(path: $0) }
         options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
-        return try UserStores(root: root, flags: flags, queries: queries, options: options)
+        return try UserStores(root: root, flags: flags, engines: engines, queries: queries, options: options)
+    }
+
+    /// SQLite, LMDB, and the servers.
+    private static func engines(servers: String) throws -> Engines {
+        let named = servers.split(whereSeparator: \.isWhitespace)
+        guard !named.isEmpty else { return .standard }
+        let providers = try named.map { text in
+            let parts = text.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, let name = EngineName(rawValue: String(parts[0])) else {
+                // Nothing of it is repeated: it may hold a password.
+                throw CommandFailure.usage("a server is written as NAME=postgresql://HOST:PORT/DATABASE")
+            }
+            return try PostgresProvider(name: name, server: String(parts[1]))
+        }
+        return try Engines(Engines.standard.providers + providers)
     }
 
     /// The triggers of the root's kill switch.

@@ -20,6 +20,14 @@ struct UserOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Servers that users' stores may be on, by the names that flag files have for them.",
+            discussion: "NAME=postgresql://…, with blanks between several. [$HABITSTORE_SERVERS; default: none]"
+        )
+    )
+    var servers: String?
+
+    @Option(
+        help: ArgumentHelp(
             "A file of keys that seal and prove the evidence, one a line, for its owner only.",
             discussion: "[$HABITSTORE_EVIDENCE_KEY_FILE; default: none]"
         )
@@ -31,7 +39,7 @@ struct UserOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A JSON file with any of the keys root, user, flags, policy, evidenceKeyFile, timeZone, openUsers.",
+            "A JSON file with any of the keys root, user, flags, servers, policy, evidenceKeyFile, timeZone, openUsers.",
             discussion: "[default: $XDG_CONFIG_HOME/habitstore/config.json, if it is there]"
         )
     )

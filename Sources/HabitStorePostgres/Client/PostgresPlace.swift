@@ -15,6 +15,11 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
     /// Names a store.
     public init(server: String, name: String) { (self.server, self.name) = (server, name) }
 
+    /// The place of what belongs to the store and is not the store: of a copy. No user's id that people type has the separator.
+    func beside(_ suffix: String) -> PostgresPlace {
+        PostgresPlace(server: server, name: "\(name)\u{1F}\(suffix)")
+    }
+
     /// Reads a place.
     ///
     /// - Throws: ``HabitStore/HabitStoreError/Code/invalidValue`` for a text that is none, or that holds a password: addresses

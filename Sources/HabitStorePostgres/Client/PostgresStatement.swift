@@ -29,6 +29,10 @@ struct PostgresStatement: Hashable {
         name: "hs_begin_write",
         text: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
     )
+    static let beginCopy = PostgresStatement(
+        name: "hs_begin_copy",
+        text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE"
+    )
     static let commit = PostgresStatement(name: "hs_commit", text: "COMMIT")
     static let rollback = PostgresStatement(name: "hs_rollback", text: "ROLLBACK")
 
@@ -59,7 +63,7 @@ struct PostgresStatement: Hashable {
     static let makeStore = PostgresStatement(
         name: "hs_make_store",
         text:
-            "INSERT INTO hs_store (store, format, name, version, meta, last_writes) VALUES ($1, $2, $3, 0, 0, '') ON CONFLICT DO NOTHING"
+            "INSERT INTO hs_store (store, format, name, version, meta, last_writes) VALUES ($1, $2, $3, $4, $4, '') ON CONFLICT DO NOTHING"
     )
     /// Whether there are rows of a store that is yet to be made.
     static let leftovers = PostgresStatement(
@@ -111,6 +115,15 @@ struct PostgresStatement: Hashable {
             SELECT token, sequence, body FROM hs_history
             WHERE store = $1 AND (token > $2 OR (token = $2 AND sequence > $3)) ORDER BY token, sequence LIMIT $4
             """
+    )
+
+    static let evidence = PostgresStatement(
+        name: "hs_evidence",
+        text: "SELECT number, line FROM hs_evidence WHERE store = $1 AND number >= $2 ORDER BY number LIMIT $3"
+    )
+    static let lastEvidence = PostgresStatement(
+        name: "hs_last_evidence",
+        text: "SELECT number, line FROM hs_evidence WHERE store = $1 ORDER BY number DESC LIMIT 1"
     )
 
     // MARK: Changes
@@ -174,6 +187,13 @@ struct PostgresStatement: Hashable {
             INSERT INTO hs_digest (store, entity, first, body)
             SELECT $1, u.entity, u.first, u.body FROM unnest($2::smallint[], $3::uuid[], $4::bytea[]) AS u (entity, first, body)
             ON CONFLICT (store, entity, first) DO UPDATE SET body = excluded.body
+            """
+    )
+    static let addEvidence = PostgresStatement(
+        name: "hs_add_evidence",
+        text: """
+            INSERT INTO hs_evidence (store, number, line)
+            SELECT $1, u.number, u.line FROM unnest($2::bigint[], $3::bytea[]) AS u (number, line)
             """
     )
     static let removeDigests = PostgresStatement(
@@ -278,6 +298,7 @@ struct PostgresStatement: Hashable {
     static let tables = [
         ("hs_meta", "key, value"), ("hs_record", "entity, id, body"), ("hs_index", "number, key, id"),
         ("hs_history", "token, sequence, body"), ("hs_digest", "entity, first, body"),
+        ("hs_evidence", "number, line"),
         ("hs_store", "format, version, meta, last_writes"),
     ]
 
@@ -299,14 +320,15 @@ struct PostgresStatement: Hashable {
     /// Every statement that there is.
     static let all: [PostgresStatement] =
         [
-            setLockTimeout, setIdleTimeout, beginRead, beginWrite, commit, rollback, head, lockedHead, lastToken,
+            setLockTimeout, setIdleTimeout, beginRead, beginWrite, beginCopy, commit, rollback, head, lockedHead,
+            lastToken,
             metadata,
             makeStore, leftovers, advance, touch, record, taken, digest, digests, history, putRecords, removeRecords,
             putKeys,
             removeKeys,
             putMetadata, removeMetadata, appendHistory, pruneHistory, putDigests, removeDigests, removeEntity,
             removeIndexes,
-            firstIdentifiers, setting, tableCount,
+            evidence, lastEvidence, addEvidence, firstIdentifiers, setting, tableCount,
         ] + copies + removals
         + Source.allCases.flatMap { source in
             [false, true].flatMap { [walk(source, reverse: $0), walkSeveral(source, reverse: $0)] } + [count(source)]

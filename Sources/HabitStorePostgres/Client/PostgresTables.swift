@@ -33,5 +33,9 @@ enum PostgresTables {
         CREATE TABLE IF NOT EXISTS hs_digest (store uuid NOT NULL, entity smallint NOT NULL, first uuid NOT NULL,
         body bytea NOT NULL, PRIMARY KEY (store, entity, first)) WITH (fillfactor = 50)
         """,
+        """
+        CREATE TABLE IF NOT EXISTS hs_evidence (store uuid NOT NULL, number bigint NOT NULL, line bytea NOT NULL,
+        PRIMARY KEY (store, number))
+        """,
     ]
 }

@@ -64,7 +64,7 @@ import Synchronization
         return try withConnection { connection in
             let session = PostgresSession(connection, catalog, isWritable: false) { self.pool.answerDeadline }
             defer { session.end() }
-            if !options.createsStore { try session.check { try self.requireStore(session) } }
+            if !makesStore { try session.check { try self.requireStore(session) } }
             let snapshot = PostgresSnapshot(session, catalog)
             #if PLANNER_MUTANTS
             snapshot.mutant = options.mutant
@@ -74,6 +74,9 @@ import Synchronization
             return result
         }
     }
+
+    /// Whether a store that is missing is made now. One that vanishes behind the opening was removed.
+    private var makesStore: Bool { options.createsStore && state.withLock { $0.isOpening } }
 
     private func requireStore(_ session: PostgresSession) throws {
         guard session.head == nil else { return }
@@ -148,10 +151,8 @@ import Synchronization
 
     private func begin(_ session: PostgresSession, _ writer: PostgresWriter) throws {
         if try session.begun() == nil {
-            guard options.createsStore else { return try requireStore(session) }
-            try session.makeStore(named: place.name)
-            // Unless somebody else has made it meanwhile.
-            if session.head?.version == 0 { try requireNothingLeft(session) }
+            guard makesStore else { return try requireStore(session) }
+            if try session.makeStore(named: place.name) { try requireNothingLeft(session) }
         }
         guard let bookkeeping = try writer.bookkeeping(), !bookkeeping.metadata.isEmpty else {
             try requireNothingLeft(session)
@@ -225,7 +226,7 @@ import Synchronization
             // Who makes the row has no lock on it that anybody sees, but keeps others from making it.
             let answers = try connection.run(
                 [
-                    PostgresCall(.beginWrite), .makingStore(catalog.store, named: place.name),
+                    PostgresCall(.beginWrite), .makingStore(catalog.store, named: place.name, at: 0),
                     PostgresCall(.lockedHead, store),
                 ],
                 until: deadline
@@ -281,15 +282,22 @@ import Synchronization
         }
     }
 
-    /// Not possible: there is no file.
+    /// Copies the store's rows, as they are at one moment, to another name on the same server.
     ///
-    /// - Throws: ``HabitStoreError/Code/unsupported``.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a path that is no place on this server, or where there is a store.
     public func backup(to path: String) throws {
-        throw HabitStoreError(
-            .unsupported,
-            "a store on a server has no file to be copied; copy it into one with `habitstore copy`, or back up the server",
-            at: .init(path: catalog.place)
-        )
+        try requireOpen()
+        let target: PostgresPlace
+        do {
+            target = try PostgresPlace(parsing: path)
+        } catch {
+            throw HabitStoreError(
+                .unsupported,
+                "a store on a server has no file to be copied; copy it into one with `habitstore copy`, or back up the server",
+                at: .init(path: catalog.place)
+            )
+        }
+        try PostgresServer(place.server).copy(place, to: target)
     }
 
     /// Closes the store. Connections belong to all stores of the server, and stay.

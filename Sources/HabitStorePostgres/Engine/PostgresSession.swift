@@ -125,8 +125,13 @@ final class PostgresSession {
     }
 
     /// Makes the store's row, or waits for who makes it, and looks again.
-    func makeStore(named name: String) throws {
-        _ = try take(run([.makingStore(catalog.store, named: name)] + looking()))
+    ///
+    /// - Returns: whether it was made here.
+    func makeStore(named name: String) throws -> Bool {
+        // A store that is made where another one was removed must not come to a version that somebody knows of that one.
+        let version = Int64.random(in: 0..<1 << 48)
+        _ = try take(run([.makingStore(catalog.store, named: name, at: version)] + looking()))
+        return head?.version == version
     }
 
     /// Takes in the answers to the beginning.
@@ -226,8 +231,8 @@ final class PostgresSession {
 
 extension PostgresCall {
     /// Makes a store's row where there is none, or waits for who does.
-    static func makingStore(_ store: UUID, named name: String) -> PostgresCall {
-        PostgresCall(.makeStore, .uuid(store), .int2(PostgresTables.format), .text(name))
+    static func makingStore(_ store: UUID, named name: String, at version: Int64) -> PostgresCall {
+        PostgresCall(.makeStore, .uuid(store), .int2(PostgresTables.format), .text(name), .int8(version))
     }
 }
 

@@ -155,6 +155,21 @@ import Foundation
         }
     }
 
+    // MARK: Evidence
+
+    /// The lines of a rollout's evidence from a number on; the last one for nil.
+    public func evidence(from number: Int64?, limit: Int) throws -> [EvidenceRow] {
+        let store = PostgresValue.uuid(catalog.store)
+        let call = number.map { PostgresCall(.evidence, store, .int8($0), .int8(Int64(limit))) }
+        let answer = try ask(call ?? PostgresCall(.lastEvidence, store))
+        return try (0..<answer.count).map { row in
+            EvidenceRow(
+                number: try answer.number(row, 0, as: Int64.self),
+                line: answer.bytes(row, 1).map(Array.init) ?? []
+            )
+        }
+    }
+
     // MARK: Digests
 
     /// The kept digest in whose range an identifier is.

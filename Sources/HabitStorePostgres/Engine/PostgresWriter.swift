@@ -367,6 +367,22 @@ import Foundation
         hasChanged = true
     }
 
+    // MARK: Evidence
+
+    /// Adds lines of a rollout's evidence.
+    public func addEvidence(_ rows: [EvidenceRow]) throws {
+        waiting +=
+            flushed() + [
+                PostgresCall(
+                    .addEvidence,
+                    .uuid(catalog.store),
+                    .int8s(rows.map(\.number)),
+                    .byteLists(rows.map(\.line))
+                )
+            ]
+        hasChanged = true
+    }
+
     // MARK: Digests
 
     /// The kept digest in whose range an identifier is.

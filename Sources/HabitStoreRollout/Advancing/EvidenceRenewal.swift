@@ -33,8 +33,9 @@ struct EvidenceRenewal {
             }
             let begun = try log.reset(because: reason, by: person, anchor: actual.state.evidence, at: Date())
             file = begun.file
+            let head = try open.context.evidence.sharedHead(actual, open.pair) ?? begun.head
             let anchored = try look.change.restate(actual) {
-                $0.evidence = begun.head
+                $0.evidence = head
                 $0.vouched = VouchedLines().text
             }
             look.change.control.noteLogged(anchored.epoch, in: log)

@@ -22,7 +22,11 @@ struct Promotion {
                 decision = GateDecision(reasons: [.evidenceUnwritable], cleanShadowReads: decision.cleanShadowReads)
                 return nil
             }
-            return try look.change.move(actual, to: target, evidence: open.context.evidence.remembered(actual))
+            return try look.change.move(
+                actual,
+                to: target,
+                evidence: open.context.evidence.remembered(actual, open.pair)
+            )
         }
         return decision
     }
@@ -46,14 +50,21 @@ struct Promotion {
         open.leases.load()?.shadow?.flush()
         let evidence = open.context.evidence
         if evidence.owes(open.control) { open.record([]) }
+        var isShared = evidence.synchronize(actual, open.pair)
+        var summary = try evidence.log.summary(evidence.trust(actual, open.pair))
+        if !summary.containsAnchor {
+            // Another machine may have added lines meanwhile, and told the store of them.
+            isShared = evidence.synchronize(actual, open.pair)
+            summary = try evidence.log.summary(evidence.trust(actual, open.pair))
+        }
         let mirror = mirrorFacts(actual)
         let facts = GateFacts(
-            evidence: try evidence.log.summary(evidence.trust(actual, open.pair)),
+            evidence: summary,
             lag: mirror.lag,
             isBackfilled: mirror.isBackfilled,
             isKilled: actual.state.isKilled || isKilled,
             isMirrorParted: mirror.hasParted,
-            owesEvidence: evidence.owes(open.control)
+            owesEvidence: evidence.owes(open.control) || !isShared
         )
         return Gate(policy: open.options.gate).decide(from: actual.stage, to: target, facts: facts, now: Date())
             .proposed(wanted, from: actual.stage, to: target)

@@ -16,7 +16,7 @@ struct Proof {
         open.leases.load()?.mirror?.retry()
         _ = open.leases.load()?.mirror?.settle(waitSeconds: open.options.stepLimitSeconds)
         let a = try open.pair.store(actual.engine)
-        guard open.pair.exists(actual.other) else {
+        guard try open.pair.exists(actual.other) else {
             throw HabitStoreError(
                 .notFound,
                 "this user has a \(actual.engine.rawValue) store only; there is nothing to compare it with",

@@ -17,14 +17,16 @@ struct Rehearsal {
         let root = beside + "/" + Self.prefix + Leftovers.name
         folder = try UserDirectory(root: root, user: original.directory.user)
         try folder.make()
+        try folder.takeMachine(of: original.directory)
         self.actual = actual
-        pair = StorePair(directory: folder, schema: schema, engines: original.known)
+        let copies = try original.known.copied(as: "rehearsal", by: original.directory)
+        pair = StorePair(directory: folder, schema: schema, engines: copies)
         do {
             // The one that follows first: copied the other way round it would be ahead, should a write come in between.
             for engine in [actual.other, actual.engine] {
-                let copy = original.known.address(engine, of: folder)
+                let copy = copies.address(engine, of: folder)
                 // An engine may keep it elsewhere than in the folder, which is gone with what is in it.
-                try original.known.discard(copy)
+                try copies.discard(copy)
                 try original.store(engine).backup(to: copy.path)
             }
         } catch {

@@ -10,11 +10,13 @@ import ShadowVerifier
 struct SelfComparison {
     private static let prefix = "self-comparison-"
 
+    private let directory: UserDirectory
     private let folder: String
     private let engines: Engines
 
     /// Takes the place of copies that a killed process has left. The caller holds the lock of the user's self-comparisons.
     init(_ directory: UserDirectory, _ engines: Engines) throws {
+        self.directory = directory
         self.engines = engines
         try Leftovers.remove(Self.prefix, in: directory)
         folder = directory.path + "/" + Self.prefix + Leftovers.name
@@ -37,7 +39,9 @@ struct SelfComparison {
         open: (StoreAddress) throws -> any UserStoreBackend,
         compare: (any UserStoreBackend, any UserStoreBackend) throws -> VerificationReport
     ) throws -> VerificationReport {
-        let addresses = [1, 2].map { StoreAddress(engine, path: "\(folder)/\(engine.rawValue)-\($0)") }
+        let addresses = try ["copy", "second"].map {
+            try engines.copied(as: $0, by: directory).address(engine, ofUser: directory.user, inFolder: folder)
+        }
         // An engine may keep them elsewhere than in the folder, which is gone with what is in it.
         for address in addresses { try engines.discard(address) }
         let report = Result { try run(store, addresses, open: open, compare: compare) }

@@ -61,7 +61,7 @@ extension EvidenceFile {
 
 extension EvidenceLine {
     /// The place of a line whose own hash is right, and of the line before it.
-    fileprivate static func place(_ line: UnsafeRawBufferPointer) -> (head: EvidenceHead, previous: String)? {
+    static func place(_ line: UnsafeRawBufferPointer) -> (head: EvidenceHead, previous: String)? {
         if let skimmed = skim(line) { return (skimmed.head, skimmed.previous) }
         guard let record = try? parse(line) else { return nil }
         return (record.head, record.previous)

@@ -69,7 +69,8 @@ extension EvidenceLog {
         return (line.head, before.file)
     }
 
-    private func freeName() -> String {
+    /// A name for a file that is put aside.
+    func freeName() -> String {
         var number = 1
         var status = stat()
         while lstat(EvidenceFile.beside(path, "evidence-reset-\(number).jsonl"), &status) == 0 { number += 1 }

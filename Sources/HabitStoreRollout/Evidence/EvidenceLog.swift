@@ -89,9 +89,21 @@ public struct EvidenceLog: Sendable {
         waitSeconds: Double,
         trust: () -> EvidenceTrust?
     ) throws -> (last: EvidenceRecord, stretch: EvidenceStretch) {
+        let file = try EvidenceFile(path, .append, waitSeconds: waitSeconds)
+        return try add(events, to: file, at: time, anchor: anchor, checkpoints: waitSeconds > 0, trust: trust)
+    }
+
+    /// The same in a file that the caller has locked.
+    func add(
+        _ events: [EvidenceEvent],
+        to file: borrowing EvidenceFile,
+        at time: Date,
+        anchor: EvidenceHead?,
+        checkpoints: Bool = true,
+        trust: () -> EvidenceTrust?
+    ) throws -> (last: EvidenceRecord, stretch: EvidenceStretch) {
         let contents = try events.map { try EvidenceLine.content($0, at: time) }
         guard !contents.isEmpty else { throw HabitStoreError(.invalidValue, "there is no event to record") }
-        let file = try EvidenceFile(path, .append, waitSeconds: waitSeconds)
         let tail = try file.tail()
         var head = tail.head
         if let anchor, anchor.sequence > head.sequence || (anchor.sequence == head.sequence && anchor != head) {
@@ -101,7 +113,7 @@ public struct EvidenceLog: Sendable {
         var line: [UInt8] = []
         let size = contents.reduce(0) { $0 + $1.utf8.count }
         let before = head
-        if waitSeconds > 0, let checkpoint = try dueCheckpoint(file, tail, adding: size, time, trust) {
+        if checkpoints, let checkpoint = try dueCheckpoint(file, tail, adding: size, time, trust) {
             bytes += checkpoint.bytes
             head = checkpoint.head
         }

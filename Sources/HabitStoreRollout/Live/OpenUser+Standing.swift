@@ -19,7 +19,8 @@ extension UserFiles {
     /// - Throws: ``HabitStoreError/Code/notFound``.
     func requireStores() throws {
         let (engines, directory) = (context.engines, context.directory)
-        guard engines.names.contains(where: { engines.identity(of: engines.address($0, of: directory)) != nil }) else {
+        guard try engines.names.contains(where: { try engines.identity(of: engines.address($0, of: directory)) != nil })
+        else {
             throw HabitStoreError(
                 .notFound,
                 "the user's stores were moved away or deleted while they were followed; put them back, or open the user again",

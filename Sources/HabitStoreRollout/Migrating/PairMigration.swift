@@ -48,7 +48,7 @@ struct PairMigration {
             // What becomes of it then is decided as of any store that lags behind.
             let (current, behind) = (engines.address(serving, of: directory), engines.address(other, of: directory))
             outcome.token = try token(current)
-            guard engines.identity(of: behind) != nil, versions[other] != target else { return nil }
+            guard try engines.identity(of: behind) != nil, versions[other] != target else { return nil }
             do {
                 let done = try migrator(behind, now: try timestamp(current, behind)).run()
                 outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
@@ -80,13 +80,13 @@ struct PairMigration {
         let oldest = try versions.min { $0.value < $1.value }
             .flatMap { try standing($0.key, known[$0.key], since: nil, pair) }
         var found = StandingsFound()
-        for engine in engines.names where engines.identity(of: engines.address(engine, of: directory)) != nil {
+        for engine in engines.names where pair.mayExist(engine) {
             found.note(engine, Result { try standing(engine, known[engine], since: oldest?.token, pair) }, pair)
         }
         let between = pair.engines(found.standings, preferring: wanted)
         switch Whereabouts(found, between, witness, isKilled: isKilled).answer {
         case .nobody: return nil
-        case .serves(let standing), .reopens(let standing), .takesOver(let standing, _):
+        case .serves(let standing), .reopens(let standing), .takesOver(let standing, _), .finishes(_, let standing):
             return (standing.engine, between.other(than: standing.engine))
         case .refused(let error): throw error
         }
@@ -127,8 +127,8 @@ struct PairMigration {
         var failures: [EngineName: any Error] = [:]
         for engine in engines.names {
             let address = engines.address(engine, of: directory)
-            guard engines.identity(of: address) != nil else { continue }
             do {
+                guard try engines.identity(of: address) != nil else { continue }
                 versions[engine] = try migrator(address).version()
             } catch {
                 failures[engine] = error
@@ -151,7 +151,7 @@ struct PairMigration {
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: stepLimitSeconds)
         guard let actual = try change.settle(wanted, isKilled: isKilled) else { return nil }
         let (authority, other) = (actual.engine, actual.other)
-        guard pair.exists(other) else { return (authority, other, false) }
+        guard try pair.exists(other) else { return (authority, other, false) }
         do {
             try change.drain(authority, into: other)
             return (authority, other, false)
@@ -182,7 +182,7 @@ struct PairMigration {
         let current = engines.address(authority, of: directory)
         let other = engines.address(otherEngine, of: directory)
         let clock = try timestamp(other, current)
-        var hasOther = engines.identity(of: other) != nil
+        var hasOther = try engines.identity(of: other) != nil
         if hasOther {
             do {
                 _ = try migrator(other, now: clock).run()
@@ -216,7 +216,7 @@ struct PairMigration {
     /// What the migration of a store was stamped with, if it was migrated before the one that is about to be; else now. Both come
     /// to the same history by it.
     private func timestamp(_ migrated: StoreAddress, _ next: StoreAddress) throws -> Date {
-        guard engines.identity(of: migrated) != nil, try migrator(migrated).version() == plan.current().version,
+        guard try engines.identity(of: migrated) != nil, try migrator(migrated).version() == plan.current().version,
             let schema = plan.schema(of: try migrator(next).version())
         else { return Date() }
         let before = try engines.open(next, .readOnly, schema: schema)

@@ -52,12 +52,15 @@ public struct VersionComparison {
             return try body(Opened(side: Side(store: store, version: nil), address: address))
         }
         return try ScratchFolder.with(in: directory, for: "comparison") { folder in
-            let copy = StoreAddress(address.engine, path: folder + "/store")
+            let copy = engines.address(ofCopy: "comparison-\(UUID().uuidString)", of: address, inFolder: folder)
+            let clock = try timestamp(behind: outline.information.token, in: other)
+            let migrator = StoreMigrator(copy, engines: engines, plan: plan, now: { clock })
+            var copies = [copy.path]
+            defer { try? migrator.discard(copies) }
             let source = try engines.openAsWritten(address, .readOnly, plan: plan)
             defer { source.close() }
             try source.backup(to: copy.path)
-            let clock = try timestamp(behind: outline.information.token, in: other)
-            _ = try StoreMigrator(copy, engines: engines, plan: plan, now: { clock }).run()
+            copies += try migrator.run().backups
             let store = try engines.open(copy, .readOnly, schema: try plan.current())
             defer { store.close() }
             return try body(Opened(side: Side(store: store, version: outline.version), address: copy))

@@ -22,9 +22,12 @@ extension EvidenceRecorder {
         return trust(state)
     }
 
-    private func trust(_ state: RolloutState) -> EvidenceTrust {
+    /// - Parameter shared: the last line that all machines can know of. Who vouches for a later one vouches for whatever comes to
+    ///   its number.
+    private func trust(_ state: RolloutState, through shared: EvidenceHead? = nil) -> EvidenceTrust {
         var trust = EvidenceTrust(state, seal: log.seal)
-        for stretch in unanchored.withLock({ $0.stretches }) where isInLog(stretch, trust.anchor) {
+        for stretch in unanchored.withLock({ $0.stretches })
+        where stretch.last.sequence <= shared?.sequence ?? .max && isInLog(stretch, trust.anchor) {
             trust.take(stretch)
         }
         return trust
@@ -42,11 +45,12 @@ extension EvidenceRecorder {
 
     /// What the stores are to remember of the evidence: the place that it has come to, unless it lacks what they remember
     /// already, and the lines that count.
-    func remembered(_ actual: ActualStage) -> EvidenceTrust {
-        var trust = trust(actual.state)
+    func remembered(_ actual: ActualStage, _ pair: StorePair) -> EvidenceTrust {
         do {
+            let shared = try sharedHead(actual, pair)
+            var trust = trust(actual.state, through: shared)
             guard trust.anchor != nil else {
-                let head = try log.head()
+                let head = try shared ?? log.head()
                 trust = EvidenceTrust(anchor: head, vouched: VouchedLines(), seal: log.seal)
                 for stretch in unanchored.withLock({ $0.stretches }) where isInLog(stretch, head) {
                     trust.take(stretch)
@@ -55,11 +59,12 @@ extension EvidenceRecorder {
             }
             // For the place alone any checkpoint will do: a kill reads no more than that.
             let summary = try log.summary(EvidenceTrust(anchor: trust.anchor))
-            if summary.containsAnchor { trust.anchor = summary.head }
+            if summary.containsAnchor { trust.anchor = shared ?? summary.head }
+            return trust
         } catch {
             options.logger.error("evidence cannot be read: \(error)")
+            return EvidenceTrust(actual.state, seal: log.seal)
         }
-        return trust
     }
 
     /// Tells the store that serves which lines this process has written, so that they count for all processes.
@@ -78,8 +83,9 @@ extension EvidenceRecorder {
         }
         guard isDue else { return }
         do {
+            let shared = try sharedHead(actual, scene.pair)
             for _ in 0..<Self.anchorAttempts {
-                if try anchor(actual, scene.pair) { return }
+                if try anchor(actual, scene.pair, through: shared) { return }
             }
         } catch {
             options.logger.info("the stores cannot be told of the evidence now: \(error)")
@@ -87,7 +93,7 @@ extension EvidenceRecorder {
     }
 
     /// - Returns: false when another process came between.
-    private func anchor(_ actual: ActualStage, _ pair: StorePair) throws -> Bool {
+    private func anchor(_ actual: ActualStage, _ pair: StorePair, through shared: EvidenceHead?) throws -> Bool {
         let engine = actual.engine
         let stretches = unanchored.withLock { $0.stretches }
         guard let standing = try pair.standing(engine), standing.role == .authoritative, standing.epoch == actual.epoch,
@@ -95,13 +101,13 @@ extension EvidenceRecorder {
             let state = standing.state, state.evidence != nil
         else { return true }
         var next = state
-        next.remember(trust(state))
+        next.remember(trust(state, through: shared))
         guard next != state else {
             // A move has told it already, or the log is another one.
             unanchored.withLock { $0.remove(stretches) }
             return true
         }
-        next.owner = standing.owner ?? directory.owner
+        (next.owner, next.machine) = (standing.owner ?? directory.owner, standing.machine?.text)
         let text = try next.encoded()
         let place = standing.place
         let isTold = try Deadline.run(

@@ -51,6 +51,36 @@ final class EvidenceRecorder: Sendable {
         record([event], in: scene)
     }
 
+    /// Brings what the folder has of the evidence, and what the store has that serves, to the same lines, for a user who belongs to no
+    /// machine; else nothing is done.
+    ///
+    /// - Returns: whether this machine knows what the others have written down, and they what it has.
+    @discardableResult
+    func synchronize(_ actual: ActualStage?, _ pair: StorePair) -> Bool {
+        do {
+            _ = try sharedHead(actual, pair)
+            return true
+        } catch {
+            options.logger.error("evidence cannot be shared with other machines: \(error)")
+            return false
+        }
+    }
+
+    /// The same.
+    ///
+    /// - Returns: the last line that all machines can know of; nil for a user who belongs to one.
+    /// - Throws: why the lines cannot be shared.
+    func sharedHead(_ actual: ActualStage?, _ pair: StorePair) throws -> EvidenceHead? {
+        try shared(actual, pair)?.synchronize()
+    }
+
+    /// The evidence that the store which serves keeps for all machines; nil for a user who belongs to one.
+    private func shared(_ actual: ActualStage?, _ pair: StorePair) throws -> SharedEvidence? {
+        guard let actual, pair.isWithoutMachine(actual.state) else { return nil }
+        let store = try pair.store(actual.engine)
+        return SharedEvidence(log: log, store: store, place: pair.address(actual.engine).path)
+    }
+
     /// Whether something is to be written that could not be written yet.
     func owes(_ control: ControlFile?) -> Bool {
         unwritten.withLock { !$0.isEmpty } || (control?.owedDifferences ?? 0) > 0
@@ -97,9 +127,20 @@ final class EvidenceRecorder: Sendable {
 
     private func add(_ events: [EvidenceEvent], _ scene: Scene, _ waitSeconds: Double) throws {
         let anchor = scene.actual?.state.evidence
-        let added = try log.add(events, at: Date(), anchor: anchor, waitSeconds: waitSeconds) {
+        func trusted() -> EvidenceTrust {
             scene.actual.map { trust($0, scene.pair) } ?? EvidenceTrust(anchor: anchor, seal: log.seal)
         }
+        if waitSeconds > 0 {
+            do {
+                let shared = try shared(scene.actual, scene.pair)
+                if let stretch = try shared?.add(events, at: Date(), anchor: anchor, trust: trusted) {
+                    return unanchored.withLock { $0.add(stretch) }
+                }
+            } catch let error as HabitStoreError where error.code != .invalidValue && error.code != .limitExceeded {
+                options.logger.error("evidence is shared with other machines later: \(error)")
+            }
+        }
+        let added = try log.add(events, at: Date(), anchor: anchor, waitSeconds: waitSeconds, trust: trusted)
         unanchored.withLock { $0.add(added.stretch) }
     }
 
@@ -166,6 +207,7 @@ final class EvidenceRecorder: Sendable {
     /// Makes up for a move that was written into the stores and not into the evidence, because its process was killed.
     func makeUp(for actual: ActualStage, in scene: Scene) {
         guard loggedEpoch.withLock({ $0 }) != actual.epoch else { return }
+        synchronize(actual, scene.pair)
         // Most openings end here: looking at the log takes longer than all the rest of them.
         if scene.control?.hasLogged(actual.epoch, in: log) == true { return noteLogged(actual) }
         do {

@@ -22,8 +22,14 @@ extension OpenUser {
     func killTrigger(_ actual: ActualStage, _ control: ControlFile, _ pulled: PulledKill?) -> PulledKill? {
         guard actual.stage != .off || !actual.state.isKilled else { return nil }
         if let pulled { return pulled }
-        return actual.state.isKilled || control.isKilled
+        return actual.state.isKilled || isKilled(control, actual)
             ? PulledKill(text: "the user was killed and not re-armed", isForAll: false) : nil
+    }
+
+    /// Whether the control file remembers a kill that the stores were not told of. A user who belongs to no machine may have been
+    /// re-armed on another one since, in a later epoch.
+    private func isKilled(_ control: ControlFile, _ actual: ActualStage) -> Bool {
+        control.isKilled && (!pair.isWithoutMachine(actual.state) || control.killedEpoch >= actual.epoch)
     }
 
     /// The new store turned out to be damaged while it served: the old one, which holds everything, takes its place.

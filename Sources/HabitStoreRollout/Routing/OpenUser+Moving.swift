@@ -19,6 +19,8 @@ extension OpenUser {
                 guard let actual = try find(look, &state), let moved = try act(look, actual, &state) else { return }
                 if let reason { note(actual, moved, reason) } else { context.evidence.noteLogged(moved) }
                 _ = try install(moved, look, &state)
+                // Where the store that serves has changed, or begun to be other machines' as well, it is to know what led there.
+                context.evidence.synchronize(moved, pair)
             }
         }
     }
@@ -50,7 +52,7 @@ extension OpenUser {
                         at: .init(path: directory.path)
                     )
                 }
-                let evidence = context.evidence.remembered(actual)
+                let evidence = context.evidence.remembered(actual, pair)
                 return try look.change.move(actual, to: target, isKilled: actual.state.isKilled, evidence: evidence)
             }
         }
@@ -77,7 +79,11 @@ extension OpenUser {
             }
         ) { look, actual, _ in
             wasKilled = true
-            let armed = try look.change.move(actual, to: actual.stage, evidence: context.evidence.remembered(actual))
+            let armed = try look.change.move(
+                actual,
+                to: actual.stage,
+                evidence: context.evidence.remembered(actual, pair)
+            )
             look.change.control.forgetKill()
             record([.rearmed(by: person)])
             return armed

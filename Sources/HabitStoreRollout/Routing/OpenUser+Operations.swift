@@ -44,6 +44,14 @@ extension OpenUser {
         throw unsteady()
     }
 
+    /// The route in force, by the word of the store that answers where another machine may have moved the user unseen.
+    func confirmedRoute() throws -> Route {
+        let route = try currentRoute()
+        guard route.condition.epoch != nil else { return route }
+        try read(isRecorded: false) { _ = try $0.currentToken() }
+        return try currentRoute()
+    }
+
     private func recorded<R>(
         _ transaction: any ReadTransaction,
         _ shadow: ShadowReader?,

@@ -92,7 +92,7 @@ extension OpenUser {
         } else if goesBack(wanted, actual), let stage = wanted.stage {
             do {
                 let before = actual
-                actual = try change.move(actual, to: stage, evidence: context.evidence.remembered(actual))
+                actual = try change.move(actual, to: stage, evidence: context.evidence.remembered(actual, pair))
                 note(before, actual, .followedFlags)
             } catch let error as HabitStoreError {
                 actual.notes.append("stays at \(actual.stage.rawValue): \(error.description)")
@@ -123,7 +123,7 @@ extension OpenUser {
     }
 
     private func isDue(_ turn: EngineTurn) -> Bool {
-        turn.isDue(context.engines, identity: flags.identity, pair.exists)
+        turn.isDue(context.engines, identity: flags.identity, pair.mayExist)
     }
 
     /// A folder that was put back says so in the evidence, once.
@@ -208,6 +208,7 @@ extension OpenUser {
         return Route(
             actual,
             control,
+            isShared: pair.known.isShared(actual.engine),
             authority: authority,
             writtenFirst: first,
             mirror: state.mirror,

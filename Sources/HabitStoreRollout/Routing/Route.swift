@@ -19,16 +19,18 @@ final class Route: Sendable {
     /// Keeps what the condition looks at mapped.
     let control: ControlFile
 
+    /// - Parameter isShared: whether other machines reach the store that answers.
     init(
         _ actual: ActualStage,
         _ control: ControlFile,
+        isShared: Bool = false,
         authority: any UserStoreBackend,
         writtenFirst: (any UserStoreBackend)? = nil,
         mirror: Mirror? = nil,
         shadow: ShadowReader? = nil,
         refusal: HabitStoreError? = nil
     ) {
-        condition = control.condition(actual.stage, epoch: actual.epoch)
+        condition = control.condition(actual.stage, epoch: actual.epoch, isShared: isShared)
         self.actual = actual
         self.control = control
         self.authority = authority

@@ -25,6 +25,11 @@ extension RolloutState {
         }
         let isKilled = rest.take("\"isKilled\":true,")
         guard isKilled || rest.take("\"isKilled\":false,") else { return nil }
+        var machine: String?
+        if rest.take("\"machine\":\"") {
+            machine = rest.takeText()
+            guard machine != nil, rest.take(",") else { return nil }
+        }
         var movingTo: Stage?
         if rest.take("\"movingTo\":\"") {
             movingTo = rest.takeText().flatMap(Stage.init(rawValue:))
@@ -53,7 +58,8 @@ extension RolloutState {
         }
         guard rest.take("}"), rest.isEmpty, let engines else { return nil }
         self.init(stage: stage, engines: engines, isKilled: isKilled, movingTo: movingTo)
-        (self.evidence, self.fled, self.owner, self.turns, self.vouched) = (evidence, fled, owner, turns, vouched)
+        (self.evidence, self.fled, self.turns, self.vouched) = (evidence, fled, turns, vouched)
+        (self.machine, self.owner) = (machine, owner)
     }
 }
 

@@ -18,7 +18,7 @@ extension EnginePair {
 /// it. One of other engines has no `old`, without which an earlier version refuses it.
 extension RolloutState: Codable {
     private enum Key: String, CodingKey {
-        case engines, evidence, fled, isKilled, movingTo, old, owner, stage, turns, vouched
+        case engines, evidence, fled, isKilled, machine, movingTo, old, owner, stage, turns, vouched
     }
 
     init(from decoder: any Decoder) throws {
@@ -41,6 +41,7 @@ extension RolloutState: Codable {
         )
         fled = try values.decodeIfPresent(EngineName.self, forKey: .fled)
         evidence = try values.decodeIfPresent(EvidenceHead.self, forKey: .evidence)
+        machine = try values.decodeIfPresent(String.self, forKey: .machine)
         owner = try values.decodeIfPresent(String.self, forKey: .owner)
         turns = try values.decodeIfPresent(String.self, forKey: .turns)
         vouched = try values.decodeIfPresent(String.self, forKey: .vouched)
@@ -58,6 +59,7 @@ extension RolloutState: Codable {
         try values.encodeIfPresent(movingTo, forKey: .movingTo)
         try values.encodeIfPresent(fled, forKey: .fled)
         try values.encodeIfPresent(evidence, forKey: .evidence)
+        try values.encodeIfPresent(machine, forKey: .machine)
         try values.encodeIfPresent(owner, forKey: .owner)
         try values.encodeIfPresent(turns, forKey: .turns)
         try values.encodeIfPresent(vouched, forKey: .vouched)

@@ -11,6 +11,8 @@ struct Standing: Sendable {
     let state: RolloutState?
     /// Whose store it says that it is, as ``UserDirectory/owner`` has it; nil in a store of an earlier version.
     var owner: String?
+    /// The machine that it says its user belongs to.
+    var machine: Machine?
     /// Whether it was read past the engine's library, which cannot open the file: nothing can be written to it.
     var isRescued = false
 

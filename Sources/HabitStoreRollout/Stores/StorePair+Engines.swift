@@ -10,7 +10,7 @@ extension StorePair {
     /// - Throws: why a store cannot be read, where no other one says which engines they are.
     func engines(preferring wanted: EnginePair) throws -> EnginePair {
         if known.names.allSatisfy(wanted.contains) { return wanted }
-        guard known.names.contains(where: { !wanted.contains($0) && exists($0) }) else { return wanted }
+        guard known.names.contains(where: { !wanted.contains($0) && mayExist($0) }) else { return wanted }
         let found = look()
         if let failure = found.failure, found.standings.allSatisfy({ $0.state == nil }) { throw failure }
         return engines(found.standings, preferring: wanted)
@@ -22,9 +22,12 @@ extension StorePair {
         let engines = leading.state?.engines ?? EnginePair(old: leading.engine, new: wanted.other(than: leading.engine))
         let other = engines.other(than: leading.engine)
         // One that cannot be read, or that this program has no engine for, is there all the same.
-        let isAlone = known.contains(other) && !exists(other)
+        let isAlone = known.contains(other) && !mayExist(other)
         return isAlone && wanted.contains(leading.engine) ? wanted : engines
     }
+
+    /// Whether there is a store, or that cannot be told.
+    func mayExist(_ engine: EngineName) -> Bool { (try? exists(engine)) ?? true }
 
     /// What all of the user's stores say, each asked once.
     ///

@@ -30,7 +30,9 @@ final class StorePair: Sendable {
     func address(_ engine: EngineName) -> StoreAddress { known.address(engine, of: directory) }
 
     /// Whether there is a store.
-    func exists(_ engine: EngineName) -> Bool { known.identity(of: address(engine)) != nil }
+    ///
+    /// - Throws: why that cannot be told.
+    func exists(_ engine: EngineName) throws -> Bool { try known.identity(of: address(engine)) != nil }
 
     /// The store of an engine.
     ///
@@ -48,11 +50,17 @@ final class StorePair: Sendable {
 
     private func open(_ engine: EngineName, _ access: StoreAccess) throws -> any UserStoreBackend {
         let address = address(engine)
-        let before = known.identity(of: address)
+        let before = try known.identity(of: address)
         let store = try known.open(address, access, schema: schema)
-        let file = known.identity(of: address)
+        let file: StoreIdentity?
+        do {
+            file = try before ?? known.identity(of: address)
+        } catch {
+            store.close()
+            throw error
+        }
         // One that was exchanged meanwhile is found to have moved with the next look.
-        files.withLock { $0[engine] = before ?? file }
+        files.withLock { $0[engine] = file }
         return store
     }
 
@@ -64,12 +72,12 @@ final class StorePair: Sendable {
     /// Whether a store is open, on the file that stands there.
     func holds(_ engine: EngineName) -> Bool {
         guard let file = files.withLock({ $0[engine] }) else { return false }
-        return known.identity(of: address(engine)) == file
+        return known.holds(file, at: address(engine))
     }
 
     /// What a store says of itself; nil when there is no file.
     func standing(_ engine: EngineName) throws -> Standing? {
-        guard exists(engine) else {
+        if !holds(engine), try !exists(engine) {
             close(engine)
             return nil
         }
@@ -83,6 +91,7 @@ final class StorePair: Sendable {
         } catch let error as HabitStoreError where error.code == .notFound || error.code == .closed {
             // The file was replaced under an open store: the one that is there now counts.
             close(engine)
+            guard try exists(engine) else { return nil }
             return try store(engine).replicaRead { try self.standing(engine, $0) }
         }
     }
@@ -135,14 +144,16 @@ final class StorePair: Sendable {
         var state = try replica.rolloutState().map {
             try RolloutState(parsing: $0, path: address(engine).path)
         }
-        let owner = state?.owner
+        let (owner, machine) = (state?.owner, state?.machine)
         state?.owner = nil
+        state?.machine = nil
         return Standing(
             engine: engine,
             path: address(engine).path,
             information: try replica.information(),
             state: state,
-            owner: owner
+            owner: owner,
+            machine: machine.map(Machine.init(parsing:))
         )
     }
 

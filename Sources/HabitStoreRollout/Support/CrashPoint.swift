@@ -23,6 +23,9 @@ package enum CrashPoint {
         "evidence.archived", "evidence.shortened", "evidence.reset", "selfComparison.copied",
     ]
 
+    /// Those that only users come to whose stores other machines reach.
+    package static let shared = ["switch.decided"]
+
     static func reach(_ name: String) {
         guard let wanted, wanted.name == name, reached.add(1, ordering: .relaxed).newValue == wanted.count else {
             return
@@ -35,6 +38,9 @@ package enum CrashPoint {
 package enum CrashPoint {
     /// There are none.
     package static let all: [String] = []
+
+    /// There are none.
+    package static let shared: [String] = []
 
     @inline(__always) static func reach(_ name: StaticString) {}
 }

@@ -58,6 +58,17 @@ public struct UserDirectory: Sendable, Hashable {
     /// What the user's stores are marked with: 128 bits of XXH64 over the id, in hexadecimal digits.
     var owner: String { Self.hexadecimal(Self.digest(Array(user.utf8))) }
 
+    /// The machine that has the folder.
+    var machine: Machine {
+        get throws { try Machine.having(folder) }
+    }
+
+    /// Has the folder belong to the machine that another one belongs to, of which it has copies.
+    func takeMachine(of original: UserDirectory) throws { try Machine.copy(from: original.folder, to: folder) }
+
+    /// Whether a machine is not the one that has the folder. Where that cannot be told it is another one.
+    func isElsewhere(_ machine: Machine) -> Bool { (try? Machine(having: folder))?.number != machine.number }
+
     /// The folder of all users' folders.
     static func folder(root: String) -> String {
         URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent(usersName).path

@@ -196,8 +196,14 @@ final class ControlFile: Sendable {
     func invalidate() { store(Place.word, 0) }
 
     /// Holds while this stage and epoch are in force. Whoever uses it keeps this object.
-    func condition(_ stage: Stage, epoch: Int) -> ReadCondition {
-        ReadCondition(cells.advanced(by: Place.word), is: Self.word(stage, epoch: epoch))
+    ///
+    /// - Parameter isShared: whether other machines reach the store that serves, and could move the user unseen by this file.
+    func condition(_ stage: Stage, epoch: Int, isShared: Bool) -> ReadCondition {
+        ReadCondition(
+            cells.advanced(by: Place.word),
+            is: Self.word(stage, epoch: epoch),
+            epoch: isShared ? epoch : nil
+        )
     }
 
     // MARK: Epochs
@@ -317,14 +323,17 @@ final class ControlFile: Sendable {
     // MARK: What must not get lost
 
     /// Whether the user was killed, and nobody has re-armed: also where that cannot be written into a store.
-    var isKilled: Bool { (epoch(Place.killed) ?? 0) > 0 }
+    var isKilled: Bool { killedEpoch > 0 }
+
+    /// The epoch in which the user was killed; 0 where nobody was, or the user was re-armed here.
+    var killedEpoch: Int { epoch(Place.killed) ?? 0 }
 
     /// Remembers that the user was killed in an epoch.
     ///
     /// - Returns: whether the disk has it too.
     @discardableResult
     func noteKilled(_ epoch: Int) -> Bool {
-        if !isKilled { store(epoch, at: Place.killed) }
+        if killedEpoch < epoch { store(epoch, at: Place.killed) }
         return synchronize()
     }
 

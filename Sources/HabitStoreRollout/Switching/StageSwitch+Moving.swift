@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension StageSwitch {
     /// Moves the user to another stage. Whether that is allowed has been decided before.
@@ -85,14 +85,16 @@ extension StageSwitch {
         case (.old, _):
             try drain(old, into: new)
             try check()
+            let left = try decide(old, state, target.epoch, expecting: sealed)
             try open(new, state, target.epoch, expecting: try place(new))
-            try finish(old, state, &target, expecting: sealed)
+            try finish(old, state, &target, expecting: left)
         case (.new, .old):
             // Where the old store is written first it may hold one write more, which nobody was told of.
             if try standing(old)?.token ?? .zero < (try standing(new)?.token ?? .zero) { try drain(new, into: old) }
             try check()
+            let left = try decide(new, state, target.epoch, expecting: sealed)
             try open(old, state, target.epoch, expecting: try place(old))
-            try finish(new, state, &target, expecting: sealed)
+            try finish(new, state, &target, expecting: left)
         case (.new, .new):
             let (there, here) = (try standing(old)?.token ?? .zero, try standing(new)?.token ?? .zero)
             if there > here {
@@ -144,9 +146,33 @@ extension StageSwitch {
         )
     }
 
-    private func open(_ engine: EngineName, _ state: RolloutState, _ epoch: Int, expecting place: StorePlace) throws {
-        // Another process may have taken the user elsewhere while this one slept.
+    /// Decides the move in the store that is left, where other machines reach that: they could give a sealed store its role again
+    /// at the moment at which the other one is given it, and no epoch that was claimed here keeps them from it. From here on the
+    /// move can only be finished, by whoever looks next.
+    ///
+    /// - Returns: what the store that is left is then.
+    private func decide(
+        _ engine: EngineName,
+        _ state: RolloutState,
+        _ epoch: Int,
+        expecting sealed: StorePlace
+    ) throws -> StorePlace {
+        guard pair.known.isShared(engine) else { return sealed }
+        try requireUnclaimed(epoch)
+        var decided = state
+        decided.movingTo = state.stage
+        try set(engine, .standby, epoch: epoch, decided, expecting: sealed)
+        CrashPoint.reach("switch.decided")
+        return StorePlace(role: .standby, epoch: epoch)
+    }
+
+    /// Another process may have taken the user elsewhere while this one slept.
+    private func requireUnclaimed(_ epoch: Int) throws {
         guard control.floor == epoch else { throw Self.overtaken(pair.directory) }
+    }
+
+    private func open(_ engine: EngineName, _ state: RolloutState, _ epoch: Int, expecting place: StorePlace) throws {
+        try requireUnclaimed(epoch)
         try set(engine, .authoritative, epoch: epoch, state, expecting: place)
         CrashPoint.reach("switch.opened")
     }
@@ -222,7 +248,10 @@ extension StageSwitch {
         else { throw cannotGoBack(actual, failure) }
         let isCurrent = isAllThatWasAcknowledged(standing) || hasTakenOver(standing, from: actual)
         // An attempt that cannot succeed claims nothing: the copy that is to bring the old store up would be passed by it.
-        guard isCurrent || canFollow(standing, new) else { throw cannotGoBack(actual, failure) }
+        // No epoch that is claimed here keeps the writers of other machines from a store that was not sealed.
+        guard isCurrent || canFollow(standing, new) && !pair.isWithoutMachine(actual.state) else {
+            throw cannotGoBack(actual, failure)
+        }
         var target = actual
         target.state.stage = .off
         target.state.isKilled = isKilled

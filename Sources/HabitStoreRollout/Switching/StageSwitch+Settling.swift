@@ -37,7 +37,7 @@ extension StageSwitch {
         }
         var actual = try settle(found, witness, engines, isKilled)
         if let current = actual.flatMap({ found.standing($0.engine) }) {
-            actual?.putBack = witness.whatWasPutBack(current.epoch)
+            actual?.putBack = whatWasPutBack(current, witness)
             if witness.isControlForeign(current.lineage) {
                 control.disown()
                 control.adopt(lineage: current.lineage, mark: current.token)
@@ -62,11 +62,19 @@ extension StageSwitch {
             if let objection = witness.objection(to: standing, at: actual.token) { throw objection }
             return actual
         case .reopens(let sealed): return try reopen(sealed, found, engines)
+        case .finishes(let left, let target):
+            try finish(left, target)
+            return try settle(engines, isKilled: isKilled)
         case .takesOver(let claiming, let objection):
-            let doubt = witness.whatWasPutBack(claiming.epoch)
+            let doubt = whatWasPutBack(claiming, witness)
             return try land(on: claiming, engines, found, objection, isKilled, doubt)
         case .refused(let error): throw error
         }
+    }
+
+    /// What shows that the user's folder was put back. That of a user who belongs to no machine is a copy anyway.
+    private func whatWasPutBack(_ standing: Standing, _ witness: StoreWitness) -> String? {
+        standing.state.map(pair.isWithoutMachine) == true ? nil : witness.whatWasPutBack(standing.epoch)
     }
 
     /// Makes the store of a user who has none, or finishes making it.
@@ -241,6 +249,15 @@ extension StageSwitch {
     }
 
     // MARK: Without an authoritative store
+
+    /// Finishes a move that was decided in the store that was left.
+    private func finish(_ left: Standing, _ target: Standing) throws {
+        guard var state = left.state else { return }
+        state.movingTo = nil
+        try set(target.engine, .authoritative, epoch: left.epoch, state, expecting: target.place)
+        CrashPoint.reach("switch.opened")
+        try set(left.engine, .standby, epoch: left.epoch, state, expecting: left.place)
+    }
 
     /// A move got no further than sealing: the sealed store takes its role again.
     private func reopen(_ sealed: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> ActualStage {

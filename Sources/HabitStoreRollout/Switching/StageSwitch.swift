@@ -49,6 +49,7 @@ struct StageSwitch {
         if role == .authoritative { control.raise(epoch) }
         var owned = state
         owned.owner = pair.directory.owner
+        owned.machine = try pair.machine(state)?.text
         let text = try owned.encoded()
         do {
             try step(engine) { [pair] in

@@ -55,6 +55,18 @@ struct StoreWitness: Sendable {
         return stale(standing, "has not the origin of this user's stores")
     }
 
+    /// Why the user is not served here: the stores say that another machine has one of them.
+    func objection(toMachineOf standing: Standing) -> HabitStoreError? {
+        guard let machine = standing.machine, directory.isElsewhere(machine) else { return nil }
+        return HabitStoreError(
+            .notAuthoritative,
+            "one of the user's stores is on another machine (\(machine.place)), which the user belongs to until the rollout is over: "
+                + "open the user there; if it is lost for good, accept the \(standing.engine.rawValue) store with "
+                + "`habitstore rollout adopt`",
+            at: .init(path: standing.path)
+        )
+    }
+
     /// Why a store that is to serve is not what the user has come to.
     func objection(to standing: Standing, beside found: StandingsFound) -> HabitStoreError? {
         let other = found.standings.first { $0.engine != standing.engine && $0.lineage == standing.lineage }

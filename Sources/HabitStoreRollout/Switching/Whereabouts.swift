@@ -10,6 +10,8 @@ struct Whereabouts {
         case serves(Standing)
         /// A move got no further than sealing: this store takes its role again.
         case reopens(Standing)
+        /// A move was decided in the store that was left, and only it can be finished: the other store takes the role.
+        case finishes(left: Standing, target: Standing)
         /// The old store holds everything that was acknowledged, and takes over from a new one that is gone, cannot be read,
         /// or is not what the user has come to, which is said then.
         case takesOver(Standing, HabitStoreError?)
@@ -51,7 +53,7 @@ struct Whereabouts {
             switch answer {
             case .nobody: nil
             case .serves(let standing): ahead ?? standing
-            case .reopens(let standing), .takesOver(let standing, _): standing
+            case .reopens(let standing), .takesOver(let standing, _), .finishes(_, let standing): standing
             case .refused(let error): throw error
             }
         }
@@ -64,12 +66,15 @@ struct Whereabouts {
         _ isKilled: Bool
     ) throws(HabitStoreError) -> Answer {
         let own = found.standings.filter { witness.objection(toOwnerOf: $0) == nil }
+        if let elsewhere = own.leading.flatMap(witness.objection(toMachineOf:)) { throw elsewhere }
         let leading = own.filter { $0.hasRole && !$0.isRescued }.leading
         let authoritative = leading.flatMap { $0.role == .authoritative ? $0 : nil }
         var objection: HabitStoreError?
         if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines, witness) {
             objection = witness.objection(to: authoritative, beside: found)
             if objection == nil { return .serves(authoritative) }
+        } else if let decided = try decided(own, found, witness) {
+            return decided
         } else if let sealed = own.lazy.filter({ $0.role == .sealed }).leading {
             // The other one may have been left sealed in an earlier epoch, with a write that nobody was told of.
             if let objection = witness.objection(to: sealed, beside: found) { throw objection }
@@ -92,6 +97,26 @@ struct Whereabouts {
             return .serves(rescued)
         }
         return try judgeWithoutRole(found, witness)
+    }
+
+    /// What becomes of a move that was decided in the store that was left: it says so, on standby in the new epoch, and holds
+    /// nothing that the other one has not.
+    private static func decided(
+        _ own: [Standing],
+        _ found: StandingsFound,
+        _ witness: StoreWitness
+    ) throws(HabitStoreError) -> Answer? {
+        let left = own.filter { $0.role == .standby && $0.state?.movingTo != nil }.max { $0.epoch < $1.epoch }
+        guard let left, let state = left.state, state.movingTo == state.stage else { return nil }
+        let engine = state.engine(state.stage.authority)
+        if let failure = found.failures[engine] { throw failure }
+        guard engine != left.engine, own.allSatisfy({ $0.epoch <= left.epoch }) else { return nil }
+        if let objection = witness.objection(to: left, beside: found) { throw objection }
+        guard let target = own.first(where: { $0.engine == engine }), target.lineage == left.lineage,
+            target.token == left.token, target.epoch < left.epoch,
+            target.role == .standby || target.role == .sealed
+        else { return nil }
+        return .finishes(left: left, target: target)
     }
 
     /// No store has a role that counts.

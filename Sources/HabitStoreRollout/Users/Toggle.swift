@@ -95,7 +95,7 @@ struct Toggle {
                 actual,
                 to: stage,
                 isKilled: actual.state.isKilled,
-                evidence: context.evidence.remembered(actual),
+                evidence: context.evidence.remembered(actual, open.pair),
                 turnedBy: open.flags.directTurn
             ) {
                 let report = try context.verification(from, target).run { progress("verifying", $0.done, $0.total) }

@@ -37,7 +37,7 @@ public final class UserStore: HabitStore {
     /// - Throws: why the user's stores cannot be served.
     public func stage() throws -> Stage {
         let lease = try files.lease()
-        return try lease.user.currentRoute().actual.stage
+        return try lease.user.confirmedRoute().actual.stage
     }
 
     /// The engine that reads come from.
@@ -45,7 +45,7 @@ public final class UserStore: HabitStore {
     /// - Throws: as ``stage()`` does.
     public func engine() throws -> EngineName {
         let lease = try files.lease()
-        return try lease.user.currentRoute().actual.engine
+        return try lease.user.confirmedRoute().actual.engine
     }
 
     /// The stage that the flags want; nil when they say nothing.

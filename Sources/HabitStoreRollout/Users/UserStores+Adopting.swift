@@ -47,7 +47,7 @@ extension UserStores {
         // A store that only followed was told nothing of the rollout.
         let known = standing.state ?? (try? other.get())?.state ?? RolloutState(stage: .off, engines: between)
         let epoch = max(standing.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
-        if pair.exists(otherEngine), !isContained(other, in: standing, pair) {
+        if try pair.exists(otherEngine), !isContained(other, in: standing, pair) {
             pair.close(otherEngine)
             let aside = try engines.setAside(pair.address(otherEngine), as: "adopted-\(epoch)")
             lines.append("the \(otherEngine.rawValue) store is \(aside) now")

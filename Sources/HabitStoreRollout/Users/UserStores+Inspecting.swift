@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension UserStores {
     /// Where a user is. Nothing is written, switched or finished, and what cannot be read is part of the answer.
@@ -53,10 +53,21 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func check(_ user: String) throws { _ = try known(user) }
 
+    /// Whether the user has a store that other machines reach, too.
+    private func hasSharedStore(_ directory: UserDirectory) throws -> Bool {
+        try engines.names.contains { engine in
+            try engines.isShared(engine) && engines.identity(of: engines.address(engine, of: directory)) != nil
+        }
+    }
+
     func known(_ user: String) throws -> UserDirectory {
         let directory = try UserDirectory(root: root, user: user)
         var status = stat()
-        guard lstat(directory.path, &status) == 0 else { throw missing(user) }
+        if lstat(directory.path, &status) != 0 {
+            // A user who belongs to no machine need not have been here before.
+            guard try hasSharedStore(directory) else { throw missing(user) }
+            try directory.make()
+        }
         try directory.requireOwn()
         return directory
     }

@@ -140,7 +140,7 @@ public final class UserStores: Sendable {
         let current = engines.address(standing.engine, of: directory)
         let pair = standing.state?.engines ?? engines.pair(old: standing.engine)
         let other = engines.address(pair.other(than: standing.engine), of: directory)
-        guard engines.identity(of: other) != nil else {
+        guard try engines.identity(of: other) != nil else {
             throw HabitStoreError(
                 .notFound,
                 "this user has a \(current.engine.rawValue) store only; there is nothing to compare it with",
@@ -155,8 +155,8 @@ public final class UserStores: Sendable {
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
         let directory = try UserDirectory(root: root, user: user)
-        let addresses = engines.names.map { engines.address($0, of: directory) }
-            .filter { engines.identity(of: $0) != nil }
+        let addresses = try engines.names.map { engines.address($0, of: directory) }
+            .filter { try engines.identity(of: $0) != nil }
         guard !addresses.isEmpty else { throw missing(user) }
         return addresses
     }

@@ -6,7 +6,7 @@ import ShadowVerifier
 extension StagedUser {
     /// How many habits one of the two stores has; nil where there is no store.
     func habitCount(_ side: StoreSide) throws -> Int? {
-        guard engines.identity(of: try address(side)) != nil else { return nil }
+        guard try engines.identity(of: address(side)) != nil else { return nil }
         return try withStore(side) { try $0.fetchCount(FetchDescriptor<Habit>()) }
     }
 

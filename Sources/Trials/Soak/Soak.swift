@@ -22,22 +22,22 @@ struct Soak {
     private let command: SoakCommand
     private let user: SoakUser
 
-    init(_ command: SoakCommand) {
+    init(_ command: SoakCommand) throws {
         self.command = command
         let name = "habitstore-soak-\(UUID().uuidString)"
-        user = SoakUser(root: FileManager.default.temporaryDirectory.appendingPathComponent(name).path)
+        user = try SoakUser(root: FileManager.default.temporaryDirectory.appendingPathComponent(name).path, command)
     }
 
     func run() throws -> Outcome {
         try user.make()
-        defer { try? FileManager.default.removeItem(atPath: user.root) }
+        defer { try? user.remove() }
         let store = try user.open()
         defer { store.close() }
         try SoakWriters.fill(store, seed: command.seed)
         let questions = try questions()
         try advance(store, to: .shadow)
         let own = SoakWriters(store, count: max(1, command.writers / 2), seed: command.seed &* 31)
-        let other = try SoakProcess(root: user.root, writers: command.writers - command.writers / 2, seed: command.seed)
+        let other = try SoakProcess(command, root: user.root)
         own.start()
         var outcome = Outcome(lines: [header], isClean: true)
         let deadline = ContinuousClock.now + .seconds(command.limitSeconds)
@@ -49,11 +49,25 @@ struct Soak {
         let writes = (own: try own.stop(), other: try other.finish())
         outcome.lines.append("\(writes.own) transactions written here, \(writes.other) in the other process")
         if min(writes.own, writes.other) == 0 { outcome.isClean = false }
+        try goBack(store, &outcome)
         let differences = try user.differences()
         outcome.lines += differences.prefix(10).map { "DIFFERENCE at \($0)" }
         if !differences.isEmpty { outcome.isClean = false }
         outcome.lines.append(outcome.isClean ? "no false alarm" : "FAILED")
         return outcome
+    }
+
+    /// The kill switch takes the user back, with everything.
+    private func goBack(_ store: UserStore, _ outcome: inout Outcome) throws {
+        let (count, token) = (try store.fetchCount(FetchDescriptor<Entry>()), try store.currentToken())
+        try user.want(isKilled: true)
+        store.reloadFlags()
+        let isBack = try store.land() && store.stage() == .off
+        let isWhole = try (store.fetchCount(FetchDescriptor<Entry>()), store.currentToken()) == (count, token)
+        outcome.lines.append(
+            "killed: \(count) entries before, at token \(token), and \(isWhole ? "the same" : "OTHERS") behind it"
+        )
+        if !isBack || !isWhole { outcome.isClean = false }
     }
 
     private var header: String {
@@ -106,7 +120,7 @@ struct Soak {
         let queries =
             try command.queries.map { try QueryFile.load(path: $0).queries.map { try $0.recordQuery() } } ?? []
         // What the questions are about: the store's file, as it was filled.
-        let file = try user.address().open(.readOnly)
+        let file = try user.current()
         defer { file.close() }
         let data = try Self.data(of: file)
         let seed = command.seed

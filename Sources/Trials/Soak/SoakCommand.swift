@@ -1,13 +1,14 @@
 import ArgumentParser
 import Foundation
 import HabitStore
+import StandardEngines
 
 /// Compares reads of a user's two stores while others write, in this process and another one. Not one may differ: nothing is
 /// wrong with the stores.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Reads of SQLite and LMDB are compared at the same token while writers are at work.",
+        abstract: "Reads of a user's two stores are compared at the same token while writers are at work.",
         discussion: "Exit codes: 0 none differs; 1 one does, a store failed, or too few could be compared."
     )
 
@@ -22,6 +23,12 @@ struct SoakCommand: ParsableCommand {
 
     @Option(help: "How many threads read.")
     var readers = 2
+
+    @Option(help: "The engine that the user comes from.")
+    var from = Engines.standard.names[0]
+
+    @Option(help: "The connection URI of a server that the user goes to; else it is the other one of the two engines.")
+    var server: String?
 
     @Option(help: "A file of queries whose questions are asked too.")
     var queries: String?
@@ -45,7 +52,7 @@ struct SoakCommand: ParsableCommand {
 
     func run() throws {
         if let writeInto {
-            let user = SoakUser(root: writeInto)
+            let user = try SoakUser(root: writeInto, self)
             return try SoakWriters(try user.open(), count: writers, seed: seed).runUntilInputEnds()
         }
         let outcome = try Soak(self).run()

@@ -7,9 +7,13 @@ final class SoakProcess {
     private let input = Pipe()
     private let output = Pipe()
 
-    init(root: String, writers: Int, seed: UInt64) throws {
+    init(_ command: SoakCommand, root: String) throws {
         process.executableURL = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments = ["soak", "--write-into", root, "--writers", "\(writers)", "--seed", "\(seed &* 17)"]
+        process.arguments =
+            [
+                "soak", "--write-into", root, "--writers", "\(command.writers - command.writers / 2)",
+                "--seed", "\(command.seed &* 17)", "--from", command.from.rawValue,
+            ] + (command.server.map { ["--server", $0] } ?? [])
         process.standardInput = input
         process.standardOutput = output
         try process.run()

@@ -1,32 +1,74 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
+import HabitStorePostgres
 import HabitStoreRollout
 import Logging
 import StandardEngines
 
 /// The user whose reads are compared.
 struct SoakUser {
-    static let name = "alice"
-
     let root: String
+    private let engines: Engines
+    private let old: EngineName
+    private let new: EngineName
 
+    /// - Parameter command: says which engines the user comes from and goes to.
+    init(root: String, _ command: SoakCommand) throws {
+        self.root = root
+        old = command.from
+        if let server = command.server {
+            try PostgresServer(server).prepare()
+            engines = try Engines(Engines.standard.providers + [PostgresProvider(server: server)])
+            new = .postgres
+        } else {
+            engines = .standard
+            new = Engines.standard.pair(old: command.from).new
+        }
+    }
+
+    /// A name that nobody else has on the server.
+    private var name: String { URL(fileURLWithPath: root).lastPathComponent }
     private var flags: String { root + "/flags.json" }
 
     /// Makes the root, with flags that let the user go all the way.
     func make() throws {
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-        let stages = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
-        let text = """
-            {"flags": {"habit-store-stage": {"state": "ENABLED", "variants": {\(stages)}, "defaultVariant": "complete"}}}
-            """
-        try Data(text.utf8).write(to: URL(fileURLWithPath: flags))
+        try want(isKilled: false)
+    }
+
+    /// Writes the flag file, which wants the user at `complete`.
+    func want(isKilled: Bool) throws {
+        func flag(_ name: String, _ variants: [String], _ value: String) -> String {
+            let named = variants.map { "\"\($0)\": \"\($0)\"" }.joined(separator: ", ")
+            return
+                #""habit-store-\#(name)": {"state": "ENABLED", "variants": {\#(named)}, "defaultVariant": "\#(value)"}"#
+        }
+        let names = engines.names.map(\.rawValue)
+        let flags = [
+            flag("stage", Stage.allCases.map(\.rawValue), Stage.complete.rawValue), flag("old", names, old.rawValue),
+            flag("new", names, new.rawValue),
+            #""habit-store-kill": {"state": "ENABLED", "variants": {"on": \#(isKilled)}, "defaultVariant": "on"}"#,
+        ]
+        try Data("{\"flags\": {\(flags.joined(separator: ", "))}}".utf8).write(to: URL(fileURLWithPath: self.flags))
     }
 
     /// The user's store, as one process sees it. Every question is compared.
-    func open() throws -> UserStore { try stores().store(for: Self.name) }
+    func open() throws -> UserStore { try stores().store(for: name) }
 
-    /// The file that holds what the user has now.
-    func address() throws -> StoreAddress { try stores().currentAddress(of: Self.name) }
+    /// Opens the store that holds what the user has now, past the rollout.
+    func current() throws -> any UserStoreBackend {
+        try engines.open(stores().currentAddress(of: name), .readOnly, schema: HabitSchema.current)
+    }
+
+    /// Removes all that there is of the user.
+    func remove() throws {
+        let directory = try UserDirectory(root: root, user: name)
+        if engines.isShared(new) {
+            let address = engines.address(new, ofUser: name, inFolder: directory.path)
+            if try engines.identity(of: address) != nil { try engines.provider(new).remove(address.path) }
+        }
+        try FileManager.default.removeItem(atPath: root)
+    }
 
     private func stores() throws -> UserStores {
         var options = RolloutOptions()
@@ -36,12 +78,12 @@ struct SoakUser {
         options.shadowReads.oneIn = 1
         options.shadowReads.recordEvery = 10_000
         options.logger = Logger(label: "soak") { _ in SwiftLogNoOpLogHandler() }
-        return try UserStores(root: root, flags: flags, options: options)
+        return try UserStores(root: root, flags: flags, engines: engines, options: options)
     }
 
     /// What the evidence says of differences.
     func differences() throws -> [String] {
-        try EvidenceLog(try UserDirectory(root: root, user: Self.name)).read().records.compactMap { record in
+        try EvidenceLog(try UserDirectory(root: root, user: name)).read().records.compactMap { record in
             guard case .difference(let stage, let token, let message, _) = record.event else { return nil }
             return "\(stage.rawValue), token \(token): \(message)"
         }

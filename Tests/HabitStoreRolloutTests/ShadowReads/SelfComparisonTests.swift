@@ -47,7 +47,7 @@ struct SelfComparisonTests {
         for _ in 0..<2 {
             #expect(try store.verify().verdict == .match)
             #expect(try store.rehearse() == nil)
-            #expect(memory.identity(at: try user.directory.path + "/self-comparison-copies/memory-1") == nil)
+            #expect(memory.identity(at: try user.directory.path + "/self-comparison-copies/copy.memory") == nil)
         }
     }
 
@@ -89,7 +89,7 @@ struct SelfComparisonTests {
             options.opener = { address, access, schema in
                 let store = try address.open(access, schema: schema)
                 // The copy of LMDB's copy.
-                return address.path.hasSuffix("lmdb-2") ? LyingStore(store, .miscounted) : store
+                return address.path.hasSuffix("second.lmdb") ? LyingStore(store, .miscounted) : store
             }
         }.store(for: "alice")
         defer { store.close() }

@@ -1,0 +1,118 @@
+import DurableFiles
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// The machine that a user belongs to whose rollout is between a store that other machines reach and one in files, which they
+/// do not: the one that has the files.
+///
+/// It is told by a number in the folder of all users' folders, which goes where the folder goes: a container that is started anew,
+/// or a disk in another machine, is the same one.
+struct Machine: Sendable, Hashable {
+    private static let fileName = "machine"
+    private static let digits = 32
+
+    /// The number, in hexadecimal digits.
+    let number: String
+    /// The host and the folder, as they were when a store was told; for people.
+    let place: String
+
+    /// `NUMBER@HOST:FOLDER`, in printable ASCII.
+    var text: String { "\(number)@\(place.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? "")" }
+
+    init(parsing text: String) {
+        let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        number = parts[0]
+        place = parts.count > 1 ? parts[1].removingPercentEncoding ?? parts[1] : ""
+    }
+
+    private init(_ number: String, _ folder: String) {
+        self.number = number
+        place = "\(ProcessInfo.processInfo.hostName):\(folder)"
+    }
+
+    /// The machine that has a folder of users' folders; nil where it was never asked for.
+    ///
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` where its number cannot be read.
+    init?(having folder: String) throws {
+        let path = folder + "/" + Self.fileName
+        do {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            let number = String(decoding: bytes.prefix(Self.digits), as: UTF8.self)
+            guard number.utf8.count == Self.digits, number.allSatisfy(\.isHexDigit) else {
+                throw HabitStoreError(
+                    .corrupt,
+                    "the machine's number is damaged; put the file back",
+                    at: .init(path: path)
+                )
+            }
+            self.init(number, folder)
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+            return nil
+        }
+    }
+
+    /// The machine that has a folder of users' folders, which is given its number if it has none.
+    ///
+    /// - Throws: what the system refuses.
+    static func having(_ folder: String) throws -> Machine {
+        if let known = try Machine(having: folder) { return known }
+        let path = folder + "/" + fileName
+        let lock = try FileLock(path: path + ".lock", timeoutSeconds: lockWaitSeconds)
+        defer { withExtendedLifetime(lock) {} }
+        if let known = try Machine(having: folder) { return known }
+        let number = UUID().uuidString.replacing("-", with: "").lowercased()
+        do {
+            try DurableFile.replace(path, Data(number.utf8), draft: DurableFile.ownDraft(of: path))
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the machine's number cannot be written; check the root's permissions and space",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+        return Machine(number, folder)
+    }
+
+    private static let lockWaitSeconds = 5.0
+
+    /// Has a folder of copies belong to the machine that has the users' own; nothing is done where no user belongs to any.
+    static func copy(from folder: String, to copies: String) throws {
+        guard let machine = try Machine(having: folder) else { return }
+        let path = copies + "/" + fileName
+        do {
+            try DurableFile.replace(path, Data(machine.number.utf8), draft: DurableFile.ownDraft(of: path))
+        } catch {
+            throw HabitStoreError(.inputOutput, "a copy cannot be written", at: .init(path: path), underlying: error)
+        }
+    }
+}
+
+extension Engines {
+    /// The same engines, for which users' stores are copies that this machine makes; other machines' copies lie elsewhere.
+    ///
+    /// - Parameter directory: the user's own.
+    func copied(as name: String, by directory: UserDirectory) throws -> Engines {
+        let isShared = names.contains(where: isShared)
+        return copied(as: isShared ? "\(name)-\(try directory.machine.number)" : name)
+    }
+}
+
+extension StorePair {
+    /// Whether the store that serves is reached from other machines, too, and no other one counts: all that is known of the user is
+    /// in the stores then, and a folder only keeps copies of it.
+    func isWithoutMachine(_ state: RolloutState) -> Bool {
+        let serving = state.engine(state.stage.authority)
+        guard known.isShared(serving) else { return false }
+        return known.isShared(state.engines.other(than: serving)) || state.stage == .off || state.stage == .complete
+    }
+
+    /// The machine that a user in some state belongs to: this one; nil for none, and where only this one has the user's stores
+    /// anyway.
+    ///
+    /// - Throws: why this machine cannot be told from others.
+    func machine(_ state: RolloutState) throws -> Machine? {
+        guard state.engines.names.contains(where: known.isShared), !isWithoutMachine(state) else { return nil }
+        return try directory.machine
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStorePostgres
+
+/// A server whose stores are called after users' folders, or after a test, and not after users: each test has an "alice" of its own.
+struct FolderServer: EngineProvider {
+    private let base: PostgresProvider
+    private let server: String
+    private let store: String?
+
+    /// - Parameter store: what the store is called, whatever the folder.
+    init(name: EngineName = .postgres, server: String, store: String? = nil) throws {
+        base = try PostgresProvider(name: name, server: server)
+        (self.server, self.store) = (server, store)
+    }
+
+    var name: EngineName { base.name }
+    var cost: EngineCost { base.cost }
+    var isShared: Bool { base.isShared }
+
+    func place(ofUser user: String, inFolder folder: String) -> String {
+        PostgresPlace(server: server, name: store ?? folder).description
+    }
+
+    func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String {
+        base.place(ofCopy: name, inFolder: folder, beside: place)
+    }
+
+    func identity(at place: String) throws -> StoreIdentity? { try base.identity(at: place) }
+    func holds(_ identity: StoreIdentity, at place: String) -> Bool { base.holds(identity, at: place) }
+    func recognizes(_ head: Data) -> Bool { false }
+
+    func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
+        try base.open(place, schema: schema, access: access)
+    }
+
+    func outline(at place: String) throws -> StoreOutline { try base.outline(at: place) }
+    func mayWrite(_ place: String) -> Bool { base.mayWrite(place) }
+    func setAside(_ place: String, as suffix: String) throws -> String { try base.setAside(place, as: suffix) }
+    func copy(_ place: String, to target: String) throws { try base.copy(place, to: target) }
+    func remove(_ place: String) throws { try base.remove(place) }
+}

@@ -1,0 +1,174 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStorePostgres
+import HabitStoreSQLite
+import HabitStoreTesting
+import RolloutTesting
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Users whose stores are on servers belong to no machine: what is known of them is in the stores, and whoever reaches these may
+/// serve them, move them and take them back.
+@Suite(.needsServer) struct TwoMachinesTests {
+    @Test func aMoveByOneIsSeenByTheOtherAtItsNextOperation() throws {
+        let machines = try TwoMachines()
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        let there = try machines.b.stores().store(for: "alice")
+        defer { there.close() }
+        #expect(try there.all(Habit.self).map(\.name) == ["Run"])
+        for stage in Stage.allCases.dropFirst() {
+            try machines.b.want("complete")
+            try machines.a.bring(here, to: stage)
+            try there.save(Habit(name: "there at \(stage)"))
+            #expect(try there.stage() == stage)
+            try here.save(Habit(name: "here at \(stage)"))
+            #expect(try there.fetchCount(FetchDescriptor<Habit>()) == 1 + 2 * stage.position)
+            #expect(try here.fetchCount(FetchDescriptor<Habit>()) == 1 + 2 * stage.position)
+        }
+        #expect(try there.engine() == machines.pair.new)
+        for stage in Stage.allCases.dropLast().reversed() {
+            try there.demote()
+            #expect(try there.stage() == stage)
+            #expect(try here.stage() == stage)
+            try here.save(Habit(name: "back at \(stage)"))
+            #expect(try here.all(Habit.self).count == there.all(Habit.self).count)
+        }
+        #expect(try here.engine() == machines.pair.old)
+        #expect(try here.fetchCount(FetchDescriptor<Habit>()) == 16)
+    }
+
+    @Test(arguments: Stage.allCases) func aKillByOnesFlagsReachesTheOther(_ stage: Stage) throws {
+        let machines = try TwoMachines()
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: stage)
+        try machines.b.want("complete")
+        let there = try machines.b.stores().store(for: "alice")
+        defer { there.close() }
+        try machines.b.want("complete", kill: true)
+        there.reloadFlags()
+        #expect(try there.all(Habit.self).map(\.name) == ["Run"])
+        #expect(try there.stage() == .off)
+        try here.save(Habit(name: "Read"))
+        #expect(try here.stage() == .off)
+        // The gate is closed where no flag pulls the kill switch, too.
+        #expect(try here.promote(to: .dualwrite).reasons.contains(.killed))
+        try machines.want(.complete)
+        here.reloadFlags()
+        there.reloadFlags()
+        #expect(try here.rearm(by: "a person"))
+        try there.save(Habit(name: "Swim"))
+        #expect(try !there.files.lease().user.currentRoute().actual.state.isKilled)
+        try machines.b.bring(there, to: .dualwrite)
+        #expect(try here.stage() == .dualwrite)
+        #expect(try here.fetchCount(FetchDescriptor<Habit>()) == 3)
+    }
+
+    @Test func whatOneHasProvenCountsForTheOther() throws {
+        let machines = try TwoMachines()
+        let here = try machines.a.stores().store(for: "alice")
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .shadow)
+        try machines.b.want("live")
+        for _ in 0..<5 { _ = try here.all(Habit.self) }
+        #expect(try here.verify().verdict == .match)
+        #expect(try here.rehearse() == nil)
+        here.close()
+        let there = try machines.b.stores().store(for: "alice")
+        defer { there.close() }
+        let decision = try there.promote(to: .live)
+        #expect(decision.isOpen, "\(decision.reasons)")
+        #expect(try there.stage() == .live)
+        let (mine, theirs) = (
+            try EvidenceLog(machines.a.directory).read().records, try EvidenceLog(machines.b.directory).read().records
+        )
+        #expect(Array(theirs.prefix(mine.count)) == mine)
+        #expect(theirs.count > mine.count)
+        // And back on the first one, whose file has not seen the rest.
+        try machines.a.want("live")
+        let again = try machines.a.stores().store(for: "alice")
+        defer { again.close() }
+        #expect(try again.stage() == .live)
+        #expect(
+            try EvidenceLog(machines.a.directory).read().records == EvidenceLog(machines.b.directory).read().records
+        )
+    }
+
+    @Test func aUserWithAStoreInFilesBelongsToTheMachineThatHasThem() throws {
+        let machines = try TwoMachines(from: SQLiteProvider())
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .live)
+        #expect {
+            try machines.b.stores().store(for: "alice")
+        } throws: { error in
+            "\(error)".contains("on another machine (\(ProcessInfo.processInfo.hostName):\(machines.a.root)")
+                && !"\(error)".contains("\n")
+        }
+        try machines.a.bring(here, to: .complete)
+        try machines.b.want("complete")
+        let there = try machines.b.stores().store(for: "alice")
+        defer { there.close() }
+        #expect(try there.all(Habit.self).map(\.name) == ["Run"])
+        try there.save(Habit(name: "Read"))
+        #expect(try here.all(Habit.self).count == 2)
+        // Who goes back makes the store in files anew, and has the user from then on.
+        try there.demote()
+        #expect(try there.stage() == .rampdown)
+        try there.save(Habit(name: "Swim"))
+        #expect { try here.all(Habit.self) } throws: { "\($0)".contains("on another machine") }
+        try there.demote(to: .off)
+        #expect(try there.engine() == .sqlite)
+        #expect(try there.all(Habit.self).count == 3)
+        #expect { try machines.a.stores().store(for: "alice") } throws: { "\($0)".contains("on another machine") }
+    }
+
+    /// A machine dies between the decision, in the store that is left, and the other store's role.
+    @Test(arguments: [(Stage.shadow, Stage.live), (.complete, .off)])
+    func aMoveThatWasDecidedIsFinishedByTheOther(_ from: Stage, _ to: Stage) throws {
+        let machines = try TwoMachines()
+        let here = try machines.a.stores().store(for: "alice")
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: from)
+        here.close()
+        let left: StoreSide = from.authority
+        try machines.a.withStore(left.other, .readWrite) { other in
+            try machines.a.withStore(left, .readWrite) { store in
+                let (information, text) = try store.replicaRead { (try $0.information(), try $0.rolloutState()) }
+                try other.replicate { replica in
+                    guard try replica.information().token < information.token else { return }
+                    try store.replicaRead { source in
+                        _ = try Replication.carry(
+                            from: source,
+                            information,
+                            to: replica,
+                            replica.information(),
+                            schema: HabitSchema.current
+                        )
+                    }
+                }
+                var state = try RolloutState(parsing: #require(text), path: nil)
+                (state.stage, state.movingTo) = (to, to)
+                try store.replicate { replica in
+                    try replica.setRole(.standby, epoch: information.epoch + 1)
+                    try replica.setRolloutState(state.encoded())
+                }
+            }
+        }
+        try machines.want(to)
+        let there = try machines.b.stores().store(for: "alice")
+        defer { there.close() }
+        #expect(try there.stage() == to)
+        #expect(try there.all(Habit.self).map(\.name) == ["Run"])
+        try there.save(Habit(name: "Read"))
+        let again = try machines.a.stores().store(for: "alice")
+        defer { again.close() }
+        #expect(try again.all(Habit.self).count == 2)
+        #expect(try again.stage() == to)
+    }
+}
