@@ -9,7 +9,7 @@ import Foundation
 ///
 /// Every transaction asks the server, and blocks its thread meanwhile: use the async forms where threads are few. A read is one round
 /// trip for each question; a write is one to lock the user's row, one for each question, and one that carries all that is written
-/// and the commit. What is acknowledged is as durable as the server's `synchronous_commit` makes it.
+/// and the commit. Storing a record, or a batch of them, is one question, whatever is unique in them and whatever they refer to. What is acknowledged is as durable as the server's `synchronous_commit` makes it.
 public final class PostgresHabitStore: MaintainableStore, ReplicableStore {
     /// How a store is opened.
     public struct Options: Sendable {

@@ -25,6 +25,9 @@ import Foundation
     /// Lends the record of an identifier to `body`; nil when there is none.
     func withRow<R>(entity: Int, id: UUID, _ body: (inout AttributeReader) throws -> R) throws -> R?
 
+    /// Whether there is a record of an identifier.
+    func contains(entity: Int, id: UUID) throws -> Bool
+
     /// How the engine would answer a query.
     func plan(_ query: BoundQuery) throws -> Plan
 
@@ -78,6 +81,11 @@ import Foundation
 
     /// The condition is looked at now.
     public func whenBegun(_ check: @escaping () throws -> Void) throws { try check() }
+
+    /// Looks at the record.
+    public func contains(entity: Int, id: UUID) throws -> Bool {
+        try withRow(entity: entity, id: id) { _ in true } != nil
+    }
 
     /// Nothing is known without reading.
     public func recordCountAtHand(entity: Int) -> Int? { nil }

@@ -9,7 +9,7 @@ extension EngineWriteTransaction {
         try requireOpen()
         do {
             let entity = try position(of: M.self)
-            if schema.uniquePositions[entity].isEmpty, schema.uniqueCombinations[entity].isEmpty {
+            if Writer.waitsForAnswers || !hasUniqueValues(entity) {
                 try insertBatches(models, entity, progress)
             } else {
                 // Which value is taken is a question for each record by itself.
@@ -24,6 +24,10 @@ extension EngineWriteTransaction {
             failure = failure ?? error
             throw error
         }
+    }
+
+    private func hasUniqueValues(_ entity: Int) -> Bool {
+        !schema.uniquePositions[entity].isEmpty || !schema.uniqueCombinations[entity].isEmpty
     }
 
     private func insertBatches<M: PersistentModel>(
@@ -65,6 +69,11 @@ extension EngineWriteTransaction {
 
     private func store(_ batch: RecordBatch, _ entity: Int) throws {
         guard !batch.isEmpty else { return }
+        if Writer.waitsForAnswers { try expect(batch, entity) }
+        guard !hasUniqueValues(entity) else {
+            for place in 0..<batch.count { try insert(entity, batch.identifier(at: place), batch[place]) }
+            return
+        }
         if let repeated = batch.firstRepeated {
             let known = try (0..<repeated).first { place in
                 try exists(RecordKey(entity: entity, id: batch.identifier(at: place)))

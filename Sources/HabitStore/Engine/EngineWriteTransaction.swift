@@ -70,6 +70,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         let entity = try position(of: M.self)
         let id = model.id
         try withEncoded(model, entity) { record in
+            if Writer.waitsForAnswers { try expect(record, entity) }
             if mayReplace, let old = try snapshot.withRow(entity: entity, id: id, { try $0.encoded() }) {
                 try update(entity, id, record, old)
             } else {
@@ -78,7 +79,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         }
     }
 
-    private func insert(_ entity: Int, _ id: UUID, _ record: RecordView) throws {
+    func insert(_ entity: Int, _ id: UUID, _ record: RecordView) throws {
         try requireUnique(entity, id, record, nil)
         guard try ledger.insert(entity: entity, id: id, record: record) else {
             throw uniqueViolation(entity, attribute: 0, takenBy: id)
@@ -141,7 +142,9 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
             let value = try record.value(at: position)
             if value.isNull { continue }
             if let old, try old.value(at: position) == value { continue }
-            let taken = try snapshot.identifiers(entity: entity, attribute: position, equalTo: value, limit: 2)
+            let taken =
+                try expectedIdentifiers(entity, [position], record)
+                ?? snapshot.identifiers(entity: entity, attribute: position, equalTo: value, limit: 2)
             if let other = taken.first(where: { $0 != id }) {
                 throw uniqueViolation(entity, attribute: position, takenBy: other)
             }
@@ -149,10 +152,21 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         for combination in schema.uniqueCombinations[entity] {
             guard let values = try combination.values(of: record) else { continue }
             if let old, try combination.values(of: old) == values { continue }
-            if let other = try combination.record(with: values, besides: id, snapshot, schema) {
-                throw uniqueViolation(combination, takenBy: other)
+            let other: UUID?
+            if let taken = try expectedIdentifiers(entity, combination.positions, record) {
+                other = taken.first { $0 != id }
+            } else {
+                other = try combination.record(with: values, besides: id, snapshot, schema)
             }
+            if let other { throw uniqueViolation(combination, takenBy: other) }
         }
+    }
+
+    private func expectedIdentifiers(_ entity: Int, _ attributes: @autoclosure () -> [Int], _ record: RecordView) throws
+        -> [UUID]?
+    {
+        guard Writer.waitsForAnswers else { return nil }
+        return try snapshot.expectedIdentifiers(entity: entity, attributes: attributes(), of: record)
     }
 
     private func uniqueViolation(_ combination: UniqueCombination, takenBy id: UUID) -> HabitStoreError {
@@ -229,7 +243,7 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
     }
 
     func exists(_ key: RecordKey) throws -> Bool {
-        try snapshot.withRow(entity: key.entity, id: key.id, { _ in true }) != nil
+        try snapshot.contains(entity: key.entity, id: key.id)
     }
 
     // MARK: Deleting

@@ -2,6 +2,18 @@ import Foundation
 
 /// The write transaction of an engine: a snapshot that sees its own changes.
 @_spi(Engines) public protocol EngineWriter: EngineSnapshot {
+    /// Whether answers are waited for, so that many are better asked for at once: then ``expect(_:)`` is called before records are
+    /// stored.
+    static var waitsForAnswers: Bool { get }
+
+    /// Asks at once what is going to be asked. Nothing depends on it but how long that takes.
+    func expect(_ questions: ExpectedQuestions) throws
+
+    /// The identifiers, ascending, of the records that have a record's values in some attributes, of which none is nil.
+    ///
+    /// - Returns: nil where this was not expected, and has to be asked.
+    func expectedIdentifiers(entity: Int, attributes: [Int], of record: RecordView) throws -> [UUID]?
+
     /// Stores a record under an identifier that has none yet.
     ///
     /// - Returns: false, and nothing is changed, when there is one.
@@ -43,6 +55,14 @@ import Foundation
 @_spi(Engines) extension EngineWriter {
     /// None is kept.
     public func addEvidence(_ rows: [EvidenceRow]) throws { throw HabitStoreError.keepsNoEvidence }
+    /// An answer is there as soon as it is asked for.
+    public static var waitsForAnswers: Bool { false }
+
+    /// Each question is answered when it is asked.
+    public func expect(_ questions: ExpectedQuestions) throws {}
+
+    /// None was expected.
+    public func expectedIdentifiers(entity: Int, attributes: [Int], of record: RecordView) throws -> [UUID]? { nil }
 
     /// Stores them one by one.
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {

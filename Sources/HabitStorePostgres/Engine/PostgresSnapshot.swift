@@ -70,6 +70,11 @@ import Foundation
         return try lend(answer, entity, id, body)
     }
 
+    /// Whether there is a record of an identifier.
+    public func contains(entity: Int, id: UUID) throws -> Bool {
+        try withRow(entity: entity, id: id) { _ in true } != nil
+    }
+
     func lend<R>(
         _ answer: PostgresResult,
         _ entity: Int,
@@ -202,7 +207,9 @@ import Foundation
             .records,
             entity,
             [KeyRange(lower: key(range.first), upper: KeyOrder.successor(ofPrefix: key(range.last)))],
-            reverse: false
+            reverse: false,
+            // Most are asked for to divide a digest, of which the first page should hold all records.
+            most: 2 * DigestLeaf.maximumCount
         )
         return RecordAudit(catalog.schema.entities[entity], range, path: catalog.place) {
             try walk.next().map { ($0.key, $0.body ?? UnsafeRawBufferPointer(start: nil, count: 0)) }

@@ -5,12 +5,12 @@ import Foundation
 /// The write transaction of a store on a server. What is written is kept back and goes along with the next question, or with the
 /// commit.
 @_spi(Engines) public final class PostgresWriter: PostgresSnapshot, EngineWriter {
-    private struct RecordKey: Hashable {
+    struct RecordKey: Hashable {
         let entity: Int16
         let id: UUID
     }
 
-    private struct EntryKey: Hashable {
+    struct EntryKey: Hashable {
         let number: Int16
         let key: [UInt8]
     }
@@ -23,18 +23,24 @@ import Foundation
     /// How many rows are put off at most: so many are sent in less time than an answer is waited for, whatever the write.
     private static let mostPutOff = 20_000
 
-    private lazy var indexKeys = IndexKeys(buffer)
+    private(set) lazy var indexKeys = IndexKeys(buffer)
     /// What is to be stored under each key; nil for what is to be removed.
-    private var records: [RecordKey: [UInt8]?] = [:]
+    private(set) var records: [RecordKey: [UInt8]?] = [:]
     private var entries: [EntryKey: UUID?] = [:]
     private var digests: [LeafKey: DigestLeaf] = [:]
     private var history: [(key: HistoryKey, value: [UInt8])] = []
     /// What cannot be put off, in its order.
     private var waiting: [PostgresCall] = []
     /// Whether there is a record, as far as it was asked for or written.
-    private var isThere: [RecordKey: Bool] = [:]
+    var isThere: [RecordKey: Bool] = [:]
+    /// The record that was asked for last, as long as it is what the server has.
+    var looked: (key: RecordKey, answer: PostgresResult)?
     /// The digests that were asked for, ascending by entity.
-    private var leaves: [Int16: [DigestLeaf]] = [:]
+    var leaves: [Int16: [DigestLeaf]] = [:]
+    /// The entities of which all digests were asked for.
+    var knownLeaves: Set<Int16> = []
+    /// The records that have the values with which keys begin, as far as that is expected to be asked.
+    var sharers: [EntryKey: [UUID]] = [:]
     /// The bookkeeping with what was changed in it, and what that is.
     private var changed: PostgresBookkeeping?
     private var changedKeys: Set<String> = []
@@ -222,16 +228,15 @@ import Foundation
         return try lend(try look(key), entity, id, body)
     }
 
+    /// Whether there is a record of an identifier: of one that is expected to be referred to nothing more is asked.
+    public override func contains(entity: Int, id: UUID) throws -> Bool {
+        try isThere[RecordKey(entity: number(entity), id: id)] ?? (withRow(entity: entity, id: id) { _ in true } != nil)
+    }
+
     /// Asks for a record, and for the digest that it belongs to.
     private func look(_ key: RecordKey) throws -> PostgresResult {
-        let store = PostgresValue.uuid(catalog.store)
-        var calls = [PostgresCall(.record, store, .int2(key.entity), .uuid(key.id))]
-        let isKnown = knownLeaf(key.entity, covering: key.id) != nil
-        if !isKnown { calls.append(PostgresCall(.digest, store, .int2(key.entity), .uuid(key.id))) }
-        let answers = try ask(calls)
-        if !isKnown, let leaf = try leaves(answers[1]).first { remember(leaf, key.entity) }
-        isThere[key] = answers[0].count > 0
-        return answers[0]
+        if let looked, looked.key == key { return looked.answer }
+        return try answers(to: looking(key))[0]
     }
 
     /// Stores a record under an identifier that has none yet.
@@ -254,17 +259,8 @@ import Foundation
     public func insert(entity: Int, _ batch: RecordBatch) throws -> Int? {
         let number = try number(entity)
         let ids = (0..<batch.count).map { batch.identifier(at: $0) }
-        let store = PostgresValue.uuid(catalog.store)
-        let answers = try ask([
-            PostgresCall(.taken, store, .int2(number), .uuids(ids)),
-            PostgresCall(.digests, store, .int2(number)),
-        ])
-        if answers[0].count > 0 {
-            let taken = Set(try (0..<answers[0].count).map { try answers[0].uuid($0, 0) })
-            return ids.firstIndex { taken.contains($0) }
-        }
-        // What was put off before has been sent along, so that all leaves are known now.
-        leaves[number] = try leaves(answers[1])
+        _ = try answers(to: looking(number, ids) + lookingForLeaves(number))
+        if let taken = ids.firstIndex(where: { isThere[RecordKey(entity: number, id: $0)] == true }) { return taken }
         for place in 0..<batch.count {
             let (record, id) = (batch[place], batch.identifierBytes(at: place))
             try put(record, entity, RecordKey(entity: number, id: ids[place]))
@@ -279,9 +275,9 @@ import Foundation
             for index in catalog.keys.tables[entity].indexes {
                 let number = try number(index)
                 try indexKeys.forEachChange(index, record, replacing: old, bytes, copies: false) { key in
-                    entries[EntryKey(number: number, key: Array(key))] = .some(nil)
+                    remove(key, number, id)
                 } put: { key in
-                    entries[EntryKey(number: number, key: Array(key))] = id
+                    put(key, number, id)
                 }
             }
         }
@@ -293,14 +289,13 @@ import Foundation
         try withUnsafeBytes(of: id.uuid) { bytes in
             for index in catalog.keys.tables[entity].indexes {
                 let number = try number(index)
-                try indexKeys.forEach(index, old, bytes) { key in
-                    entries[EntryKey(number: number, key: Array(key))] = .some(nil)
-                }
+                try indexKeys.forEach(index, old, bytes) { remove($0, number, id) }
             }
         }
         let key = RecordKey(entity: try number(entity), id: id)
         records[key] = .some(nil)
         isThere[key] = false
+        if looked?.key == key { looked = nil }
         hasChanged = true
     }
 
@@ -314,6 +309,7 @@ import Foundation
         }
         records[key] = Array(record.bytes)
         isThere[key] = true
+        if looked?.key == key { looked = nil }
         hasChanged = true
         if records.count + entries.count + history.count >= Self.mostPutOff { _ = try ask([]) }
     }
@@ -321,7 +317,22 @@ import Foundation
     func addKeys(_ index: KeyIndex, _ record: RecordView, _ id: UnsafeRawBufferPointer) throws {
         let number = try number(index)
         let owner = id.loadUnaligned(as: UUID.self)
-        try indexKeys.forEach(index, record, id) { entries[EntryKey(number: number, key: Array($0))] = owner }
+        try indexKeys.forEach(index, record, id) { put($0, number, owner) }
+    }
+
+    private func put(_ key: UnsafeRawBufferPointer, _ number: Int16, _ id: UUID) {
+        entries[EntryKey(number: number, key: Array(key))] = id
+        guard !sharers.isEmpty else { return }
+        let values = EntryKey(number: number, key: Array(key.dropLast(KeyFormat.identifierLength)))
+        guard let known = sharers[values] else { return }
+        let place = known.partitioningIndex { !$0.isBefore(id) }
+        if place == known.count || known[place] != id { sharers[values]?.insert(id, at: place) }
+    }
+
+    private func remove(_ key: UnsafeRawBufferPointer, _ number: Int16, _ id: UUID) {
+        entries[EntryKey(number: number, key: Array(key))] = .some(nil)
+        guard !sharers.isEmpty else { return }
+        sharers[EntryKey(number: number, key: Array(key.dropLast(KeyFormat.identifierLength)))]?.removeAll { $0 == id }
     }
 
     // MARK: Bookkeeping
@@ -394,14 +405,14 @@ import Foundation
         return leaf
     }
 
-    private func knownLeaf(_ entity: Int16, covering id: UUID) -> DigestLeaf? {
+    func knownLeaf(_ entity: Int16, covering id: UUID) -> DigestLeaf? {
         guard let known = leaves[entity] else { return nil }
         let behind = known.partitioningIndex { id.isBefore($0.first) }
         guard behind > 0, known[behind - 1].range.contains(id) else { return nil }
         return known[behind - 1]
     }
 
-    private func remember(_ leaf: DigestLeaf, _ entity: Int16) {
+    func remember(_ leaf: DigestLeaf, _ entity: Int16) {
         var known = leaves[entity] ?? []
         let place = known.partitioningIndex { !$0.first.isBefore(leaf.first) }
         if place < known.count, known[place].first == leaf.first {

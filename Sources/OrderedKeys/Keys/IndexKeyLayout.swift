@@ -57,6 +57,12 @@ package struct IndexKeyLayout: Sendable {
         }
     }
 
+    /// Whether some attributes are all that keys are made of.
+    package func holds(_ attributes: [Int]) -> Bool { Set(parts.map(\.position)) == Set(attributes) }
+
+    /// Whether one of the attributes is nil in a record.
+    package func holdsNil(of record: RecordView) -> Bool { parts.contains { record.isNull(at: $0.position) } }
+
     private static func part(_ name: String, of entity: EntityDescription) throws -> Part {
         guard let position = entity.position(of: name) else {
             throw HabitStoreError(.schemaMismatch, "an index of \(entity.name) names \(name), which it lacks")

@@ -1,0 +1,37 @@
+import Foundation
+
+/// What is going to be asked about records of one entity that are about to be stored.
+@_spi(Engines) public struct ExpectedQuestions {
+    /// The entity of the records.
+    public let entity: Int
+    /// The records: whether there are some under their identifiers, and the digests that they belong to.
+    public let records: RecordBatch
+    /// The attributes whose values are to be unique, by themselves or together: which records have those of these records.
+    public let unique: [[Int]]
+    /// What the records refer to, by entity: whether it exists.
+    public let targets: [Int: [UUID]]
+}
+
+extension EngineWriteTransaction {
+    /// Tells the engine what is going to be asked about a record.
+    func expect(_ record: RecordView, _ entity: Int) throws {
+        let batch = RecordBatch(schema.layouts[entity])
+        batch.append(record)
+        try expect(batch, entity)
+    }
+
+    /// Tells the engine what is going to be asked about the records of a batch.
+    func expect(_ batch: RecordBatch, _ entity: Int) throws {
+        var targets = ReferenceTargets()
+        try targets.note(batch, by: schema.storedReferences[entity])
+        try snapshot.expect(
+            ExpectedQuestions(
+                entity: entity,
+                records: batch,
+                unique: schema.uniquePositions[entity].map { [$0] }
+                    + schema.uniqueCombinations[entity].map(\.positions),
+                targets: Dictionary(grouping: targets.all, by: \.entity).mapValues { $0.map(\.id) }
+            )
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HabitStore
+import HabitStorePostgres
+import Testing
+
+import struct HabitStore.Tag
+
+/// Which values are taken is asked for a batch at once, before its records are stored. What the transaction writes meanwhile counts, too.
+@Suite("PostgreSQL: unique values in a batch", .needsServer)
+struct PostgresExpectedTests {
+    private let store: PostgresHabitStore
+
+    init() throws { store = try PostgresHabitStore(TestServer.place()) }
+
+    /// The record that has a value which a write wants for another one.
+    private func owner(_ body: (any WriteTransaction) throws -> Void) throws -> UUID? {
+        do {
+            try store.write(author: nil, body)
+            return nil
+        } catch let error as HabitStoreError {
+            #expect(error.code == .uniqueViolation, "\(error)")
+            return error.location.id
+        }
+    }
+
+    @Test func aValueThatStandsTwiceInABatchIsRefused() throws {
+        var tags = (0..<50).map { Tag(name: "tag \($0)") }
+        tags[30].name = tags[7].name
+        tags[40].name = tags[8].name
+        #expect(try owner { try $0.insert(contentsOf: tags) } == tags[7].id)
+        #expect(try store.all(Tag.self).isEmpty)
+    }
+
+    @Test func theFirstRecordThatCannotBeStoredIsNamed() throws {
+        let kept = [Tag(name: "kept"), Tag(name: "kept, too")]
+        try store.insert(kept)
+        let tags = (0..<50).map { Tag(name: "tag \($0)") }
+        let value = Tag(name: "kept")
+        let identifier = Tag(id: kept[1].id, name: "new")
+        #expect(try owner { try $0.insert(contentsOf: tags + [value, identifier]) } == kept[0].id)
+        #expect(try owner { try $0.insert(contentsOf: tags + [identifier, value]) } == kept[1].id)
+        #expect(try owner { try $0.insert(contentsOf: tags + [Tag(id: kept[1].id, name: "kept")]) } == kept[0].id)
+    }
+
+    @Test func whatTheTransactionHasWrittenCounts() throws {
+        var moved = Tag(name: "moved")
+        let gone = Tag(name: "gone")
+        try store.insert([moved, gone])
+        moved.name = "elsewhere"
+        let (moving, others) = (moved, (0..<5).map { Tag(name: "tag \($0)") })
+        try store.write(author: nil) { transaction in
+            try transaction.save(moving)
+            try transaction.delete(gone)
+            try transaction.insert(contentsOf: others + [Tag(name: "moved"), Tag(name: "gone")])
+        }
+        #expect(
+            try owner { try $0.insert(contentsOf: others.map { Tag(name: $0.name + "!") } + [Tag(name: "elsewhere")]) }
+                == moved.id
+        )
+        #expect(try store.fetchCount(FetchDescriptor<Tag>()) == 8)
+    }
+
+    /// Keys end at 511 bytes: of longer values the records decide.
+    @Test func aValueThatIsTooLongForKeysIsComparedWhole() throws {
+        let long = String(repeating: "long ", count: 200)
+        let tags = (0..<5).map { Tag(name: long + "\($0)") }
+        try store.insert(tags)
+        try store.insert((5..<10).map { Tag(name: long + "\($0)") })
+        #expect(try owner { try $0.insert(contentsOf: [Tag(name: "short"), Tag(name: long + "3")]) } == tags[3].id)
+    }
+}
