@@ -2,6 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Testing
 
+import struct HabitStore.Tag
+
 @testable import HabitStorePostgres
 
 /// What other programs do to the tables.
@@ -32,5 +34,205 @@ struct PostgresDamageTests {
         try run(place, [PostgresCall(rename, .uuid(place.store), .text("bob"))])
         #expect { try store.all(Habit.self) } throws: { ($0 as? HabitStoreError)?.code == .staleStore }
         #expect { try PostgresHabitStore(place) } throws: { ($0 as? HabitStoreError)?.code == .staleStore }
+    }
+
+    // MARK: What check finds
+
+    /// What somebody does with `psql`: statements, in which `$1` is the store, and the kind of what is found.
+    struct Deletion: CustomTestStringConvertible {
+        let testDescription: String
+        let statements: [String]
+        let kind: String
+
+        init(_ description: String, _ statements: String..., finds kind: String) {
+            (testDescription, self.statements, self.kind) = (description, statements, kind)
+        }
+    }
+
+    private static func number(_ key: String) -> String {
+        "(SELECT value::smallint FROM hs_meta WHERE store = $1 AND key = 'number.\(key)')"
+    }
+
+    private static let tags = number("entity.Tag")
+    private static let names = number("index.Tag.name")
+
+    static let deletions = [
+        Deletion(
+            "a record",
+            "DELETE FROM hs_record WHERE store = $1 AND entity = \(tags) AND body = (\(oneOf(tags)))",
+            finds: "digestDeviates"
+        ),
+        Deletion(
+            "the records of an entity",
+            "DELETE FROM hs_record WHERE store = $1 AND entity = \(tags)",
+            finds: "digestDeviates"
+        ),
+        Deletion(
+            "an entity",
+            "DELETE FROM hs_record WHERE store = $1 AND entity = \(tags)",
+            "DELETE FROM hs_index WHERE store = $1 AND number = \(names)",
+            "DELETE FROM hs_digest WHERE store = $1 AND entity = \(tags)",
+            finds: "digestMissing"
+        ),
+        Deletion(
+            "an entity, whose digest is made that of no records",
+            "DELETE FROM hs_record WHERE store = $1 AND entity = \(tags)",
+            "DELETE FROM hs_index WHERE store = $1 AND number = \(names)",
+            "UPDATE hs_digest SET body = decode(repeat('00', 25), 'hex') WHERE store = $1 AND entity = \(tags)",
+            finds: "digestMissing"
+        ),
+        Deletion("all records", "DELETE FROM hs_record WHERE store = $1", finds: "digestDeviates"),
+        Deletion(
+            "the digests of an entity",
+            "DELETE FROM hs_digest WHERE store = $1 AND entity = \(tags)",
+            finds: "digestMissing"
+        ),
+        Deletion("all digests", "DELETE FROM hs_digest WHERE store = $1", finds: "digestMissing"),
+        Deletion(
+            "the entries of an index",
+            "DELETE FROM hs_index WHERE store = $1 AND number = \(names)",
+            finds: "indexEntryMissing"
+        ),
+        Deletion(
+            "the end of the history",
+            "DELETE FROM hs_history WHERE store = $1 AND token >= 3",
+            finds: "historyGap"
+        ),
+        Deletion(
+            "the middle of the history",
+            "DELETE FROM hs_history WHERE store = $1 AND token = 2",
+            finds: "historyGap"
+        ),
+        Deletion(
+            "the beginning of the history",
+            "DELETE FROM hs_history WHERE store = $1 AND token = 1",
+            finds: "historyGap"
+        ),
+        Deletion(
+            "a change",
+            "DELETE FROM hs_history WHERE store = $1 AND token = 2 AND sequence = 1",
+            finds: "historyDamaged"
+        ),
+        Deletion("the history", "DELETE FROM hs_history WHERE store = $1", finds: "historyGap"),
+        Deletion(
+            "everything but the store's row and metadata",
+            "DELETE FROM hs_record WHERE store = $1",
+            "DELETE FROM hs_index WHERE store = $1",
+            "DELETE FROM hs_digest WHERE store = $1",
+            "DELETE FROM hs_history WHERE store = $1",
+            finds: "historyGap"
+        ),
+        Deletion("all metadata", "DELETE FROM hs_meta WHERE store = $1", finds: "bookkeepingDamaged"),
+        Deletion(
+            "metadata that is not ours",
+            "INSERT INTO hs_meta VALUES ($1, 'odd', 'value')",
+            finds: "bookkeepingDamaged"
+        ),
+        Deletion(
+            "a value that is another one",
+            "UPDATE hs_meta SET value = 'sealed' WHERE store = $1 AND key = 'lineage'",
+            finds: "bookkeepingDamaged"
+        ),
+        Deletion(
+            "records that are moved to an entity that is not there",
+            "UPDATE hs_record SET entity = 99 WHERE store = $1 AND entity = \(tags)",
+            finds: "rowsOfNothing"
+        ),
+        Deletion(
+            "a record under an entity that is not there",
+            "INSERT INTO hs_record VALUES ($1, 99, $1, '')",
+            finds: "rowsOfNothing"
+        ),
+        Deletion(
+            "an entry under an index that is not there",
+            "INSERT INTO hs_index VALUES ($1, 99, '', $1)",
+            finds: "rowsOfNothing"
+        ),
+        Deletion(
+            "a digest under an entity that is not there",
+            "INSERT INTO hs_digest SELECT store, 99, first, body FROM hs_digest WHERE store = $1 AND entity = \(tags)",
+            finds: "rowsOfNothing"
+        ),
+    ]
+
+    private static func oneOf(_ entity: String) -> String {
+        "SELECT body FROM hs_record WHERE store = $1 AND entity = \(entity) ORDER BY id LIMIT 1"
+    }
+
+    private func filled() throws -> (PostgresPlace, PostgresHabitStore) {
+        let place = try TestServer.place()
+        let store = try PostgresHabitStore(place)
+        for number in 0..<4 { try store.insert([Tag(name: "tag \(number)"), Tag(name: "also \(number)")]) }
+        #expect(try store.check { _ in }.isEmpty)
+        return (place, store)
+    }
+
+    /// All records could be deleted, or the end of the history, and `check` called the store sound: nothing that was left contradicted
+    /// anything. Now the store's own row says what the others come to.
+    @Test(arguments: deletions)
+    func checkFindsWhatWasDeleted(_ deletion: Deletion) throws {
+        let (place, store) = try filled()
+        for (number, text) in deletion.statements.enumerated() {
+            let name = "\(deletion.testDescription) \(number)"
+            try run(place, [PostgresCall(PostgresStatement(name: name, text: text), .uuid(place.store))])
+        }
+        let findings = try store.check { _ in }
+        #expect(findings.contains { $0.kind == deletion.kind && $0.severity == .damage }, "\(findings)")
+    }
+
+    @Test func checkFindsEachValueOfTheMetadataThatIsGone() throws {
+        let (place, store) = try filled()
+        let pool = PostgresPool.of(place.server)
+        let keys = try pool.withConnection(until: pool.deadline) { connection in
+            let answer = try connection.run([PostgresCall(.metadata, .uuid(place.store))], until: pool.answerDeadline)[
+                0
+            ]
+            return try PostgresBookkeeping.metadata(answer)
+        }
+        #expect(keys.count > 10)
+        for (key, value) in keys {
+            try run(place, [PostgresCall(.removeMetadata, .uuid(place.store), .texts([key]))])
+            #expect(try store.check { _ in }.map(\.kind) == ["bookkeepingDamaged"], "\(key)")
+            #expect { try PostgresHabitStore(place) } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+            try run(place, [PostgresCall(.putMetadata, .uuid(place.store), .texts([key]), .texts([value]))])
+        }
+        #expect(try store.check { _ in }.isEmpty)
+    }
+
+    /// The tokens of what had been deleted were given again, to other changes: who followed the history took them for what it had.
+    @Test func nothingIsWrittenBehindAHistoryWhoseEndIsGone() throws {
+        let (place, store) = try filled()
+        let text = "DELETE FROM hs_history WHERE store = $1 AND token = 4"
+        try run(place, [PostgresCall(PostgresStatement(name: "cut_history", text: text), .uuid(place.store))])
+        #expect { try store.save(Tag(name: "new")) } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+        #expect { try store.currentToken() } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+        #expect(try store.all(Tag.self).count == 8)
+    }
+
+    /// A write whose digest was gone looked for it without end.
+    @Test func nothingIsWrittenWithoutItsDigest() throws {
+        let (place, store) = try filled()
+        try store.insert((0..<2_000).map { Tag(name: "more \($0)") })
+        let text = "DELETE FROM hs_digest WHERE store = $1 AND first > $2"
+        let first = try #require(UUID(uuidString: "40000000-0000-0000-0000-000000000000"))
+        try run(
+            place,
+            [PostgresCall(PostgresStatement(name: "cut_digests", text: text), .uuid(place.store), .uuid(first))]
+        )
+        let id = try #require(UUID(uuidString: "F0000000-0000-4000-8000-000000000000"))
+        #expect { try store.save(Tag(id: id, name: "new")) } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+        #expect(try store.all(Tag.self).count == 2_008)
+        try store.rebuildDigests()
+        #expect(try store.check { _ in }.isEmpty)
+        try store.save(Tag(id: id, name: "new"))
+    }
+
+    /// A store that a program had open was made anew, empty, by its next write.
+    @Test func aStoreThatIsGoneIsNotMadeAnewByWhoHasItOpen() throws {
+        let (place, store) = try filled()
+        for removal in PostgresStatement.removals { try run(place, [PostgresCall(removal, .uuid(place.store))]) }
+        #expect { try store.save(Tag(name: "new")) } throws: { ($0 as? HabitStoreError)?.code == .notFound }
+        #expect { try store.all(Tag.self) } throws: { ($0 as? HabitStoreError)?.code == .notFound }
+        #expect { try store.check { _ in } } throws: { ($0 as? HabitStoreError)?.code == .notFound }
     }
 }

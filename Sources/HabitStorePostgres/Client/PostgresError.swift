@@ -47,6 +47,7 @@ enum PostgresError {
             return (.busy, "somebody else has written to the store meanwhile, and nothing was done; try again")
         case "42P01", "3F000":
             return (.notFound, "the server has no tables for stores; run `habitstore server prepare`")
+        case "42703": return (.notFound, "the server's tables lack a column; see `habitstore server check`")
         case "25006": return (.busy, "the server is a standby now; try again, and the primary is looked for")
         case "53100": return (.full, "the server's disk is full")
         case "XX001", "XX002": return (.corrupt, "the server's data is damaged; restore a backup")

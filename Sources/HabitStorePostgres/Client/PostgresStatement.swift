@@ -47,7 +47,9 @@ struct PostgresStatement: Hashable {
 
     // MARK: The store
 
-    private static let headColumns = "SELECT format, version, meta, last_writes, name FROM hs_store WHERE store = $1"
+    private static let headColumns = """
+        SELECT format, version, meta, last_writes, name, token, digests, meta_sum FROM hs_store WHERE store = $1
+        """
     static let head = PostgresStatement(name: "hs_head", text: headColumns)
     /// The same, for the one who writes: whoever else would waits here.
     static let lockedHead = PostgresStatement(name: "hs_locked_head", text: headColumns + " FOR UPDATE")
@@ -62,8 +64,10 @@ struct PostgresStatement: Hashable {
     )
     static let makeStore = PostgresStatement(
         name: "hs_make_store",
-        text:
-            "INSERT INTO hs_store (store, format, name, version, meta, last_writes) VALUES ($1, $2, $3, $4, $4, '') ON CONFLICT DO NOTHING"
+        text: """
+            INSERT INTO hs_store (store, format, name, version, meta, last_writes, token, digests, meta_sum)
+            VALUES ($1, $2, $3, $5, $5, '', 0, '', $4) ON CONFLICT DO NOTHING
+            """
     )
     /// Whether there are rows of a store that is yet to be made.
     static let leftovers = PostgresStatement(
@@ -79,6 +83,7 @@ struct PostgresStatement: Hashable {
         name: "hs_advance",
         text: """
             UPDATE hs_store SET last_writes = substring($3::bytea || last_writes, 1, \(16 * keptWrites)), meta = $4,
+            token = $5, digests = $6, meta_sum = $7,
             version = CASE WHEN version = $2 THEN $2 + 1 ELSE 1 / (version - version) END WHERE store = $1
             """
     )
@@ -108,6 +113,20 @@ struct PostgresStatement: Hashable {
     static let digests = PostgresStatement(
         name: "hs_digests",
         text: "SELECT first, body FROM hs_digest WHERE store = $1 AND entity = $2 ORDER BY first"
+    )
+    static let allDigests = PostgresStatement(
+        name: "hs_all_digests",
+        text: "SELECT entity, first, body FROM hs_digest WHERE store = $1 ORDER BY entity, first"
+    )
+    /// The numbers of the entities that have records.
+    static let recordNumbers = PostgresStatement(
+        name: "hs_record_numbers",
+        text: "SELECT DISTINCT entity FROM hs_record WHERE store = $1"
+    )
+    /// The numbers of the indexes that have entries.
+    static let indexNumbers = PostgresStatement(
+        name: "hs_index_numbers",
+        text: "SELECT DISTINCT number FROM hs_index WHERE store = $1"
     )
     static let history = PostgresStatement(
         name: "hs_history",
@@ -299,7 +318,7 @@ struct PostgresStatement: Hashable {
         ("hs_meta", "key, value"), ("hs_record", "entity, id, body"), ("hs_index", "number, key, id"),
         ("hs_history", "token, sequence, body"), ("hs_digest", "entity, first, body"),
         ("hs_evidence", "number, line"),
-        ("hs_store", "format, version, meta, last_writes"),
+        ("hs_store", "format, version, meta, last_writes, token, digests, meta_sum"),
     ]
 
     /// Copies what a store has in a table to another one; in the stores' own table it gets the name `$3`.
@@ -323,7 +342,8 @@ struct PostgresStatement: Hashable {
             setLockTimeout, setIdleTimeout, beginRead, beginWrite, beginCopy, commit, rollback, head, lockedHead,
             lastToken,
             metadata,
-            makeStore, leftovers, advance, touch, record, taken, digest, digests, history, putRecords, removeRecords,
+            makeStore, leftovers, advance, touch, record, taken, digest, digests, allDigests,
+            recordNumbers, indexNumbers, history, putRecords, removeRecords,
             putKeys,
             removeKeys,
             putMetadata, removeMetadata, appendHistory, pruneHistory, putDigests, removeDigests, removeEntity,

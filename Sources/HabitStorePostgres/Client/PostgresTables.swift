@@ -11,7 +11,8 @@ enum PostgresTables {
     private static let texts = [
         """
         CREATE TABLE IF NOT EXISTS hs_store (store uuid PRIMARY KEY, format smallint NOT NULL, name text NOT NULL,
-        version bigint NOT NULL, meta bigint NOT NULL, last_writes bytea NOT NULL) WITH (fillfactor = 50)
+        version bigint NOT NULL, meta bigint NOT NULL, last_writes bytea NOT NULL, token bigint NOT NULL,
+        digests bytea NOT NULL, meta_sum bytea NOT NULL) WITH (fillfactor = 50)
         """,
         """
         CREATE TABLE IF NOT EXISTS hs_meta (store uuid NOT NULL, key text NOT NULL, value text NOT NULL,

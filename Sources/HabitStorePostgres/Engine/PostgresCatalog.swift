@@ -35,6 +35,8 @@ struct PostgresBookkeeping: Sendable {
     let version: Int64
     /// All of it, the engine's own too.
     let metadata: [String: String]
+    /// Whether it comes to what the store's row says.
+    var isAsWritten = true
     let indexes: CompleteIndexes
     /// The numbers of the schema's entities; nil for those that the store does not have.
     let entities: [Int16?]
@@ -54,6 +56,13 @@ struct PostgresBookkeeping: Sendable {
         indexNumbers = try catalog.keys.indexes.map {
             try Self.number(PostgresNumbers.index($0.name), metadata, catalog.place)
         }
+    }
+
+    /// The metadata that a server has answered.
+    static func metadata(_ answer: PostgresResult) throws -> [String: String] {
+        var values: [String: String] = [:]
+        for row in 0..<answer.count { values[try answer.text(row, 0)] = try answer.text(row, 1) }
+        return values
     }
 
     private static func number(_ key: String, _ metadata: [String: String], _ place: String) throws -> Int16? {

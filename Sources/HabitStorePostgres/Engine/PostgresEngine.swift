@@ -154,7 +154,8 @@ import Synchronization
             guard makesStore else { return try requireStore(session) }
             if try session.makeStore(named: place.name) { try requireNothingLeft(session) }
         }
-        guard let bookkeeping = try writer.bookkeeping(), !bookkeeping.metadata.isEmpty else {
+        guard let bookkeeping = try writer.bookkeeping(), !bookkeeping.metadata.isEmpty || !bookkeeping.isAsWritten
+        else {
             try requireNothingLeft(session)
             return try writer.describe()
         }

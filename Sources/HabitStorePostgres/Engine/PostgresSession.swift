@@ -11,7 +11,14 @@ final class PostgresSession {
         let version: Int64
         /// The version at which its bookkeeping was changed last.
         let meta: Int64
+        /// The last token, as the row says.
+        let token: Int64
+        /// The last token that is in the history.
         let lastToken: Int64
+        /// The digests of the entities, as ``PostgresTotals`` has them.
+        let digests: [UInt8]
+        /// What the metadata comes to.
+        let metaSum: [UInt8]
     }
 
     private let connection: PostgresConnection
@@ -165,7 +172,10 @@ final class PostgresSession {
         let head = Head(
             version: try row.number(0, 1, as: Int64.self),
             meta: try row.number(0, 2, as: Int64.self),
-            lastToken: token.count > 0 ? try token.number(0, 0, as: Int64.self) : 0
+            token: try row.number(0, 5, as: Int64.self),
+            lastToken: token.count > 0 ? try token.number(0, 0, as: Int64.self) : 0,
+            digests: Array(row.bytes(0, 6) ?? UnsafeRawBufferPointer(start: nil, count: 0)),
+            metaSum: Array(row.bytes(0, 7) ?? UnsafeRawBufferPointer(start: nil, count: 0))
         )
         self.head = head
         if let metadata {
@@ -177,9 +187,9 @@ final class PostgresSession {
     }
 
     private func note(_ metadata: PostgresResult, _ head: Head) throws {
-        var values: [String: String] = [:]
-        for row in 0..<metadata.count { values[try metadata.text(row, 0)] = try metadata.text(row, 1) }
-        let found = try PostgresBookkeeping(version: head.meta, metadata: values, catalog)
+        let values = try PostgresBookkeeping.metadata(metadata)
+        var found = try PostgresBookkeeping(version: head.meta, metadata: values, catalog)
+        found.isAsWritten = PostgresTotals.sum(of: values) == head.metaSum
         bookkeeping = found
         catalog.bookkeeping = found
     }
@@ -232,7 +242,14 @@ final class PostgresSession {
 extension PostgresCall {
     /// Makes a store's row where there is none, or waits for who does.
     static func makingStore(_ store: UUID, named name: String, at version: Int64) -> PostgresCall {
-        PostgresCall(.makeStore, .uuid(store), .int2(PostgresTables.format), .text(name), .int8(version))
+        PostgresCall(
+            .makeStore,
+            .uuid(store),
+            .int2(PostgresTables.format),
+            .text(name),
+            .bytes(PostgresTotals.sum(of: [:])),
+            .int8(version)
+        )
     }
 }
 

@@ -37,7 +37,19 @@ import Foundation
     }
 
     /// A value of the store's own bookkeeping, or nil.
-    public func metadata(_ key: String) throws -> String? { try bookkeeping()?.metadata[key] }
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` where the bookkeeping was changed past the store's transactions: a role that is gone
+    ///   would mean authoritative.
+    public func metadata(_ key: String) throws -> String? {
+        let bookkeeping = try bookkeeping()
+        guard bookkeeping?.isAsWritten ?? true else {
+            throw HabitStoreError.damage(
+                "the store's bookkeeping is not what was written: it was changed past the store's transactions; restore a backup",
+                at: .init(path: catalog.place)
+            )
+        }
+        return bookkeeping?.metadata[key]
+    }
 
     /// The number by which rows name an entity.
     func number(_ entity: Int) throws -> Int16 {
@@ -121,7 +133,19 @@ import Foundation
     // MARK: History
 
     /// The number of the last history transaction; 0 when there has been none.
-    public func lastToken() throws -> Int64 { try session.begun()?.lastToken ?? 0 }
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` where the history does not end there: who followed it would miss what was there, and
+    ///   its tokens would be given again.
+    public func lastToken() throws -> Int64 {
+        guard let head = try session.begun() else { return 0 }
+        guard head.lastToken == head.token else {
+            throw HabitStoreError.damage(
+                "the history ends at token \(head.lastToken), and the store has come to \(head.token); restore a backup",
+                at: .init(path: catalog.place)
+            )
+        }
+        return head.token
+    }
 
     /// Hands the history transactions after a number to `body`, oldest first, until it returns false.
     public func history(after token: Int64, _ body: (HistoryTransaction) throws -> Bool) throws {
@@ -183,7 +207,9 @@ import Foundation
         let answer =
             try session.openingLeaf(number, covering: id)
             ?? ask(PostgresCall(.digest, .uuid(catalog.store), .int2(number), .uuid(id)))
-        return try leaves(answer).first
+        guard let leaf = try leaves(answer).first else { return nil }
+        guard leaf.range.contains(id) else { throw DigestCoder.damaged(catalog.place) }
+        return leaf
     }
 
     /// All kept digests of an entity.

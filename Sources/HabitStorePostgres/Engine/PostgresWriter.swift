@@ -47,6 +47,8 @@ import Foundation
     /// The writer of another schema that has taken over.
     private var successor: PostgresWriter?
     private var token: Int64?
+    /// The digests of the entities, once one has changed.
+    private var totals: [Int16: RecordDigest]?
     /// Whether anything was written.
     private var hasChanged = false
 
@@ -131,7 +133,19 @@ import Foundation
             }
         }
         let meta = changedKeys.isEmpty ? head.meta : head.version + 1
-        calls.append(PostgresCall(.advance, store, .int8(head.version), .bytes(write.byteList), .int8(meta)))
+        let metaSum = changed.map { PostgresTotals.sum(of: $0.metadata) }
+        calls.append(
+            PostgresCall(
+                .advance,
+                store,
+                .int8(head.version),
+                .bytes(write.byteList),
+                .int8(meta),
+                .int8(token ?? head.token),
+                .bytes(totals.map(PostgresTotals.bytes) ?? head.digests),
+                .bytes(metaSum ?? head.metaSum)
+            )
+        )
         return calls
     }
 
@@ -199,7 +213,7 @@ import Foundation
             ]
         let writer = PostgresWriter(session, catalog)
         writer.changed = try PostgresBookkeeping(version: changed?.version ?? 0, metadata: metadata, catalog)
-        (writer.changedKeys, writer.token, writer.waiting) = (changedKeys, token, waiting)
+        (writer.changedKeys, writer.token, writer.totals, writer.waiting) = (changedKeys, token, totals, waiting)
         waiting.removeAll()
         hasChanged = true
         successor = writer
@@ -339,8 +353,8 @@ import Foundation
 
     /// Sets a value of the store's own bookkeeping, or removes it.
     public func setMetadata(_ key: String, _ value: String?) throws {
+        guard try self.metadata(key) != value else { return }
         var metadata = try bookkeeping()?.metadata ?? [:]
-        guard metadata[key] != value else { return }
         metadata[key] = value
         changed = try PostgresBookkeeping(version: (session.begun()?.version ?? 0) + 1, metadata: metadata, catalog)
         changedKeys.insert(key)
@@ -400,7 +414,11 @@ import Foundation
     public override func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf? {
         let number = try number(entity)
         if let leaf = knownLeaf(number, covering: id) { return leaf }
-        guard let leaf = try super.digestLeaf(entity: entity, covering: id) else { return nil }
+        guard let leaf = try super.digestLeaf(entity: entity, covering: id) else {
+            // Every entity has some: what is written on without them is never compared again.
+            guard try knownTotals()[number] == nil else { throw DigestCoder.damaged(catalog.place) }
+            return nil
+        }
         remember(leaf, number)
         return leaf
     }
@@ -410,6 +428,11 @@ import Foundation
         let behind = known.partitioningIndex { id.isBefore($0.first) }
         guard behind > 0, known[behind - 1].range.contains(id) else { return nil }
         return known[behind - 1]
+    }
+
+    /// The digests of the entities as of now.
+    private func knownTotals() throws -> [Int16: RecordDigest] {
+        try totals ?? session.begun().map { try PostgresTotals.digests($0.digests, place: catalog.place) } ?? [:]
     }
 
     func remember(_ leaf: DigestLeaf, _ entity: Int16) {
@@ -427,6 +450,13 @@ import Foundation
     public func setDigestLeaf(entity: Int, _ leaf: DigestLeaf) throws {
         let number = try number(entity)
         digests[LeafKey(entity: number, first: leaf.first)] = leaf
+        var totals = try knownTotals()
+        var total = totals[number] ?? RecordDigest()
+        total += leaf.digest
+        // One that is divided makes room for the first of its parts; the others are where none was.
+        if let old = knownLeaf(number, covering: leaf.first), old.first == leaf.first { total -= old.digest }
+        totals[number] = total
+        self.totals = totals
         remember(leaf, number)
         hasChanged = true
     }
@@ -436,6 +466,9 @@ import Foundation
         let number = try number(entity)
         waiting += flushed() + [PostgresCall(.removeDigests, .uuid(catalog.store), .int2(number))]
         leaves[number] = []
+        var totals = try knownTotals()
+        totals[number] = nil
+        self.totals = totals
         hasChanged = true
     }
 }
