@@ -38,13 +38,13 @@ public struct PostgresServer: Sendable {
         try ask { connection, pool in
             let settings = [
                 "server_version_num", "synchronous_commit", "fsync", "full_page_writes", "synchronous_standby_names",
+                "server_encoding",
             ]
             let answers = try connection.run(
-                settings.map { PostgresCall(.setting, .text($0)) } + [PostgresCall(.tableCount)],
+                settings.map { PostgresCall(.setting, .text($0)) } + PostgresTableCheck.calls,
                 until: pool.answerDeadline
             )
-            let values = try answers.dropLast().map { $0.bytes(0, 0) == nil ? "" : try $0.text(0, 0) }
-            let tables = try answers[settings.count].number(0, 0, as: Int64.self)
+            let values = try answers.prefix(settings.count).map { $0.bytes(0, 0) == nil ? "" : try $0.text(0, 0) }
             var lacks: [String] = []
             if let version = Int(values[0]), version < 130_000 {
                 lacks.append("it is of version \(version / 10_000), and stores need 13 or later")
@@ -63,10 +63,12 @@ public struct PostgresServer: Sendable {
                     "synchronous_standby_names is empty: what is acknowledged is on one machine only; set it to ANY 1 (…)"
                 )
             }
-            if tables < PostgresTables.statements.count {
-                lacks.append("it has no tables for stores; run `habitstore server prepare`")
+            if values[5] != "UTF8" {
+                lacks.append(
+                    "the database's encoding is \(values[5]), in which not every store's name can be written; use one in UTF8"
+                )
             }
-            return lacks
+            return try lacks + PostgresTableCheck(Array(answers.dropFirst(settings.count))).lacks
         }
     }
 

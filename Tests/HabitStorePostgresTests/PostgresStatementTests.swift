@@ -27,7 +27,8 @@ struct PostgresStatementTests {
     }
 
     @Test func noTwoStatementsHaveOneName() {
-        let all = PostgresStatement.all + PostgresTables.statements
+        let all =
+            PostgresStatement.all + PostgresTables.statements + PostgresTableCheck.calls.map(\.statement)
         #expect(Set(all.map(\.name)).count == all.count)
         // Servers cut longer names, and would take two for one.
         #expect(all.allSatisfy { $0.name.utf8.count < 64 })

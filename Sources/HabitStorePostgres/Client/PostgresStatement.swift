@@ -37,13 +37,6 @@ struct PostgresStatement: Hashable {
     static let rollback = PostgresStatement(name: "hs_rollback", text: "ROLLBACK")
 
     static let setting = PostgresStatement(name: "hs_setting", text: "SELECT current_setting($1, true)")
-    static let tableCount = PostgresStatement(
-        name: "hs_table_count",
-        text: """
-            SELECT count(*) FROM information_schema.tables WHERE table_schema = ANY(current_schemas(false))
-            AND table_name = ANY('{hs_store,hs_meta,hs_record,hs_index,hs_history,hs_digest}')
-            """
-    )
 
     // MARK: The store
 
@@ -348,7 +341,7 @@ struct PostgresStatement: Hashable {
             removeKeys,
             putMetadata, removeMetadata, appendHistory, pruneHistory, putDigests, removeDigests, removeEntity,
             removeIndexes,
-            evidence, lastEvidence, addEvidence, firstIdentifiers, setting, tableCount,
+            evidence, lastEvidence, addEvidence, firstIdentifiers, setting,
         ] + copies + removals
         + Source.allCases.flatMap { source in
             [false, true].flatMap { [walk(source, reverse: $0), walkSeveral(source, reverse: $0)] } + [count(source)]

@@ -3,40 +3,67 @@ enum PostgresTables {
     /// The version of the tables' contents that is written, and the highest that is read.
     static let format: Int16 = 1
 
-    /// Makes what is missing of the tables, each in a transaction of its own: not every product can make several in one.
-    ///
-    /// Rows that each write changes leave room beside them, so that a change need not touch the table's index.
-    static let statements = texts.enumerated().map { PostgresStatement(name: "hs_table_\($0)", text: $1) }
+    /// A table as it is made.
+    struct Table {
+        let name: String
+        /// The columns with their types, by the names that the server has for these; those of the key come first. None may be null.
+        let columns: [(name: String, type: String)]
+        /// How many columns the key has.
+        let keyLength: Int
+        /// Whether each write changes rows: they leave room beside them, so that a change need not touch the table's index.
+        var isRewritten = false
 
-    private static let texts = [
-        """
-        CREATE TABLE IF NOT EXISTS hs_store (store uuid PRIMARY KEY, format smallint NOT NULL, name text NOT NULL,
-        version bigint NOT NULL, meta bigint NOT NULL, last_writes bytea NOT NULL, token bigint NOT NULL,
-        digests bytea NOT NULL, meta_sum bytea NOT NULL) WITH (fillfactor = 50)
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS hs_meta (store uuid NOT NULL, key text NOT NULL, value text NOT NULL,
-        PRIMARY KEY (store, key))
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS hs_record (store uuid NOT NULL, entity smallint NOT NULL, id uuid NOT NULL,
-        body bytea NOT NULL, PRIMARY KEY (store, entity, id))
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS hs_index (store uuid NOT NULL, number smallint NOT NULL, key bytea NOT NULL,
-        id uuid NOT NULL, PRIMARY KEY (store, number, key))
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS hs_history (store uuid NOT NULL, token bigint NOT NULL, sequence integer NOT NULL,
-        body bytea NOT NULL, PRIMARY KEY (store, token, sequence))
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS hs_digest (store uuid NOT NULL, entity smallint NOT NULL, first uuid NOT NULL,
-        body bytea NOT NULL, PRIMARY KEY (store, entity, first)) WITH (fillfactor = 50)
-        """,
-        """
-        CREATE TABLE IF NOT EXISTS hs_evidence (store uuid NOT NULL, number bigint NOT NULL, line bytea NOT NULL,
-        PRIMARY KEY (store, number))
-        """,
+        /// The columns of the key.
+        var key: [String] { columns.prefix(keyLength).map(\.name) }
+
+        fileprivate var definition: String {
+            let columns = columns.map { "\($0.name) \($0.type) NOT NULL" }.joined(separator: ", ")
+            return "CREATE TABLE IF NOT EXISTS \(name) (\(columns), PRIMARY KEY (\(key.joined(separator: ", "))))"
+                + (isRewritten ? " WITH (fillfactor = 50)" : "")
+        }
+    }
+
+    static let all = [
+        Table(
+            name: "hs_store",
+            columns: [
+                ("store", "uuid"), ("format", "smallint"), ("name", "text"), ("version", "bigint"), ("meta", "bigint"),
+                ("last_writes", "bytea"), ("token", "bigint"), ("digests", "bytea"), ("meta_sum", "bytea"),
+            ],
+            keyLength: 1,
+            isRewritten: true
+        ),
+        Table(name: "hs_meta", columns: [("store", "uuid"), ("key", "text"), ("value", "text")], keyLength: 2),
+        Table(
+            name: "hs_record",
+            columns: [("store", "uuid"), ("entity", "smallint"), ("id", "uuid"), ("body", "bytea")],
+            keyLength: 3
+        ),
+        Table(
+            name: "hs_index",
+            columns: [("store", "uuid"), ("number", "smallint"), ("key", "bytea"), ("id", "uuid")],
+            keyLength: 3
+        ),
+        Table(
+            name: "hs_history",
+            columns: [("store", "uuid"), ("token", "bigint"), ("sequence", "integer"), ("body", "bytea")],
+            keyLength: 3
+        ),
+        Table(
+            name: "hs_digest",
+            columns: [("store", "uuid"), ("entity", "smallint"), ("first", "uuid"), ("body", "bytea")],
+            keyLength: 3,
+            isRewritten: true
+        ),
+        Table(
+            name: "hs_evidence",
+            columns: [("store", "uuid"), ("number", "bigint"), ("line", "bytea")],
+            keyLength: 2
+        ),
     ]
+
+    /// Makes what is missing of the tables, each in a transaction of its own: not every product can make several in one.
+    static let statements = all.enumerated().map {
+        PostgresStatement(name: "hs_table_\($0)", text: $1.definition)
+    }
 }
