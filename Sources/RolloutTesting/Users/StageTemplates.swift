@@ -42,7 +42,9 @@ package final class StageTemplates: Sendable {
         let folders = try [root, target].map { try UserDirectory(root: $0, user: "alice").path }
         for provider in rollout.providers {
             let places = folders.map { provider.place(ofUser: "alice", inFolder: $0) }
-            guard try provider.identity(at: places[0]) != nil, try provider.identity(at: places[1]) == nil else { continue }
+            guard try provider.identity(at: places[0]) != nil, try provider.identity(at: places[1]) == nil else {
+                continue
+            }
             try provider.copy(places[0], to: places[1])
         }
     }
