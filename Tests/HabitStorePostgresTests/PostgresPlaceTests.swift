@@ -41,6 +41,17 @@ struct PostgresPlaceTests {
         }
     }
 
+    /// An address of the other scheme came out with its first letters missing.
+    @Test func bothSchemesNameTheSameServer() throws {
+        let usual = PostgresPlace(server: "postgresql://db/habits", name: "alice")
+        for server in ["postgres://db/habits", try PostgresPlace.server("postgres://db/habits")] {
+            let place = PostgresPlace(server: server, name: "alice")
+            #expect(place == usual)
+            #expect(place.description == "//db/habits#alice")
+        }
+        #expect(try PostgresServer("postgres://db/habits").uri == usual.server)
+    }
+
     @Test func twoNamesAreTwoStores() {
         let stores = (0..<1_000).map { PostgresPlace(server: "postgresql://", name: "user \($0)").store }
         #expect(Set(stores).count == stores.count)

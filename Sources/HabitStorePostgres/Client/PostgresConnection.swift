@@ -56,9 +56,11 @@ final class PostgresConnection: @unchecked Sendable {
 
     /// Connects to the first host of a server that takes writes.
     ///
+    /// - Parameter deadline: no host is waited for longer than until then, whatever the URI says.
     /// - Throws: ``PostgresOutcome`` where none does.
-    init(_ server: String) throws {
-        let settings = Self.defaults + [("dbname", server), ("client_encoding", "UTF8")]
+    init(_ server: String, until deadline: Deadline) throws {
+        let settings =
+            Self.defaults + [("dbname", server), ("client_encoding", "UTF8")] + Self.limits(server, deadline)
         let opened = Self.withCStrings(settings.map(\.0)) { names in
             Self.withCStrings(settings.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
         }
@@ -84,12 +86,37 @@ final class PostgresConnection: @unchecked Sendable {
 
     deinit { PQfinish(connection) }
 
+    /// What of a URI's settings has to be another one: 0 for `connect_timeout` would be without limit.
+    private static func limits(_ server: String, _ deadline: Deadline) -> [(String, String)] {
+        guard let given = setting("connect_timeout", of: server), let seconds = Int(given) else { return [] }
+        // libpq waits for 2 seconds at least.
+        let most = max(2, (Int(deadline.remainingMilliseconds) + 999) / 1_000)
+        return (1...most).contains(seconds) ? [] : [("connect_timeout", String(most))]
+    }
+
+    /// A setting, as a URI has it; nil where it has none, or is no URI.
+    private static func setting(_ name: String, of server: String) -> String? {
+        guard let options = PQconninfoParse(server, nil) else { return nil }
+        defer { PQconninfoFree(options) }
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if String(cString: keyword) == name { return option.pointee.val.map { String(cString: $0) } }
+            option += 1
+        }
+        return nil
+    }
+
     /// libpq gives no SQLSTATE of a refused connection; who is refused for good should not be told to try again.
     private static func state(ofConnecting message: String) -> String? {
         if message.contains("password authentication failed") || message.contains("no password supplied")
             || message.contains("no pg_hba.conf entry")
         {
             return "28000"
+        }
+        if message.contains("too many clients already") || message.contains("too many connections for")
+            || message.contains("remaining connection slots are reserved")
+        {
+            return "53300"
         }
         if message.contains("database \""), message.contains("does not exist") { return "3D000" }
         return nil

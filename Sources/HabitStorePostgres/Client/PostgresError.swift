@@ -41,7 +41,7 @@ enum PostgresError {
         case "25P03":
             return (
                 .busy,
-                "a transaction had nothing to ask for longer than a minute, and the server has ended it; try again"
+                "a transaction had nothing to ask for longer than ten minutes, and the server has ended it; try again"
             )
         case "22012":
             return (.busy, "somebody else has written to the store meanwhile, and nothing was done; try again")
@@ -49,6 +49,11 @@ enum PostgresError {
             return (.notFound, "the server has no tables for stores; run `habitstore server prepare`")
         case "42703": return (.notFound, "the server's tables lack a column; see `habitstore server check`")
         case "25006": return (.busy, "the server is a standby now; try again, and the primary is looked for")
+        case "53300":
+            return (
+                .busy,
+                "the server has no connection left for this user; try again later, or raise max_connections or the user's limit"
+            )
         case "53100": return (.full, "the server's disk is full")
         case "XX001", "XX002": return (.corrupt, "the server's data is damaged; restore a backup")
         default: break

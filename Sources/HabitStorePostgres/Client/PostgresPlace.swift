@@ -13,7 +13,7 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
     public let name: String
 
     /// Names a store.
-    public init(server: String, name: String) { (self.server, self.name) = (server, name) }
+    public init(server: String, name: String) { (self.server, self.name) = (Self.withUsualScheme(server), name) }
 
     /// The place of what belongs to the store and is not the store: of a copy. No user's id that people type has the separator.
     func beside(_ suffix: String) -> PostgresPlace {
@@ -59,7 +59,12 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
                 at: .init(path: withoutPassword(uri))
             )
         }
-        return uri
+        return withUsualScheme(uri)
+    }
+
+    /// libpq knows two schemes for the same thing; two URIs of one server should be equal.
+    private static func withUsualScheme(_ uri: String) -> String {
+        uri.hasPrefix("postgres://") ? "postgresql" + uri.dropFirst("postgres".count) : uri
     }
 
     /// An address as it may be shown.

@@ -108,12 +108,16 @@ final class PostgresPool: Sendable {
         return nil
     }
 
+    /// How long a transaction may ask nothing, as the server is told: long enough for whoever works between two pages, and short enough
+    /// for a server whose snapshot is held by a program that hangs.
+    static let idleLimit = "10min"
+
     private func connect(_ deadline: Deadline) throws -> PostgresConnection {
-        let connection = try PostgresConnection(server)
+        let connection = try PostgresConnection(server, until: deadline)
         _ = try connection.run(
             [
                 PostgresCall(.setLockTimeout, .text("\(Int(limits.waitSeconds * 1_000))ms")),
-                PostgresCall(.setIdleTimeout, .text("60s")),
+                PostgresCall(.setIdleTimeout, .text(Self.idleLimit)),
             ],
             until: deadline
         )

@@ -14,6 +14,15 @@ final class PostgresResult {
     /// The number of rows.
     var count: Int { Int(PQntuples(result)) }
 
+    /// Whether a page ends here that has been asked for by its rows, so that there may be more behind it.
+    ///
+    /// - Parameter bodies: the column by whose bytes it may have ended before.
+    func isFull(_ rows: Int, bodies: Int?) -> Bool {
+        guard count < rows else { return true }
+        guard let bodies else { return false }
+        return (0..<count).reduce(0) { $0 + (bytes($1, bodies)?.count ?? 0) } >= PostgresStatement.pageBytes
+    }
+
     /// What was done, in the server's word: `COMMIT`.
     var command: String { String(cString: PQcmdStatus(result)) }
 

@@ -123,10 +123,14 @@ struct PostgresStatement: Hashable {
     )
     static let history = PostgresStatement(
         name: "hs_history",
-        text: """
+        text: page(
+            "token, sequence, body",
+            """
             SELECT token, sequence, body FROM hs_history
             WHERE store = $1 AND (token > $2 OR (token = $2 AND sequence > $3)) ORDER BY token, sequence LIMIT $4
-            """
+            """,
+            order: "token, sequence"
+        )
     )
 
     static let evidence = PostgresStatement(
@@ -221,6 +225,20 @@ struct PostgresStatement: Hashable {
         text: "DELETE FROM hs_index WHERE store = $1 AND number = ANY($2::smallint[])"
     )
 
+    // MARK: Pages
+
+    /// How many bytes of bodies are on a page, but for the last of them.
+    static let pageBytes = 4 << 20
+
+    /// The rows of a page up to the one with which it comes to ``pageBytes``: rows are counted, and may be large.
+    private static func page(_ columns: String, _ rows: String, order: String) -> String {
+        """
+        SELECT \(columns) FROM (SELECT \(columns), sum(coalesce(octet_length(body), 0))
+        OVER (ORDER BY \(order) ROWS UNBOUNDED PRECEDING) - coalesce(octet_length(body), 0) AS so_far
+        FROM (\(rows)) AS counted) AS summed WHERE so_far < \(pageBytes) ORDER BY \(order)
+        """
+    }
+
     // MARK: Walks
 
     /// What a walk goes through.
@@ -236,11 +254,19 @@ struct PostgresStatement: Hashable {
 
         fileprivate var columns: String {
             switch self {
-            case .records: "t.id, t.id, t.body"
+            case .records: "t.id AS key, t.id, t.body"
             case .identifiers: "t.id, t.id"
             case .keys: "t.key, t.id"
             case .entries: "t.key, t.id, r.body"
             }
+        }
+
+        /// Whether there are records in the rows.
+        var hasBodies: Bool { self == .records || self == .entries }
+
+        fileprivate func page(_ rows: String, reverse: Bool) -> String {
+            guard hasBodies else { return rows }
+            return PostgresStatement.page("key, id, body", rows, order: reverse ? "key DESC" : "key")
         }
 
         fileprivate var table: String { isOfIndex ? "hs_index" : "hs_record" }
@@ -261,11 +287,14 @@ struct PostgresStatement: Hashable {
     static func walk(_ source: Source, reverse: Bool) -> PostgresStatement {
         PostgresStatement(
             name: "hs_\(source)_\(reverse ? "down" : "up")",
-            text: """
+            text: source.page(
+                """
                 SELECT \(source.columns) FROM \(source.table) t\(source.join(6))
                 WHERE t.store = $1 AND t.\(source.number) = $2 AND t.\(source.key) >= $3 AND t.\(source.key) \(source.below) $4
                 ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5
-                """
+                """,
+                reverse: reverse
+            )
         )
     }
 
@@ -273,12 +302,15 @@ struct PostgresStatement: Hashable {
     static func walkSeveral(_ source: Source, reverse: Bool) -> PostgresStatement {
         PostgresStatement(
             name: "hs_several_\(source)_\(reverse ? "down" : "up")",
-            text: """
+            text: source.page(
+                """
                 SELECT \(source.columns) FROM unnest($3::\(source.type)[], $4::\(source.type)[]) AS u (low, high)
                 JOIN \(source.table) t ON t.store = $1 AND t.\(source.number) = $2
                 AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high\(source.join(6))
                 ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5
-                """
+                """,
+                reverse: reverse
+            )
         )
     }
 

@@ -179,7 +179,7 @@ import Foundation
                 let value = page.bytes(row, 2) ?? UnsafeRawBufferPointer(start: nil, count: 0)
                 guard try key.withBytes({ try body($0, value) }) else { return }
             }
-            guard page.count == pageSize else { return }
+            guard page.isFull(pageSize, bodies: 2) else { return }
             pageSize = min(pageSize * 4, PostgresWalk.largestPage)
         }
     }

@@ -57,8 +57,7 @@ final class PostgresWalk {
             if let page, row < page.count {
                 defer { row += 1 }
                 guard let key = page.bytes(row, 0) else { return nil }
-                let hasBody = source == .records || source == .entries
-                return Row(key: key, id: try page.uuid(row, 1), body: hasBody ? page.bytes(row, 2) : nil)
+                return Row(key: key, id: try page.uuid(row, 1), body: source.hasBodies ? page.bytes(row, 2) : nil)
             }
             guard try turnPage() else { return nil }
         }
@@ -73,7 +72,7 @@ final class PostgresWalk {
         guard !ranges.isEmpty else { return false }
         let found = try snapshot.ask(call())
         (page, row) = (found, 0)
-        isLast = found.count < pageSize
+        isLast = !found.isFull(pageSize, bodies: source.hasBodies ? 2 : nil)
         return found.count > 0
     }
 

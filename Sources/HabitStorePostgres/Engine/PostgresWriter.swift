@@ -22,11 +22,14 @@ import Foundation
 
     /// How many rows are put off at most: so many are sent in less time than an answer is waited for, whatever the write.
     private static let mostPutOff = 20_000
+    /// How many bytes of records are put off at most, but for the last one: no statement may have more than a gigabyte.
+    private static let mostPutOffBytes = 32 << 20
 
     private(set) lazy var indexKeys = IndexKeys(buffer)
     /// What is to be stored under each key; nil for what is to be removed.
     private(set) var records: [RecordKey: [UInt8]?] = [:]
     private var entries: [EntryKey: UUID?] = [:]
+    private var putOffBytes = 0
     private var digests: [LeafKey: DigestLeaf] = [:]
     private var history: [(key: HistoryKey, value: [UInt8])] = []
     /// What cannot be put off, in its order.
@@ -104,6 +107,7 @@ import Foundation
             calls.append(PostgresCall(.putDigests, store, .int2s(entities), .uuids(firsts), .byteLists(bodies)))
         }
         records.removeAll()
+        putOffBytes = 0
         entries.removeAll()
         history.removeAll()
         digests.removeAll()
@@ -322,10 +326,13 @@ import Foundation
             )
         }
         records[key] = Array(record.bytes)
+        putOffBytes += record.bytes.count
         isThere[key] = true
         if looked?.key == key { looked = nil }
         hasChanged = true
-        if records.count + entries.count + history.count >= Self.mostPutOff { _ = try ask([]) }
+        if records.count + entries.count + history.count >= Self.mostPutOff || putOffBytes >= Self.mostPutOffBytes {
+            _ = try ask([])
+        }
     }
 
     func addKeys(_ index: KeyIndex, _ record: RecordView, _ id: UnsafeRawBufferPointer) throws {
