@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStorePostgres
+import HabitStoreRollout
 import Testing
 import Trials
 
@@ -74,6 +75,20 @@ struct PostgresRoundTripTests {
         #expect(try write { try $0.save(Tag(name: "outdoors")) } == 3)
         #expect(try write { try $0.insert(Entry(date: Date(), habitID: habit.id)) } == 3)
         #expect(try write { try $0.delete(tag) } <= 4)
+    }
+
+    /// Each record of a copy was asked for by itself.
+    @Test func aCopyOfAThousandRecordsTakesADozen() throws {
+        defer { proxy.close() }
+        let source = try InMemoryHabitStore()
+        try source.insert([habit])
+        try source.insert(Self.entries(1_000, of: habit))
+        let target = try PostgresHabitStore(
+            PostgresPlace(server: try TestServer.uri(of: proxy), name: try TestServer.place().name)
+        )
+        let trips = try trips { _ = try Backfill(from: source, to: target).run() }
+        #expect(try target.fetchCount(FetchDescriptor<Entry>()) == 1_000)
+        #expect(trips.count <= 70, "\(trips.count)")
     }
 
     /// One more reads the records of a digest that is divided.

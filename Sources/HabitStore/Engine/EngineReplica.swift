@@ -73,6 +73,16 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     /// Writes what is left to write; the last thing before the commit.
     func finish() throws { try ledger.finish() }
 
+    func expect(_ records: [(entity: Int, record: EncodedRecord)]) throws {
+        guard Writer.waitsForAnswers else { return }
+        for (entity, records) in Dictionary(grouping: records, by: \.entity) {
+            let batch = RecordBatch(schema.layouts[entity])
+            for (_, record) in records { record.withView(schema.layouts[entity]) { batch.append($0) } }
+            // Nothing is looked up for its own sake: what is carried across is kept as it is.
+            try snapshot.expect(ExpectedQuestions(entity: entity, records: batch, unique: [], targets: [:]))
+        }
+    }
+
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws {
         try requireOpen()
         let layout = schema.entities[entity].layout

@@ -105,6 +105,9 @@ public protocol ReplicableStore: HabitStore {
 
 /// The write transaction of a replication.
 @_spi(Engines) public protocol ReplicaTransaction: ReplicaSnapshot {
+    /// Says which records are going to be put, so that an engine which has to wait for each answer asks for all of them at once.
+    func expect(_ records: [(entity: Int, record: EncodedRecord)]) throws
+
     /// Stores a record as it is.
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws
 
@@ -136,6 +139,9 @@ public protocol ReplicableStore: HabitStore {
 }
 
 @_spi(Engines) extension ReplicaTransaction {
+    /// Each is asked for when it is put.
+    public func expect(_ records: [(entity: Int, record: EncodedRecord)]) throws {}
+
     /// None is kept.
     public func addEvidence(_ rows: [EvidenceRow]) throws { throw HabitStoreError.keepsNoEvidence }
 }

@@ -303,6 +303,7 @@ public struct Backfill {
             let entity = records.count < chunk ? state.entity - 1 : state.entity
             try destination.replicate { replica in
                 try requireOwn(replica)
+                try replica.expect(records.map { (entity, $0.record) })
                 for (id, record) in records { try replica.put(entity: entity, id: id, record) }
                 try replica.setBackfillState(try encode(state))
             }

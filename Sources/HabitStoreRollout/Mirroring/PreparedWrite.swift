@@ -29,6 +29,7 @@ struct WrittenRecords: Sendable {
 
     /// Applies the write to a store that stands right before it.
     func apply(to replica: any ReplicaTransaction) throws {
+        try replica.expect(changes.compactMap { change in change.record.map { (change.entity, $0) } })
         for change in changes {
             if let record = change.record {
                 try replica.put(entity: change.entity, id: change.id, record)

@@ -62,22 +62,35 @@ enum Replication {
             let id: UUID
         }
         var seen: Set<Key> = []
+        var waiting: [(entity: Int, id: UUID, record: EncodedRecord?)] = []
+        func apply() throws {
+            try replica.expect(waiting.compactMap { change in change.record.map { (change.entity, $0) } })
+            for (entity, id, record) in waiting {
+                if let record {
+                    try replica.put(entity: entity, id: id, record)
+                } else {
+                    try replica.remove(entity: entity, id: id)
+                }
+            }
+            waiting.removeAll(keepingCapacity: true)
+        }
         try source.enumerateHistory(after: token) { transaction in
             for change in transaction.changes {
                 progress()
                 guard seen.insert(Key(entity: change.entity, id: change.id)).inserted else { continue }
                 let entity = try schema.position(ofEntity: change.entity)
-                if let record = try source.record(entity: entity, id: change.id) {
-                    try replica.put(entity: entity, id: change.id, record)
-                } else {
-                    try replica.remove(entity: entity, id: change.id)
-                }
+                waiting.append((entity, change.id, try source.record(entity: entity, id: change.id)))
+                if waiting.count == mostWaiting { try apply() }
             }
+            try apply()
             try body(transaction)
             return true
         }
         return seen.count
     }
+
+    /// How many records are kept in memory until they are written together.
+    private static let mostWaiting = 1_000
 
     /// Whether two stores have the same transaction at a token; also where one of them has forgotten it.
     ///
