@@ -1,11 +1,11 @@
 import Foundation
 @_spi(Engines) import HabitStore
-@_spi(Engines) import HabitStorePostgres
 import HabitStoreSQLite
 import HabitStoreTesting
 import RolloutTesting
 import Testing
 
+@testable import HabitStorePostgres
 @testable import HabitStoreRollout
 
 /// Users whose stores are on servers belong to no machine: what is known of them is in the stores, and whoever reaches these may
@@ -96,6 +96,42 @@ import Testing
         #expect(
             try EvidenceLog(machines.a.directory).read().records == EvidenceLog(machines.b.directory).read().records
         )
+    }
+
+    /// Whoever damages the lines on the server keeps the gate closed, and not for ever.
+    @Test(arguments: [
+        "UPDATE hs_evidence SET line = 'nothing' WHERE store = $1 AND number = (SELECT max(number) FROM hs_evidence WHERE store = $1)",
+        "UPDATE hs_evidence SET line = 'nothing' WHERE store = $1 AND number = 2",
+    ])
+    func evidenceThatIsDamagedOnTheServerIsBegunAnew(_ statement: String) throws {
+        let machines = try TwoMachines()
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .shadow)
+        let place = try PostgresPlace(parsing: machines.a.address(.old).path)
+        let damage = PostgresStatement(name: "damage \(UUID())", text: statement)
+        let pool = PostgresPool.of(place.server)
+        _ = try pool.withConnection(until: pool.deadline) {
+            try $0.run([PostgresCall(damage, .uuid(place.store))], until: pool.answerDeadline)
+        }
+        try machines.want(.live)
+        let there = try machines.b.stores().store(for: "alice")
+        defer { there.close() }
+        for _ in 0..<5 { _ = try there.all(Habit.self) }
+        #expect(try there.verify().verdict == .match)
+        #expect(try !there.promote(to: .live).isOpen)
+        _ = try there.resetEvidence(because: "it was damaged", by: "test")
+        try machines.a.want("off")
+        try machines.b.bring(there, to: .live)
+        try machines.want(.live)
+        here.reloadFlags()
+        #expect(try here.stage() == .live)
+        #expect(try here.all(Habit.self).map(\.name) == ["Run"])
+        #expect(try here.advance() == nil)
+        let logs = try [machines.a, machines.b].map { try EvidenceLog($0.directory).read() }
+        #expect(logs.allSatisfy { $0.damage == nil })
+        #expect(logs[0].records.last == logs[1].records.last)
     }
 
     @Test func aUserWithAStoreInFilesBelongsToTheMachineThatHasThem() throws {

@@ -65,7 +65,7 @@ struct EvidenceTraceTests {
         for anchor in sample { try expectSame(anchor, "with checkpoints") }
         #expect(try log.archive(anchor: nil, at: GateCase.now) != nil)
         for anchor in sample { try expectSame(anchor, "archived") }
-        _ = try log.reset(because: "a test", by: "a test", anchor: anchors.last, at: GateCase.now)
+        _ = try log.reset(because: "a test", by: "a test", behind: anchors.last?.sequence ?? 0, at: GateCase.now)
         for anchor in sample { try expectSame(anchor, "begun anew") }
     }
 

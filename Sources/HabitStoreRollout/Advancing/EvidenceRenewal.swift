@@ -31,7 +31,15 @@ struct EvidenceRenewal {
                     at: .init(path: open.directory.path)
                 )
             }
-            let begun = try log.reset(because: reason, by: person, anchor: actual.state.evidence, at: Date())
+            let begun = try log.reset(
+                because: reason,
+                by: person,
+                behind: max(
+                    actual.state.evidence?.sequence ?? 0,
+                    try open.context.evidence.lastNumber(actual, open.pair)
+                ),
+                at: Date()
+            )
             file = begun.file
             let head = try open.context.evidence.sharedHead(actual, open.pair) ?? begun.head
             let anchored = try look.change.restate(actual) {

@@ -8,17 +8,17 @@ extension EvidenceLog {
     /// The numbers go on: what a process still knows of the old chain can never be taken for a place of the new one, and the
     /// archives of both have different names.
     ///
-    /// - Parameter anchor: what the stores remember of the evidence, which they are to be told anew.
+    /// - Parameter number: the last one that is known of, whether or not the file has it.
     /// - Returns: the new chain's head, and the name under which the old file is kept.
     /// - Throws: what the system refuses. The old file stays where it is then.
     func reset(
         because reason: String,
         by person: String,
-        anchor: EvidenceHead?,
+        behind number: Int,
         at time: Date
     ) throws -> (head: EvidenceHead, file: String?) {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return try begin(reason, person, .nothing, anchor, time) }
+        guard lstat(path, &status) == 0 else { return try begin(reason, person, .nothing, number, time) }
         let name = freeName()
         guard status.st_mode & S_IFMT == S_IFREG else {
             do {
@@ -26,14 +26,14 @@ extension EvidenceLog {
             } catch {
                 throw EvidenceFile.error("cannot be put aside", error.number, path)
             }
-            return try begin(reason, person, Before(head: .start, sizeBytes: 0, file: name), anchor, time)
+            return try begin(reason, person, Before(head: .start, sizeBytes: 0, file: name), number, time)
         }
         let file = try EvidenceFile(path, .append)
         // Whoever waits for it takes the new one.
         defer { withExtendedLifetime(file) {} }
         let before = Before(head: try file.tail().head, sizeBytes: try file.size(), file: name)
         try file.keep(as: name)
-        return try begin(reason, person, before, anchor, time)
+        return try begin(reason, person, before, number, time)
     }
 
     /// What there was.
@@ -49,7 +49,7 @@ extension EvidenceLog {
         _ reason: String,
         _ person: String,
         _ before: Before,
-        _ anchor: EvidenceHead?,
+        _ number: Int,
         _ time: Date
     ) throws -> (head: EvidenceHead, file: String?) {
         let event = EvidenceEvent.reset(
@@ -61,7 +61,7 @@ extension EvidenceLog {
             file: before.file
         )
         // A damaged line may claim any number.
-        let known = [before.head.sequence, anchor?.sequence ?? 0].filter { $0 < .max / 2 }.max() ?? 0
+        let known = [before.head.sequence, number].filter { $0 < .max / 2 }.max() ?? 0
         let place = EvidenceHead(sequence: known, hash: EvidenceHead.start.hash)
         let line = try EvidenceLine.make(EvidenceLine.content(event, at: time), after: place, seal: seal)
         try EvidenceFile.replace(path, with: line.bytes)

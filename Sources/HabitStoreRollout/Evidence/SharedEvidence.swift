@@ -50,7 +50,7 @@ struct SharedEvidence {
     func synchronize() throws -> EvidenceHead {
         for _ in 0..<Self.mostAttempts {
             let mine = try log.head()
-            if try last()?.head ?? .start == mine { return mine }
+            if try isEven(mine, lastRow()) { return mine }
             try even()
         }
         throw HabitStoreError(.busy, "other machines add evidence all the time; try again", at: .init(path: log.path))
@@ -70,12 +70,12 @@ struct SharedEvidence {
         for _ in 0..<Self.mostAttempts {
             try synchronize()
             let file = try EvidenceFile(log.path, .append)
-            let (tail, known) = (try file.tail(), try last())
-            guard tail.head == known?.head ?? .start else { continue }
+            let (tail, row) = (try file.tail(), try lastRow())
+            guard isEven(tail.head, row) else { continue }
             let stretch = try log.add(events, to: file, at: time, anchor: anchor, trust: trust).stretch
             let lines = try lines(of: file, tail.length..<(try file.size()), isWhole: true)
             do {
-                if try push(lines, behind: known) { return stretch }
+                if try push(lines, behind: row) { return stretch }
             } catch {
                 // The lines are in the file: whoever looks next shares them, or says why that cannot be.
                 return stretch
@@ -85,28 +85,33 @@ struct SharedEvidence {
         return nil
     }
 
-    private func last() throws -> Line? {
-        try store.replicaRead { try $0.evidence(from: nil, limit: 1) }.first.map { try Line($0.line, path: place) }
+    /// The number of the last line that the store has, whatever that is.
+    func lastNumber() throws -> Int { try lastRow().map { Int(clamping: $0.number) } ?? 0 }
+
+    private func lastRow() throws -> EvidenceRow? {
+        try store.replicaRead { try $0.evidence(from: nil, limit: 1) }.first
+    }
+
+    /// Whether the file ends with the store's last line, or both have none. A line that is damaged is no file's.
+    private func isEven(_ mine: EvidenceHead, _ row: EvidenceRow?) -> Bool {
+        guard let row else { return mine == .start }
+        return row.line.withUnsafeBytes(EvidenceLine.place)?.head == mine
     }
 
     /// Has the store, or the file, take what it lacks; nothing is done where somebody else has added lines meanwhile.
     private func even() throws {
         let file = try EvidenceFile(log.path, .append)
-        let known = try last()
-        let mine = try lines(of: file, from: known?.head.sequence ?? 0)
-        if let known, let place = mine.firstIndex(where: { $0.head == known.head }) {
-            _ = try push(Array(mine[(place + 1)...]), behind: known)
-        } else if known == nil || begin(mine, behind: known) {
-            _ = try push(mine, behind: known)
+        let row = try lastRow()
+        let mine = try lines(of: file, from: row.map { Int(clamping: $0.number) } ?? 0)
+        // The store has none yet; or a chain was begun anew here, or its earlier lines are archived.
+        let begins = mine.first.map { $0.head.sequence > row?.number ?? 0 && $0.beginsChain } ?? false
+        if row == nil || begins {
+            try push(mine, behind: row)
+        } else if let place = mine.firstIndex(where: { $0.row == row }) {
+            try push(Array(mine[(place + 1)...]), behind: row)
         } else {
             try take(file)
         }
-    }
-
-    /// Whether a chain was begun anew here, or its earlier lines are archived.
-    private func begin(_ mine: [Line], behind known: Line?) -> Bool {
-        guard let first = mine.first else { return false }
-        return first.head.sequence > (known?.head.sequence ?? 0) && first.beginsChain
     }
 
     /// The lines of the file, at least those from a number on.
@@ -136,10 +141,11 @@ struct SharedEvidence {
     /// Adds lines to the store, behind its last one.
     ///
     /// - Returns: false where somebody else has added lines meanwhile.
-    private func push(_ lines: [Line], behind known: Line?) throws -> Bool {
+    @discardableResult
+    private func push(_ lines: [Line], behind last: EvidenceRow?) throws -> Bool {
         guard !lines.isEmpty else { return true }
         return try store.replicate { replica in
-            guard try replica.evidence(from: nil, limit: 1).first == known?.row else { return false }
+            guard try replica.evidence(from: nil, limit: 1).first == last else { return false }
             try replica.addEvidence(lines.map(\.row))
             return true
         }
@@ -148,17 +154,10 @@ struct SharedEvidence {
     /// Takes over what the store has and the file has not. What the file has beyond where they part follows it anew, and the store
     /// is to be told of that.
     private func take(_ file: borrowing EvidenceFile) throws {
-        let mine = try lines(of: file, 0..<(try file.size()), isWhole: true)
-        let theirs = try store.replicaRead { replica in
-            var lines: [Line] = []
-            var next = Int64(mine.first?.head.sequence ?? 0)
-            while true {
-                let page = try replica.evidence(from: next, limit: Self.pageLines)
-                lines += try page.map { try Line($0.line, path: place) }
-                guard page.count == Self.pageLines, let last = page.last else { return lines }
-                next = last.number + 1
-            }
-        }
+        var mine = try lines(of: file, 0..<(try file.size()), isWhole: true)
+        let theirs = try stored(from: mine.first?.head.sequence ?? 0)
+        // What the file has of before the store's first line is in no other one's way.
+        if let first = theirs.first { mine.removeAll { $0.head.sequence < first.head.sequence } }
         let common = zip(mine, theirs).prefix { $0.head == $1.head }.count
         // What was begun anew has a file of its own.
         let start = theirs.indices.dropFirst().last { !theirs[$0].follows(theirs[$0 - 1]) } ?? 0
@@ -169,7 +168,9 @@ struct SharedEvidence {
             // A checkpoint sums up lines that stand elsewhere now.
             if case .checkpoint = record.event { continue }
             let content = try EvidenceLine.content(record.event, at: record.time)
-            let added = try EvidenceLine.make(content, after: head, seal: log.seal)
+            // No seal is given to a line that had none.
+            let seal = log.seal.flatMap { seal in line.bytes.withUnsafeBytes(seal.holds) ? seal : nil }
+            let added = try EvidenceLine.make(content, after: head, seal: seal)
             bytes += added.bytes
             head = added.head
         }
@@ -178,8 +179,35 @@ struct SharedEvidence {
         {
             try file.write(theirs[common...].flatMap(\.bytes), at: try file.tail().length)
         } else {
-            if common < mine.count || start > 0, !mine.isEmpty { try file.keep(as: log.freeName()) }
+            if try file.size() > 0 { try file.keep(as: log.freeName()) }
             try EvidenceFile.replace(log.path, with: bytes)
+        }
+    }
+
+    /// The lines that the store has from a number on. What comes before a line that is damaged is left out, where a chain was begun
+    /// anew behind it.
+    private func stored(from number: Int) throws -> [Line] {
+        try store.replicaRead { replica in
+            var lines: [Line] = []
+            var damage: (any Error)?
+            var next = Int64(number)
+            while true {
+                let page = try replica.evidence(from: next, limit: Self.pageLines)
+                for row in page {
+                    do {
+                        let line = try Line(row.line, path: place)
+                        if let damage, !line.beginsChain { throw damage }
+                        damage = nil
+                        lines.append(line)
+                    } catch {
+                        (lines, damage) = ([], error)
+                    }
+                }
+                guard page.count == Self.pageLines, let last = page.last else { break }
+                next = last.number + 1
+            }
+            if let damage { throw damage }
+            return lines
         }
     }
 }

@@ -74,6 +74,11 @@ final class EvidenceRecorder: Sendable {
         try shared(actual, pair)?.synchronize()
     }
 
+    /// The number of the last line that the store which serves keeps for all machines; 0 for a user who belongs to one.
+    func lastNumber(_ actual: ActualStage, _ pair: StorePair) throws -> Int {
+        try shared(actual, pair)?.lastNumber() ?? 0
+    }
+
     /// The evidence that the store which serves keeps for all machines; nil for a user who belongs to one.
     private func shared(_ actual: ActualStage?, _ pair: StorePair) throws -> SharedEvidence? {
         guard let actual, pair.isWithoutMachine(actual.state) else { return nil }
