@@ -1,7 +1,9 @@
 @_spi(Engines) import HabitStore
 import HabitStoreLMDB
 @_spi(Engines) import HabitStorePostgres
+import HabitStoreRollout
 import HabitStoreSQLite
+@_spi(Engines) import HabitStoreTesting
 import RolloutTesting
 import Testing
 
@@ -29,6 +31,14 @@ import Testing
     @Test(arguments: RolloutContract.clauses, Direction.allCases)
     func keepsTheContract(_ clause: RolloutContract.Clause, _ direction: Direction) throws {
         try clause.verify(try #require(Self.rollouts[direction]).get())
+    }
+
+    /// A kill from `complete` left a store sealed whose commits are never confirmed, and no read was answered any more: nothing but the
+    /// seal keeps other machines' writers from it.
+    @Test func aStoreWhoseCommitsAreNeverConfirmedIsReadDuringAKill() async throws {
+        let rollout = try #require(Self.rollouts[.betweenServers]).get()
+        let fault = Fault(.fail(.outcomeUnknown), on: .writes, at: .afterCommit)
+        try await FaultCell(.complete, .new, fault, pullsKillSwitch: true).verify(rollout)
     }
 
     @Test(arguments: Direction.allCases) func survivesFaults(_ direction: Direction) async throws {

@@ -11,19 +11,16 @@ enum TestServer {
     /// The store of this target.
     static var store: StoreUnderTest { get throws { try #require(StoreUnderTest.servers.first) } }
 
-    private static let uris =
-        (ProcessInfo.processInfo.environment["HABITSTORE_POSTGRES"] ?? "").split(separator: " ").map(String.init)
-
     /// A place for a store that nobody else has.
     static func place(_ name: String = UUID().uuidString) throws -> PostgresPlace {
-        let server = try #require(uris.first)
+        let server = try #require(StoreUnderTest.serverURIs.first)
         try PostgresServer(server).prepare()
         return PostgresPlace(server: server, name: name)
     }
 
     /// The last server, which is another one than the first where two were started.
     static func otherURI() throws -> String {
-        let uri = try #require(uris.last)
+        let uri = try #require(StoreUnderTest.serverURIs.last)
         try PostgresServer(uri).prepare()
         return uri
     }
@@ -31,14 +28,14 @@ enum TestServer {
     /// The port of the first server's primary.
     static var port: Int {
         get throws {
-            let uri = try #require(uris.first)
+            let uri = try #require(StoreUnderTest.serverURIs.first)
             return try #require(uri.firstMatch(of: /:(\d+)/).flatMap { Int($0.output.1) })
         }
     }
 
     /// How the server is reached through a proxy.
     static func uri(of proxy: PostgresProxy) throws -> String {
-        let uri = try #require(uris.first)
+        let uri = try #require(StoreUnderTest.serverURIs.first)
         return uri.replacing(/@[^\/]*/, with: "@127.0.0.1:\(proxy.port)")
     }
 }

@@ -16,7 +16,8 @@ extension StageSwitch {
         for _ in 1..<Self.mostLooks {
             do {
                 return try settleOnce(engines, isKilled)
-            } catch let error as HabitStoreError where error.underlying is Overtaken {
+            } catch let error as HabitStoreError where error.underlying is Overtaken || error.code == .outcomeUnknown {
+                // What has become of a step that nobody knows of is seen by looking again.
                 continue
             }
         }
@@ -186,6 +187,10 @@ extension StageSwitch {
             try set(current.engine, .authoritative, epoch: epoch, actual.state, expecting: current.place)
             actual.epoch = epoch
         } catch let error as HabitStoreError where current.epoch >= Self.firstEpoch && error.code != .notAuthoritative {
+            if error.code == .outcomeUnknown, let now = try? standing(current.engine), now.epoch == epoch {
+                actual.epoch = epoch
+                return
+            }
             actual.notes.append("the \(current.engine.rawValue) store is given its epoch later: \(error.description)")
         }
     }

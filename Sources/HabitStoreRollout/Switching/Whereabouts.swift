@@ -109,7 +109,11 @@ struct Whereabouts {
         let left = own.filter { $0.role == .standby && $0.state?.movingTo != nil }.max { $0.epoch < $1.epoch }
         guard let left, let state = left.state, state.movingTo == state.stage else { return nil }
         let engine = state.engine(state.stage.authority)
-        if let failure = found.failures[engine] { throw failure }
+        if let failure = found.failures[engine] {
+            // One that holds everything takes over from a store that is damaged, and waits for one that is away.
+            if left.claimsAll { return nil }
+            throw failure
+        }
         guard engine != left.engine, own.allSatisfy({ $0.epoch <= left.epoch }) else { return nil }
         if let objection = witness.objection(to: left, beside: found) { throw objection }
         guard let target = own.first(where: { $0.engine == engine }), target.lineage == left.lineage,

@@ -119,12 +119,12 @@ extension StoreUnderTest {
         )
     }
 
-    /// The stores on the servers that `HABITSTORE_POSTGRES` names by their connection URIs, separated by blanks; the first of them
-    /// is enough. Empty where there is none.
-    package static let servers: [StoreUnderTest] = {
-        let uris = (ProcessInfo.processInfo.environment["HABITSTORE_POSTGRES"] ?? "").split(separator: " ")
-        return uris.prefix(1).map { .postgres(String($0)) }
-    }()
+    /// The servers that `HABITSTORE_POSTGRES` names by their connection URIs, separated by blanks.
+    package static let serverURIs =
+        (ProcessInfo.processInfo.environment["HABITSTORE_POSTGRES"] ?? "").split(separator: " ").map(String.init)
+
+    /// The stores on these servers, of which the first is enough. Empty where there is none.
+    package static let servers = serverURIs.prefix(1).map { StoreUnderTest.postgres($0) }
 
     /// The store on a server. What the others keep in a folder is kept there under the folder's name.
     package static func postgres(_ server: String) -> StoreUnderTest {
