@@ -137,6 +137,46 @@ struct LiveStreamTests {
         #expect(try probe.takeChange() == nil)
     }
 
+    /// Whoever wrote on and on had a step taken for each commit, which took a third of the commits' time.
+    @Test(arguments: [StoreUnderTest.sqlite, .lmdb]) func aStepRestsWhileTheStoreIsWrittenTo(_ kind: StoreUnderTest)
+        throws
+    {
+        let opened = try Opened(kind)
+        let store = opened.store
+        let queries = store.liveQueries
+        let probe = try LiveProbe(store.results(of: Self.byStreak), queries)
+        #expect(try !queries.step(store))
+        // Nobody is writing: the next write is followed at once.
+        try store.save(Habit(name: "Run"))
+        #expect(try !queries.step(store))
+        #expect(try probe.takeChange()?.records.count == 1)
+        try store.save(Habit(name: "Swim"))
+        let isWriting = DispatchSemaphore(value: 0)
+        let mayGoOn = DispatchSemaphore(value: 0)
+        let isWritten = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            // What is thrown in a write that is given up is no failure.
+            _ = try? store.write(author: nil) { transaction in
+                isWriting.signal()
+                mayGoOn.wait()
+                try transaction.save(Habit(name: "Read"))
+            }
+            isWritten.signal()
+        }
+        isWriting.wait()
+        let mayRest = try queries.step(store)
+        mayGoOn.signal()
+        isWritten.wait()
+        #expect(mayRest)
+        #expect(try probe.takeChange()?.records.count == 2)
+        // It is over.
+        #expect(try !queries.step(store))
+        #expect(try probe.takeChange()?.records.count == 3)
+        #expect(throws: CancellationError.self) { try store.write(author: nil) { _ in throw CancellationError() } }
+        try store.save(Habit(name: "Walk"))
+        #expect(try !queries.step(store))
+    }
+
     /// What a change costs is counted: nothing is read for who does not read what has changed, and one record for whom it concerns.
     @Test(arguments: [StoreUnderTest.sqlite, .lmdb]) func onlyWhatConcernsAQueryIsRead(_ kind: StoreUnderTest) throws {
         let opened = try Opened(kind)

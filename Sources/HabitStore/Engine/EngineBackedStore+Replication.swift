@@ -20,15 +20,16 @@ import Foundation
 
     /// Runs `body` in a write transaction of the replication.
     public func replicate<R>(_ body: (any ReplicaTransaction) throws -> R) throws -> R {
-        defer { core.liveQueries.signal() }
-        return try core.locating {
-            try core.engine.write { writer in
-                try core.requireUnmigrated(writer)
-                let transaction = EngineReplicaTransaction(writer, schema)
-                defer { transaction.end() }
-                let result = try body(transaction)
-                try transaction.finish()
-                return result
+        try core.liveQueries.follow {
+            try core.locating {
+                try core.engine.write { writer in
+                    try core.requireUnmigrated(writer)
+                    let transaction = EngineReplicaTransaction(writer, schema)
+                    defer { transaction.end() }
+                    let result = try body(transaction)
+                    try transaction.finish()
+                    return result
+                }
             }
         }
     }

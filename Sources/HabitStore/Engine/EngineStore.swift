@@ -157,8 +157,9 @@ import Synchronization
             try terms.willCommit?(replica, appended)
             return result
         }
-        defer { liveQueries.signal() }
-        return try locating { try terms.mayShareCommit ? engine.writeTogether(work) : engine.write(work) }
+        return try liveQueries.follow {
+            try locating { try terms.mayShareCommit ? engine.writeTogether(work) : engine.write(work) }
+        }
     }
 
     /// Damage that is seen in here says in which file, by the name that the store was opened under.

@@ -69,6 +69,8 @@ public final class LiveQueries: Sendable {
     private let state = Mutex(State())
     /// Whether anybody listens: whoever writes asks this, and nothing else.
     private let isHeard = Atomic<Bool>(false)
+    /// How many writes have begun and are not over, also where they wait for one another; only those of which this hears.
+    private let writes = Atomic<Int>(0)
     /// Only the step that is being taken uses it.
     let position = Mutex<HistoryMoment?>(nil)
     private let look = Mutex<(number: UInt64?, looks: Int)>((nil, 0))
@@ -188,6 +190,17 @@ public final class LiveQueries: Sendable {
         if isHeard.load(ordering: .relaxed) { start() }
     }
 
+    /// Runs a write, which whoever listens is told of when it is over.
+    @inline(__always)
+    package func follow<R>(_ write: () throws -> R) rethrows -> R {
+        writes.add(1, ordering: .relaxed)
+        defer {
+            writes.subtract(1, ordering: .relaxed)
+            signal()
+        }
+        return try write()
+    }
+
     private func start() {
         let store = state.withLock { state -> (any HabitStore)? in
             guard let store = state.store else { return nil }
@@ -226,8 +239,8 @@ public final class LiveQueries: Sendable {
     ///
     /// - Parameter isCheck: whether it is made sure that the store stands in its place, and that it has what was told, also where
     ///   nothing seems to have happened.
-    /// - Returns: whether the next step can wait a little: what was written concerned nobody, or came faster than it was followed.
-    ///   It costs a writer less to be followed in larger steps.
+    /// - Returns: whether the next step can wait a little: what was written concerned nobody, or came faster than it was followed, or
+    ///   more of it is on its way. It costs a writer less to be followed in larger steps.
     @discardableResult
     package func step(_ store: any HabitStore, isCheck: Bool = false) throws -> Bool {
         if isCheck { try (store as? any EngineBackedStore)?.requireInPlace() }
@@ -250,9 +263,12 @@ public final class LiveQueries: Sendable {
         guard let step, let moment = step.moment else { return false }
         // Where the transaction failed in the end, the same is done again.
         position.withLock { $0 = moment }
+        // Before anybody is told: whoever waits for the answer to write on has not begun yet, and is followed at once.
+        let isBeingWritten = writes.load(ordering: .relaxed) > 0
         for query in step.told { query.publish() }
         for listener in listeners { listener.tell(step.token, isAnew: step.isReplaced) }
-        return step.transactions > 1 || step.transactions == 1 && step.told.isEmpty && listeners.isEmpty
+        let isUnheard = step.told.isEmpty && listeners.isEmpty
+        return step.transactions > 1 || step.transactions == 1 && (isUnheard || isBeingWritten)
     }
 
     /// All queries, but for those that were not asked yet.
