@@ -46,9 +46,8 @@ struct LiveAnswer<Element: Sendable>: Sendable {
     /// The part that is wanted.
     var wanted: LiveRecords<Element> {
         guard !window.isWhole else { return records }
-        return LiveRecords(
-            records.rows.dropFirst(LiveMutant.isPlanted(.lostOffset) ? 0 : window.offset).prefix(window.limit ?? .max)
-        )
+        let places = records.indices.dropFirst(LiveMutant.isPlanted(.lostOffset) ? 0 : window.offset)
+        return LiveRecords(places.prefix(window.limit ?? .max).lazy.map(records.row))
     }
 
     /// The keys under which a record is kept; nil where it is not.
@@ -62,7 +61,8 @@ struct LiveAnswer<Element: Sendable>: Sendable {
     mutating func put(_ row: Row) {
         let before = keys(of: row.id)
         if let before, before == row.keys {
-            return LiveMutant.isPlanted(.staleContents) ? () : records.replace(at: place(row.id, before), with: row)
+            return LiveMutant.isPlanted(.staleContents)
+                ? () : records.replace(at: place(row.id, before), with: row.element)
         }
         if before != nil { remove(row.id) }
         let place = LiveMutant.isPlanted(.putLast) ? records.count : place(row.id, row.keys)

@@ -17,6 +17,15 @@ struct LiveOrder: Sendable {
         return try kept.map { try row.value(at: $0) }
     }
 
+    /// Where a record stands, or would stand, among others that are in order.
+    func place(
+        of record: (keys: [Value], id: UUID),
+        among keys: ContiguousArray<[Value]>,
+        _ ids: ContiguousArray<UUID>
+    ) -> Int {
+        ids.indices.partitioningIndex { !isBefore((keys[$0], ids[$0]), record) }
+    }
+
     /// Whether one record stands before another one.
     func isBefore(_ left: (keys: [Value], id: UUID), _ right: (keys: [Value], id: UUID)) -> Bool {
         for (place, key) in order.enumerated() {

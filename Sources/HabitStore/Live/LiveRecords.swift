@@ -11,28 +11,79 @@ public struct LiveRecords<Element: Sendable>: RandomAccessCollection, Sendable {
         let element: Element
     }
 
-    private final class Chunk: Sendable {
-        let rows: ContiguousArray<Row>
+    /// Rows by columns: places are searched for, and identifiers gone through, without a look at the elements.
+    private struct Columns: Sendable {
+        var ids: ContiguousArray<UUID> = []
+        var keys: ContiguousArray<[Value]> = []
+        var elements: ContiguousArray<Element> = []
 
-        init(_ rows: ContiguousArray<Row>) { self.rows = rows }
+        var count: Int { ids.count }
+
+        subscript(place: Int) -> Row { Row(id: ids[place], keys: keys[place], element: elements[place]) }
+
+        subscript(places: Range<Int>) -> Self {
+            Self(
+                ids: ContiguousArray(ids[places]),
+                keys: ContiguousArray(keys[places]),
+                elements: ContiguousArray(elements[places])
+            )
+        }
+
+        mutating func reserveCapacity(_ count: Int) {
+            ids.reserveCapacity(count)
+            keys.reserveCapacity(count)
+            elements.reserveCapacity(count)
+        }
+
+        mutating func append(_ row: Row) {
+            ids.append(row.id)
+            keys.append(row.keys)
+            elements.append(row.element)
+        }
+
+        mutating func insert(_ row: Row, at place: Int) {
+            ids.insert(row.id, at: place)
+            keys.insert(row.keys, at: place)
+            elements.insert(row.element, at: place)
+        }
+
+        mutating func remove(at place: Int) {
+            ids.remove(at: place)
+            keys.remove(at: place)
+            elements.remove(at: place)
+        }
+
+        mutating func append(contentsOf others: Self) {
+            ids += others.ids
+            keys += others.keys
+            elements += others.elements
+        }
+    }
+
+    private final class Chunk: Sendable {
+        let rows: Columns
+
+        init(_ rows: Columns) { self.rows = rows }
     }
 
     /// How many rows are copied for one that is put in, at most.
-    private static var mostInChunk: Int { 512 }
+    private static var mostInChunk: Int { 128 }
 
     private var chunks: [Chunk] = []
     /// The place of each chunk's first row, and the count at the end.
     private var starts = [0]
 
     init(_ rows: some Sequence<Row>) {
-        var chunk = ContiguousArray<Row>()
+        let most = Self.mostInChunk * 3 / 4
+        var chunk = Columns()
         for row in rows {
+            if chunk.count == 0 { chunk.reserveCapacity(most) }
             chunk.append(row)
-            guard chunk.count == Self.mostInChunk * 3 / 4 else { continue }
+            guard chunk.count == most else { continue }
             chunks.append(Chunk(chunk))
-            chunk = []
+            chunk = Columns()
         }
-        if !chunk.isEmpty { chunks.append(Chunk(chunk)) }
+        if chunk.count > 0 { chunks.append(Chunk(chunk)) }
         restart(from: 0)
     }
 
@@ -43,7 +94,11 @@ public struct LiveRecords<Element: Sendable>: RandomAccessCollection, Sendable {
     public var endIndex: Int { starts[starts.count - 1] }
 
     /// The record at a place.
-    public subscript(place: Int) -> Element { row(place).element }
+    public subscript(place: Int) -> Element {
+        precondition(indices.contains(place), "there is no record at this place")
+        let (chunk, offset) = locate(place)
+        return chunks[chunk].rows.elements[offset]
+    }
 
     func row(_ place: Int) -> Row {
         precondition(indices.contains(place), "there is no record at this place")
@@ -51,29 +106,36 @@ public struct LiveRecords<Element: Sendable>: RandomAccessCollection, Sendable {
         return chunks[chunk].rows[offset]
     }
 
-    /// The rows, chunk after chunk, which takes less than one after the other.
-    var rows: some Sequence<Row> { chunks.lazy.flatMap(\.rows) }
+    /// Hands out the place and the identifier of each record, in order.
+    func enumerateIdentifiers(_ body: (Int, UUID) -> Void) {
+        for (chunk, start) in zip(chunks, starts) {
+            for (offset, id) in chunk.rows.ids.enumerated() { body(start + offset, id) }
+        }
+    }
 
     /// Where a record with these keys stands, or would stand.
     func place(of id: UUID, _ keys: [Value], _ order: LiveOrder) -> Int {
-        func isBehind(_ row: Row) -> Bool { !order.isBefore((row.keys, row.id), (keys, id)) }
-        let chunk = chunks.partitioningIndex { $0.rows.last.map(isBehind) ?? false }
+        let chunk = chunks.indices.partitioningIndex { number in
+            let rows = chunks[number].rows
+            return !order.isBefore((rows.keys[rows.count - 1], rows.ids[rows.count - 1]), (keys, id))
+        }
         guard chunk < chunks.count else { return endIndex }
-        return starts[chunk] + chunks[chunk].rows.partitioningIndex(isBehind)
+        let rows = chunks[chunk].rows
+        return starts[chunk] + order.place(of: (keys, id), among: rows.keys, rows.ids)
     }
 
     mutating func insert(_ row: Row, at place: Int) {
         guard !chunks.isEmpty else {
-            chunks = [Chunk([row])]
-            return restart(from: 0)
+            self = Self(CollectionOfOne(row))
+            return
         }
         let (chunk, offset) = locate(place)
         var rows = chunks[chunk].rows
         rows.insert(row, at: offset)
         if rows.count > Self.mostInChunk {
             let half = rows.count / 2
-            chunks[chunk] = Chunk(ContiguousArray(rows[..<half]))
-            chunks.insert(Chunk(ContiguousArray(rows[half...])), at: chunk + 1)
+            chunks[chunk] = Chunk(rows[0..<half])
+            chunks.insert(Chunk(rows[half..<rows.count]), at: chunk + 1)
         } else {
             chunks[chunk] = Chunk(rows)
         }
@@ -84,21 +146,23 @@ public struct LiveRecords<Element: Sendable>: RandomAccessCollection, Sendable {
         let (chunk, offset) = locate(place)
         var rows = chunks[chunk].rows
         rows.remove(at: offset)
-        let next = chunk + 1 < chunks.count ? chunks[chunk + 1].rows : []
-        if rows.isEmpty {
+        let next = chunk + 1 < chunks.count ? chunks[chunk + 1].rows : nil
+        if rows.count == 0 {
             chunks.remove(at: chunk)
-        } else if rows.count < Self.mostInChunk / 4, !next.isEmpty, rows.count + next.count <= Self.mostInChunk {
-            chunks.replaceSubrange(chunk...chunk + 1, with: [Chunk(rows + next)])
+        } else if let next, rows.count < Self.mostInChunk / 4, rows.count + next.count <= Self.mostInChunk {
+            rows.append(contentsOf: next)
+            chunks.replaceSubrange(chunk...chunk + 1, with: [Chunk(rows)])
         } else {
             chunks[chunk] = Chunk(rows)
         }
         restart(from: chunk)
     }
 
-    mutating func replace(at place: Int, with row: Row) {
+    /// Gives the record at a place other contents, by which it does not stand elsewhere.
+    mutating func replace(at place: Int, with element: Element) {
         let (chunk, offset) = locate(place)
         var rows = chunks[chunk].rows
-        rows[offset] = row
+        rows.elements[offset] = element
         chunks[chunk] = Chunk(rows)
     }
 

@@ -69,17 +69,19 @@ extension ResultsDifference {
         isSame: (Element, Element) -> Bool
     ) {
         self.init()
+        // As a first answer is.
+        if earlier.isEmpty {
+            insertions = Array(later.indices)
+            return
+        }
         var places: [UUID: Int] = Dictionary(minimumCapacity: earlier.count)
-        for (place, row) in earlier.rows.enumerated() { places[row.id] = place }
+        earlier.enumerateIdentifiers { place, id in places[id] = place }
         var common: [(from: Int, to: Int, isSame: Bool)] = []
         var isLeft = Array(repeating: true, count: earlier.count)
-        for (place, row) in later.rows.enumerated() {
-            guard let from = places[row.id] else {
-                insertions.append(place)
-                continue
-            }
+        later.enumerateIdentifiers { place, id in
+            guard let from = places[id] else { return insertions.append(place) }
             isLeft[from] = false
-            common.append((from, place, isSame(earlier[from], row.element)))
+            common.append((from, place, isSame(earlier[from], later[place])))
         }
         removals = isLeft.indices.filter { isLeft[$0] }
         sort(common)
