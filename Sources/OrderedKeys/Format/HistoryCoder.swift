@@ -58,7 +58,7 @@ package enum HistoryCoder {
         withUnsafeBytes(of: change.id.uuid) { bytes.append(contentsOf: $0) }
         switch change.kind {
         case .insert: break
-        case .update(let names): bytes.append(contentsOf: try encoder().encode(names))
+        case .update(let names): try NameList.append(names, to: &bytes)
         case .delete(let tombstone): bytes.append(contentsOf: try encoder().encode(tombstone))
         }
     }
@@ -92,7 +92,7 @@ package enum HistoryCoder {
                 guard payload.isEmpty else { throw damaged(path) }
                 return .insert
             case Kind.update:
-                return .update(updatedAttributes: try JSONDecoder().decode([String].self, from: Data(payload)))
+                return .update(updatedAttributes: try NameList.names(payload))
             case Kind.delete:
                 return .delete(tombstone: try JSONDecoder().decode([String: Value].self, from: Data(payload)))
             default: throw damaged(path)
