@@ -35,9 +35,10 @@ public struct PostgresProvider: EngineProvider {
     /// They are wherever the server is reached from.
     public var isShared: Bool { true }
 
-    /// The user's id, on this server.
+    /// The user's id, on this server; the separator of what is no user's own stands twice in it.
     public func place(ofUser user: String, inFolder folder: String) -> String {
-        PostgresPlace(server: server, name: user).description
+        let name = user.replacing(PostgresPlace.separator, with: PostgresPlace.separator + PostgresPlace.separator)
+        return PostgresPlace(server: server, name: name).description
     }
 
     /// The store's name with the copy's behind it, on the server where the store is.

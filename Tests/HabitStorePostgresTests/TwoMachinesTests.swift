@@ -98,6 +98,38 @@ import Testing
         )
     }
 
+    /// The store that was left had lines which the one that took over had not: a kill by a machine that knew less than the others left
+    /// evidence without its end, and what followed was added again with each change of the stores, ever more of it.
+    @Test func killsByAMachineThatIsBehindLeaveTheEvidenceWhole() throws {
+        let machines = try TwoMachines()
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        var lengths: [Int] = []
+        for round in 0..<3 {
+            try machines.b.want("complete")
+            try machines.a.bring(here, to: round == 1 ? .live : .complete)
+            try here.save(Habit(name: "\(round)"))
+            // A process that starts now knows what its machine knew.
+            try machines.b.want("complete", kill: true)
+            let there = try machines.b.stores().store(for: "alice")
+            defer { there.close() }
+            #expect(try there.stage() == .off)
+            #expect(try here.fetchCount(FetchDescriptor<Habit>()) == round + 2)
+            try machines.want(.complete)
+            for store in [here, there] { store.reloadFlags() }
+            #expect(try there.rearm(by: "test"))
+            #expect(try here.stage() == .off)
+            let stores = [try machines.a.stores(), try machines.b.stores()]
+            for stores in stores { #expect(try stores.verifyEvidence(of: "alice").isWhole) }
+            let records = try stores.map { try $0.evidence(of: "alice").read().records }
+            #expect(records[0] == records[1])
+            lengths.append(records[0].count)
+        }
+        // A round adds what it does: 12 lines or so on the way up, and a few on the way back.
+        #expect(lengths[2] - lengths[1] < 2 * lengths[0], "\(lengths)")
+    }
+
     /// Whoever damages the lines on the server keeps the gate closed, and not for ever.
     @Test(arguments: [
         "UPDATE hs_evidence SET line = 'nothing' WHERE store = $1 AND number = (SELECT max(number) FROM hs_evidence WHERE store = $1)",

@@ -135,5 +135,7 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
         try StoreBookkeeping.pruneHistory(snapshot, through: token)
     }
 
-    func addEvidence(_ rows: [EvidenceRow]) throws { try snapshot.addEvidence(rows) }
+    func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws {
+        try snapshot.addEvidence(rows, replacingFrom: number)
+    }
 }

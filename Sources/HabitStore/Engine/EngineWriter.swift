@@ -49,12 +49,17 @@ import Foundation
 
     /// Adds lines of a rollout's evidence, under numbers that have none yet. Only asked of engines whose stores several machines
     /// reach.
-    func addEvidence(_ rows: [EvidenceRow]) throws
+    ///
+    /// - Parameter number: from which on lines are removed before; nil for none.
+    func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws
 }
 
 @_spi(Engines) extension EngineWriter {
     /// None is kept.
-    public func addEvidence(_ rows: [EvidenceRow]) throws { throw HabitStoreError.keepsNoEvidence }
+    public func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws {
+        throw HabitStoreError.keepsNoEvidence
+    }
+
     /// An answer is there as soon as it is asked for.
     public static var waitsForAnswers: Bool { false }
 

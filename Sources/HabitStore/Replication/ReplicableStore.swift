@@ -134,8 +134,9 @@ public protocol ReplicableStore: HabitStore {
 
     /// Adds lines of the rollout's evidence, under numbers that have none yet.
     ///
+    /// - Parameter number: from which on lines are removed before; nil for none.
     /// - Throws: ``HabitStoreError/Code/unsupported`` for an engine whose stores are one machine's.
-    func addEvidence(_ rows: [EvidenceRow]) throws
+    func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws
 }
 
 @_spi(Engines) extension ReplicaTransaction {
@@ -143,5 +144,7 @@ public protocol ReplicableStore: HabitStore {
     public func expect(_ records: [(entity: Int, record: EncodedRecord)]) throws {}
 
     /// None is kept.
-    public func addEvidence(_ rows: [EvidenceRow]) throws { throw HabitStoreError.keepsNoEvidence }
+    public func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws {
+        throw HabitStoreError.keepsNoEvidence
+    }
 }

@@ -15,9 +15,12 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
     /// Names a store.
     public init(server: String, name: String) { (self.server, self.name) = (Self.withUsualScheme(server), name) }
 
-    /// The place of what belongs to the store and is not the store: of a copy. No user's id that people type has the separator.
+    /// Stands once between a store's name and what tells a copy of it from the store.
+    static let separator = "\u{1F}"
+
+    /// The place of what belongs to the store and is not the store: of a copy.
     func beside(_ suffix: String) -> PostgresPlace {
-        PostgresPlace(server: server, name: "\(name)\u{1F}\(suffix)")
+        PostgresPlace(server: server, name: name + Self.separator + suffix)
     }
 
     /// Reads a place.

@@ -212,6 +212,10 @@ struct PostgresStatement: Hashable {
             SELECT $1, u.number, u.line FROM unnest($2::bigint[], $3::bytea[]) AS u (number, line)
             """
     )
+    static let removeEvidence = PostgresStatement(
+        name: "hs_remove_evidence",
+        text: "DELETE FROM hs_evidence WHERE store = $1 AND number >= $2"
+    )
     static let removeDigests = PostgresStatement(
         name: "hs_remove_digests",
         text: "DELETE FROM hs_digest WHERE store = $1 AND entity = $2"
@@ -373,7 +377,7 @@ struct PostgresStatement: Hashable {
             removeKeys,
             putMetadata, removeMetadata, appendHistory, pruneHistory, putDigests, removeDigests, removeEntity,
             removeIndexes,
-            evidence, lastEvidence, addEvidence, firstIdentifiers, setting,
+            evidence, lastEvidence, addEvidence, removeEvidence, firstIdentifiers, setting,
         ] + copies + removals
         + Source.allCases.flatMap { source in
             [false, true].flatMap { [walk(source, reverse: $0), walkSeveral(source, reverse: $0)] } + [count(source)]

@@ -402,16 +402,11 @@ import Foundation
     // MARK: Evidence
 
     /// Adds lines of a rollout's evidence.
-    public func addEvidence(_ rows: [EvidenceRow]) throws {
-        waiting +=
-            flushed() + [
-                PostgresCall(
-                    .addEvidence,
-                    .uuid(catalog.store),
-                    .int8s(rows.map(\.number)),
-                    .byteLists(rows.map(\.line))
-                )
-            ]
+    public func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws {
+        let store = PostgresValue.uuid(catalog.store)
+        waiting += flushed()
+        if let number { waiting.append(PostgresCall(.removeEvidence, store, .int8(number))) }
+        waiting.append(PostgresCall(.addEvidence, store, .int8s(rows.map(\.number)), .byteLists(rows.map(\.line))))
         hasChanged = true
     }
 

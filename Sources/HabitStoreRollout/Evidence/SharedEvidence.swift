@@ -8,6 +8,9 @@ import Foundation
 /// The lines that the store has come first. What was added here meanwhile, while the server was away or another machine added lines
 /// of its own, follows them as new lines with the times that it happened at: nothing that speaks against a user is lost by it.
 /// Nobody has vouched for such lines in the places that they come to, so that none of them speaks for the user.
+///
+/// Where both stores are on servers the other one is told of each line, too, as far as it can be reached: whoever takes the user there
+/// finds them, whatever that machine knew. Lines are added to the store that serves only, so that the two have one numbering.
 struct SharedEvidence {
     /// A line whose own hash is right.
     fileprivate struct Line {
@@ -39,6 +42,8 @@ struct SharedEvidence {
 
     let log: EvidenceLog
     let store: any UserStoreBackend
+    /// The other store, where other machines reach it, too, and this one does.
+    let other: (any UserStoreBackend)?
     /// Where the store is.
     let place: String
 
@@ -48,9 +53,13 @@ struct SharedEvidence {
     /// - Throws: ``HabitStoreError/Code/busy`` where others add lines all the time; what a store or the system refuses.
     @discardableResult
     func synchronize() throws -> EvidenceHead {
+        try takeOver()
         for _ in 0..<Self.mostAttempts {
             let mine = try log.head()
-            if try isEven(mine, lastRow()) { return mine }
+            if try isEven(mine, lastRow()) {
+                tellOther()
+                return mine
+            }
             try even()
         }
         throw HabitStoreError(.busy, "other machines add evidence all the time; try again", at: .init(path: log.path))
@@ -75,7 +84,10 @@ struct SharedEvidence {
             let stretch = try log.add(events, to: file, at: time, anchor: anchor, trust: trust).stretch
             let lines = try lines(of: file, tail.length..<(try file.size()), isWhole: true)
             do {
-                if try push(lines, behind: row) { return stretch }
+                if try push(lines, behind: row) {
+                    tellOther()
+                    return stretch
+                }
             } catch {
                 // The lines are in the file: whoever looks next shares them, or says why that cannot be.
                 return stretch
@@ -88,8 +100,72 @@ struct SharedEvidence {
     /// The number of the last line that the store has, whatever that is.
     func lastNumber() throws -> Int { try lastRow().map { Int(clamping: $0.number) } ?? 0 }
 
-    private func lastRow() throws -> EvidenceRow? {
+    private func lastRow() throws -> EvidenceRow? { try Self.lastRow(of: store) }
+
+    private static func lastRow(of store: any UserStoreBackend) throws -> EvidenceRow? {
         try store.replicaRead { try $0.evidence(from: nil, limit: 1) }.first
+    }
+
+    private static func rows(of store: any UserStoreBackend, from number: Int64) throws -> [EvidenceRow] {
+        try store.replicaRead { replica in
+            var rows: [EvidenceRow] = []
+            var next = number
+            while true {
+                let page = try replica.evidence(from: next, limit: pageLines)
+                rows += page
+                guard page.count == pageLines, let last = page.last else { return rows }
+                next = last.number + 1
+            }
+        }
+    }
+
+    /// Has the store take what the other one has beyond it: the user was taken here by a machine that could not tell it.
+    private func takeOver() throws {
+        // One that cannot be asked now is asked by the next who looks.
+        guard let other, let theirs = try? Self.lastRow(of: other) else { return }
+        let own = try lastRow()
+        guard theirs.number > own?.number ?? 0 else { return }
+        var rows = try Self.rows(of: other, from: own?.number ?? 0)
+        if own != nil {
+            guard rows.first == own else { return }
+            rows.removeFirst()
+        }
+        _ = try Self.add(rows, to: store, behind: own)
+    }
+
+    /// Tells the other store of what this one has. What it has of its own stands in no file of a machine that went on from there.
+    private func tellOther() {
+        guard let other else { return }
+        do {
+            let (own, theirs) = (try lastRow(), try Self.lastRow(of: other))
+            guard let own, own != theirs else { return }
+            var rows = try Self.rows(of: store, from: theirs?.number ?? 0)
+            let isBehind = theirs == nil || rows.first == theirs
+            if isBehind {
+                if theirs != nil { rows.removeFirst() }
+            } else {
+                rows = try Self.rows(of: store, from: 0)
+            }
+            _ = try Self.add(rows, to: other, behind: theirs, replacingFrom: isBehind ? nil : 0)
+        } catch {
+            // Whoever reaches it next tells it.
+            return
+        }
+    }
+
+    /// - Returns: false where somebody else has added lines meanwhile.
+    private static func add(
+        _ rows: [EvidenceRow],
+        to store: any UserStoreBackend,
+        behind last: EvidenceRow?,
+        replacingFrom number: Int64? = nil
+    ) throws -> Bool {
+        guard !rows.isEmpty else { return true }
+        return try store.replicate { replica in
+            guard try replica.evidence(from: nil, limit: 1).first == last else { return false }
+            try replica.addEvidence(rows, replacingFrom: number)
+            return true
+        }
     }
 
     /// Whether the file ends with the store's last line, or both have none. A line that is damaged is no file's.
@@ -143,12 +219,7 @@ struct SharedEvidence {
     /// - Returns: false where somebody else has added lines meanwhile.
     @discardableResult
     private func push(_ lines: [Line], behind last: EvidenceRow?) throws -> Bool {
-        guard !lines.isEmpty else { return true }
-        return try store.replicate { replica in
-            guard try replica.evidence(from: nil, limit: 1).first == last else { return false }
-            try replica.addEvidence(lines.map(\.row))
-            return true
-        }
+        try Self.add(lines.map(\.row), to: store, behind: last)
     }
 
     /// Takes over what the store has and the file has not. What the file has beyond where they part follows it anew, and the store
@@ -167,7 +238,8 @@ struct SharedEvidence {
             let record = try line.bytes.withUnsafeBytes(EvidenceLine.parse)
             // A checkpoint sums up lines that stand elsewhere now.
             if case .checkpoint = record.event { continue }
-            let content = try EvidenceLine.content(record.event, at: record.time)
+            // Half a millisecond more: what was read is written down with its fraction cut off.
+            let content = try EvidenceLine.content(record.event, at: record.time.addingTimeInterval(0.000_5))
             // No seal is given to a line that had none.
             let seal = log.seal.flatMap { seal in line.bytes.withUnsafeBytes(seal.holds) ? seal : nil }
             let added = try EvidenceLine.make(content, after: head, seal: seal)
@@ -187,28 +259,20 @@ struct SharedEvidence {
     /// The lines that the store has from a number on. What comes before a line that is damaged is left out, where a chain was begun
     /// anew behind it.
     private func stored(from number: Int) throws -> [Line] {
-        try store.replicaRead { replica in
-            var lines: [Line] = []
-            var damage: (any Error)?
-            var next = Int64(number)
-            while true {
-                let page = try replica.evidence(from: next, limit: Self.pageLines)
-                for row in page {
-                    do {
-                        let line = try Line(row.line, path: place)
-                        if let damage, !line.beginsChain { throw damage }
-                        damage = nil
-                        lines.append(line)
-                    } catch {
-                        (lines, damage) = ([], error)
-                    }
-                }
-                guard page.count == Self.pageLines, let last = page.last else { break }
-                next = last.number + 1
+        var lines: [Line] = []
+        var damage: (any Error)?
+        for row in try Self.rows(of: store, from: Int64(number)) {
+            do {
+                let line = try Line(row.line, path: place)
+                if let damage, !line.beginsChain { throw damage }
+                damage = nil
+                lines.append(line)
+            } catch {
+                (lines, damage) = ([], error)
             }
-            if let damage { throw damage }
-            return lines
         }
+        if let damage { throw damage }
+        return lines
     }
 }
 
@@ -219,5 +283,23 @@ extension SharedEvidence.Line {
         case .checkpoint, .reset: true
         default: head.sequence == 1
         }
+    }
+}
+
+extension SharedEvidence {
+    /// The evidence of a user in some state; nil for a user who belongs to a machine.
+    ///
+    /// - Throws: why the store that serves cannot be opened.
+    init?(_ log: EvidenceLog, _ pair: StorePair, _ state: RolloutState) throws {
+        guard pair.isWithoutMachine(state) else { return nil }
+        let engine = state.engine(state.stage.authority)
+        let other = state.engines.other(than: engine)
+        self.init(
+            log: log,
+            store: try pair.store(engine),
+            // One that is away is told by the next who reaches it.
+            other: pair.known.isShared(other) ? try? pair.store(other) : nil,
+            place: pair.address(engine).path
+        )
     }
 }

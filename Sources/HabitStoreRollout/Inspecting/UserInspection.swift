@@ -61,8 +61,18 @@ struct UserInspection {
         let stores = pair.look(limitSeconds: options.stepLimitSeconds)
         var found = Found(stores: stores, engines: pair.engines(stores.standings, preferring: wanted))
         found.hasParted = hasParted(found, pair)
+        share(found, pair)
         for engine in known.names where stores.failures[engine] == nil { pair.close(engine) }
         return found
+    }
+
+    /// Takes over what other machines have written down of a user who belongs to none; nothing is told to the stores. Where that cannot
+    /// be done now, the file is older than what they remember, and the answer says so.
+    private func share(_ found: Found, _ pair: StorePair) {
+        guard let state = found.leading?.state else { return }
+        _ = try? Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { [log] _ in
+            _ = try SharedEvidence(log, pair, state)?.synchronize()
+        }
     }
 
     /// Whether the mirror has gone another way than the store that it should follow; false where that cannot be asked now.

@@ -81,9 +81,8 @@ final class EvidenceRecorder: Sendable {
 
     /// The evidence that the store which serves keeps for all machines; nil for a user who belongs to one.
     private func shared(_ actual: ActualStage?, _ pair: StorePair) throws -> SharedEvidence? {
-        guard let actual, pair.isWithoutMachine(actual.state) else { return nil }
-        let store = try pair.store(actual.engine)
-        return SharedEvidence(log: log, store: store, place: pair.address(actual.engine).path)
+        guard let actual else { return nil }
+        return try SharedEvidence(log, pair, actual.state)
     }
 
     /// Whether something is to be written that could not be written yet.

@@ -117,8 +117,8 @@ struct StoreWitness: Sendable {
         HabitStoreError(
             .notAuthoritative,
             "the user's current store is missing; the \(copy.engine.rawValue) store beside it is a copy at token "
-                + "\(copy.token) and is not served in its place: restore the missing file, or accept the copy with "
-                + "`habitstore rollout adopt`",
+                + "\(copy.token) and is not served in its place: restore the missing file, open the user on the machine that has it, "
+                + "or, where it is lost for good, accept the copy with `habitstore rollout adopt`",
             at: .init(path: directory.path)
         )
     }

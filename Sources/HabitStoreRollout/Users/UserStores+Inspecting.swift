@@ -29,7 +29,9 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func evidence(of user: String) throws -> EvidenceLog {
-        EvidenceLog(try known(user), keys: options.evidenceKeys)
+        // What other machines have added is taken over by looking.
+        _ = try inspection(of: user).anchor()
+        return EvidenceLog(try known(user), keys: options.evidenceKeys)
     }
 
     /// The lines of a user's evidence that speak for the user and do not count: those that the stores were not told of by
