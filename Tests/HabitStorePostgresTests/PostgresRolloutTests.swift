@@ -34,11 +34,12 @@ import Testing
     }
 
     /// A kill from `complete` left a store sealed whose commits are never confirmed, and no read was answered any more: nothing but the
-    /// seal keeps other machines' writers from it.
-    @Test func aStoreWhoseCommitsAreNeverConfirmedIsReadDuringAKill() async throws {
+    /// seal keeps other machines' writers from it. A kill from `live` waited for a store that hung, to tell it of the evidence.
+    @Test(arguments: [(Stage.complete, Fault.Effect.fail(.outcomeUnknown)), (.live, .hang)])
+    func aKillDoesNotDependOnTheStoreThatIsLeft(_ stage: Stage, _ effect: Fault.Effect) async throws {
         let rollout = try #require(Self.rollouts[.betweenServers]).get()
-        let fault = Fault(.fail(.outcomeUnknown), on: .writes, at: .afterCommit)
-        try await FaultCell(.complete, .new, fault, pullsKillSwitch: true).verify(rollout)
+        let fault = Fault(effect, on: .writes, at: .afterCommit)
+        try await FaultCell(stage, .new, fault, pullsKillSwitch: true).verify(rollout)
     }
 
     @Test(arguments: Direction.allCases) func survivesFaults(_ direction: Direction) async throws {

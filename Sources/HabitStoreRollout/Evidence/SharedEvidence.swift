@@ -37,13 +37,36 @@ struct SharedEvidence {
         }
     }
 
+    /// The store that does not serve: nobody waits for one that hangs.
+    struct Other {
+        let pair: StorePair
+        let engine: EngineName
+        let limitSeconds: Double
+        /// Is told that the store could not be asked.
+        let onFailure: () -> Void
+
+        /// - Returns: nil where the store is not there or cannot be asked now; whoever looks next asks it.
+        func ask<R: Sendable>(_ body: @escaping @Sendable (any UserStoreBackend) throws -> R) -> R? {
+            do {
+                return try Deadline.run(seconds: limitSeconds, path: pair.address(engine).path) { [pair, engine] _ in
+                    try body(pair.store(engine))
+                }
+            } catch let error as HabitStoreError where error.code == .notFound {
+                return nil
+            } catch {
+                onFailure()
+                return nil
+            }
+        }
+    }
+
     private static let pageLines = 1_000
     private static let mostAttempts = 20
 
     let log: EvidenceLog
     let store: any UserStoreBackend
-    /// The other store, where other machines reach it, too, and this one does.
-    let other: (any UserStoreBackend)?
+    /// The other store, where other machines reach it, too.
+    let other: Other?
     /// Where the store is.
     let place: String
 
@@ -84,10 +107,7 @@ struct SharedEvidence {
             let stretch = try log.add(events, to: file, at: time, anchor: anchor, trust: trust).stretch
             let lines = try lines(of: file, tail.length..<(try file.size()), isWhole: true)
             do {
-                if try push(lines, behind: row) {
-                    tellOther()
-                    return stretch
-                }
+                if try push(lines, behind: row) { return stretch }
             } catch {
                 // The lines are in the file: whoever looks next shares them, or says why that cannot be.
                 return stretch
@@ -121,11 +141,13 @@ struct SharedEvidence {
 
     /// Has the store take what the other one has beyond it: the user was taken here by a machine that could not tell it.
     private func takeOver() throws {
-        // One that cannot be asked now is asked by the next who looks.
-        guard let other, let theirs = try? Self.lastRow(of: other) else { return }
+        guard let other else { return }
         let own = try lastRow()
-        guard theirs.number > own?.number ?? 0 else { return }
-        var rows = try Self.rows(of: other, from: own?.number ?? 0)
+        let found = other.ask { other -> [EvidenceRow] in
+            guard let theirs = try Self.lastRow(of: other), theirs.number > own?.number ?? 0 else { return [] }
+            return try Self.rows(of: other, from: own?.number ?? 0)
+        }
+        guard var rows = found, !rows.isEmpty else { return }
         if own != nil {
             guard rows.first == own else { return }
             rows.removeFirst()
@@ -134,10 +156,9 @@ struct SharedEvidence {
     }
 
     /// Tells the other store of what this one has. What it has of its own stands in no file of a machine that went on from there.
-    private func tellOther() {
-        guard let other else { return }
-        do {
-            let (own, theirs) = (try lastRow(), try Self.lastRow(of: other))
+    func tellOther() {
+        _ = other?.ask { [store] other in
+            let (own, theirs) = (try Self.lastRow(of: store), try Self.lastRow(of: other))
             guard let own, own != theirs else { return }
             var rows = try Self.rows(of: store, from: theirs?.number ?? 0)
             let isBehind = theirs == nil || rows.first == theirs
@@ -147,9 +168,6 @@ struct SharedEvidence {
                 rows = try Self.rows(of: store, from: 0)
             }
             _ = try Self.add(rows, to: other, behind: theirs, replacingFrom: isBehind ? nil : 0)
-        } catch {
-            // Whoever reaches it next tells it.
-            return
         }
     }
 
@@ -289,17 +307,24 @@ extension SharedEvidence.Line {
 extension SharedEvidence {
     /// The evidence of a user in some state; nil for a user who belongs to a machine.
     ///
+    /// - Parameters:
+    ///   - limitSeconds: how long the store may take that does not serve; nil to leave that alone.
+    ///   - onFailure: is told that it could not be asked.
     /// - Throws: why the store that serves cannot be opened.
-    init?(_ log: EvidenceLog, _ pair: StorePair, _ state: RolloutState) throws {
+    init?(
+        _ log: EvidenceLog,
+        _ pair: StorePair,
+        _ state: RolloutState,
+        limitSeconds: Double?,
+        onFailure: @escaping () -> Void = {}
+    ) throws {
         guard pair.isWithoutMachine(state) else { return nil }
         let engine = state.engine(state.stage.authority)
         let other = state.engines.other(than: engine)
-        self.init(
-            log: log,
-            store: try pair.store(engine),
-            // One that is away is told by the next who reaches it.
-            other: pair.known.isShared(other) ? try? pair.store(other) : nil,
-            place: pair.address(engine).path
-        )
+        var asked: Other?
+        if let limitSeconds, pair.known.isShared(other) {
+            asked = Other(pair: pair, engine: other, limitSeconds: limitSeconds, onFailure: onFailure)
+        }
+        self.init(log: log, store: try pair.store(engine), other: asked, place: pair.address(engine).path)
     }
 }

@@ -71,7 +71,7 @@ struct UserInspection {
     private func share(_ found: Found, _ pair: StorePair) {
         guard let state = found.leading?.state else { return }
         _ = try? Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { [log] _ in
-            _ = try SharedEvidence(log, pair, state)?.synchronize()
+            _ = try SharedEvidence(log, pair, state, limitSeconds: nil)?.synchronize()
         }
     }
 

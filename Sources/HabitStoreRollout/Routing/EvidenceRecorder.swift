@@ -22,6 +22,8 @@ final class EvidenceRecorder: Sendable {
     let unanchored = Mutex(UnanchoredEvidence())
     /// Held by who writes evidence down.
     private let writing = Mutex<Void>(())
+    /// When the store that does not serve could not be told of the evidence last.
+    private let otherFailed = SharedInstant()
     /// The epoch of the last move that the evidence is known to have.
     private let loggedEpoch = Mutex<Int?>(nil)
 
@@ -82,8 +84,17 @@ final class EvidenceRecorder: Sendable {
     /// The evidence that the store which serves keeps for all machines; nil for a user who belongs to one.
     private func shared(_ actual: ActualStage?, _ pair: StorePair) throws -> SharedEvidence? {
         guard let actual else { return nil }
-        return try SharedEvidence(log, pair, actual.state)
+        let isAway = otherFailed.isWithin(seconds: Self.awaySeconds)
+        return try SharedEvidence(
+            log,
+            pair,
+            actual.state,
+            limitSeconds: isAway ? nil : options.stepLimitSeconds
+        ) { [otherFailed] in otherFailed.note() }
     }
+
+    /// How long a store that could not be told of the evidence is left alone.
+    private static let awaySeconds = 30.0
 
     /// Whether something is to be written that could not be written yet.
     func owes(_ control: ControlFile?) -> Bool {
@@ -138,7 +149,9 @@ final class EvidenceRecorder: Sendable {
             do {
                 let shared = try shared(scene.actual, scene.pair)
                 if let stretch = try shared?.add(events, at: Date(), anchor: anchor, trust: trusted) {
-                    return unanchored.withLock { $0.add(stretch) }
+                    unanchored.withLock { $0.add(stretch) }
+                    shared?.tellOther()
+                    return
                 }
             } catch let error as HabitStoreError where error.code != .invalidValue && error.code != .limitExceeded {
                 options.logger.error("evidence is shared with other machines later: \(error)")
@@ -245,5 +258,17 @@ extension EvidenceEvent {
         case .verified(_, _, _, _, let differences, _, _): differences > 0
         default: false
         }
+    }
+}
+
+/// A moment that several threads note.
+private final class SharedInstant: Sendable {
+    private let instant = Mutex<ContinuousClock.Instant?>(nil)
+
+    func note() { instant.withLock { $0 = .now } }
+
+    /// Whether it was noted so lately.
+    func isWithin(seconds: Double) -> Bool {
+        instant.withLock { $0.map { ContinuousClock.now - $0 < .seconds(seconds) } ?? false }
     }
 }
