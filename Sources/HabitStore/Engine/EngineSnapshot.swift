@@ -9,6 +9,10 @@ import Foundation
     /// against which compiled filters are tested.
     static var interpretsFilters: Bool { get }
 
+    /// Whether answers are waited for, so that many are better asked for at once: only then ``whenBegun(_:)`` is called, and
+    /// ``EngineWriter/expect(_:)`` before records are stored.
+    static var waitsForAnswers: Bool { get }
+
     /// A number that no other contents of the store have had since it was opened; nil when the engine knows none, and inside
     /// of a write.
     var moment: UInt64? { get }
@@ -89,6 +93,9 @@ import Foundation
 
     /// Nothing is known without reading.
     public func recordCountAtHand(entity: Int) -> Int? { nil }
+
+    /// An answer is there as soon as it is asked for.
+    public static var waitsForAnswers: Bool { false }
 
     /// Filters are compiled.
     public static var interpretsFilters: Bool { false }

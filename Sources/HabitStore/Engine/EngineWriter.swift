@@ -2,10 +2,6 @@ import Foundation
 
 /// The write transaction of an engine: a snapshot that sees its own changes.
 @_spi(Engines) public protocol EngineWriter: EngineSnapshot {
-    /// Whether answers are waited for, so that many are better asked for at once: then ``expect(_:)`` is called before records are
-    /// stored.
-    static var waitsForAnswers: Bool { get }
-
     /// Asks at once what is going to be asked. Nothing depends on it but how long that takes.
     func expect(_ questions: ExpectedQuestions) throws
 
@@ -59,9 +55,6 @@ import Foundation
     public func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws {
         throw HabitStoreError.keepsNoEvidence
     }
-
-    /// An answer is there as soon as it is asked for.
-    public static var waitsForAnswers: Bool { false }
 
     /// Each question is answered when it is asked.
     public func expect(_ questions: ExpectedQuestions) throws {}

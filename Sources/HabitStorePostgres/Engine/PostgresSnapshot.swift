@@ -17,6 +17,9 @@ import Foundation
         self.catalog = catalog
     }
 
+    /// Each question is a round trip.
+    public static var waitsForAnswers: Bool { true }
+
     /// Puts off what must hold before an answer is handed out: it goes along with the first one.
     public func whenBegun(_ check: @escaping () throws -> Void) throws { try session.check(check) }
 

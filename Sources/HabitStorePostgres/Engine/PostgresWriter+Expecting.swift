@@ -4,9 +4,6 @@ import Foundation
 
 /// What is going to be asked, asked for together.
 @_spi(Engines) extension PostgresWriter {
-    /// Each question is a round trip.
-    public static var waitsForAnswers: Bool { true }
-
     /// A question, and what is made of its answer.
     struct Question {
         let call: PostgresCall
