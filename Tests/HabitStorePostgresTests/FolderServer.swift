@@ -2,7 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStorePostgres
 
-/// A server whose stores are called after users' folders, or after a test, and not after users: each test has an "alice" of its own.
+/// A server whose stores are called after users' folders, or after a test, and not after users: each test has an "alice" of its own. The
+/// engine's name is in theirs, so that two engines may be on one server.
 struct FolderServer: EngineProvider {
     private let base: PostgresProvider
     private let server: String
@@ -19,7 +20,7 @@ struct FolderServer: EngineProvider {
     var isShared: Bool { base.isShared }
 
     func place(ofUser user: String, inFolder folder: String) -> String {
-        PostgresPlace(server: server, name: store ?? folder).description
+        PostgresPlace(server: server, name: "\(name.rawValue) \(store ?? folder)").description
     }
 
     func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String {
