@@ -61,7 +61,8 @@ struct KillFaultTests {
         plan.inject(Fault(.hang, on: .writes, at: moment))
         if moment == .beginning { plan.inject(Fault(.hang, on: .reads)) }
         let (hung, reading) = (
-            Self.write(store, ledger), Task { try await store.fetch(FetchDescriptor<Draft>()).count }
+            Self.write(store, ledger),
+            Task(executorPreference: ThreadPerJob()) { try await store.fetch(FetchDescriptor<Draft>()).count }
         )
         #expect(await Self.isTrue(within: 30) { plan.hanging >= (moment == .beginning ? 2 : 1) })
         try user.pullTheKillSwitch(store)
@@ -78,7 +79,7 @@ struct KillFaultTests {
     }
 
     private static func write(_ store: UserStore, _ ledger: Ledger) -> Task<Void, Never> {
-        Task.detached {
+        Task.detached(executorPreference: ThreadPerJob()) {
             let draft = Draft(content: "draft", creationDate: SampleRecords.referenceDate)
             do {
                 try await store.write(author: "ledger") { try $0.insert(draft) }
@@ -100,5 +101,14 @@ struct KillFaultTests {
                 continuation.resume(returning: condition())
             }
         }
+    }
+}
+
+/// Runs what the app does in the background on threads of its own: on the cooperative pool it would begin behind all of the
+/// tests that wait there, which was minutes on a slow machine, and looked like an operation that was held up.
+private final class ThreadPerJob: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Thread.detachNewThread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
