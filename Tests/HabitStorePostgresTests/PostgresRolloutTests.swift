@@ -41,8 +41,17 @@ import Testing
         try await FaultCell(.complete, .new, fault, pullsKillSwitch: true).verify(rollout)
     }
 
-    /// Between two servers, what was counted of a store that hangs is still written down there: *Limits* says so.
-    @Test(arguments: [Direction.toServer, .fromServer]) func survivesFaults(_ direction: Direction) async throws {
+    /// What was counted of the last reads was shared with the server that was left, which hung, before the kill went on.
+    @Test func aKillBetweenServersWaitsForNoneThatHangs() async throws {
+        let rollout = try #require(Self.rollouts[.betweenServers]).get()
+        for moment in [Fault.Moment.beginning, .beforeCommit, .afterCommit] {
+            let fault = Fault(.hang, on: .writes, at: moment)
+            try await FaultCell(.live, .new, fault, pullsKillSwitch: true).verify(rollout)
+        }
+        try await FaultCell(.live, .new, Fault(.hang, on: .all), pullsKillSwitch: true).verify(rollout)
+    }
+
+    @Test(arguments: Direction.allCases) func survivesFaults(_ direction: Direction) async throws {
         let rollout = try #require(Self.rollouts[direction]).get()
         let report = try await RolloutFaultTest(seed: .random(in: .min ... .max), faults: 12).run(against: rollout)
         print(report)

@@ -196,6 +196,100 @@ import Testing
         #expect { try machines.a.stores().store(for: "alice") } throws: { "\($0)".contains("on another machine") }
     }
 
+    /// Until the role changes hands the store on the server is a copy, which named no machine: another one accepted it as all that was
+    /// left, while the machine with the files went on, and was not told.
+    @Test(arguments: [Stage.dualwrite, .shadow]) func aCopyIsNotAcceptedWhileItsMachineGoesOn(_ stage: Stage) throws {
+        let machines = try TwoMachines(from: SQLiteProvider())
+        let here = try machines.a.stores().store(for: "alice")
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: stage)
+        let there = try machines.b.stores()
+        #expect { try there.store(for: "alice") } throws: { "\($0)".contains("on another machine") }
+        #expect {
+            try there.adopt(machines.pair.new, for: "alice", by: "a test", because: "it seems to be lost")
+        } throws: {
+            "\($0)".contains("on another machine") && "\($0)".contains("--other-machine-is-lost")
+        }
+        try here.save(Habit(name: "Read"))
+        #expect(here.settleMirror(waitSeconds: 10))
+        _ = try there.adopt(
+            machines.pair.new,
+            for: "alice",
+            by: "a test",
+            because: "it was taken for lost",
+            isOtherMachineLost: true
+        )
+        let taken = try there.store(for: "alice")
+        defer { taken.close() }
+        #expect(try taken.all(Habit.self).count == 2)
+        // The machine goes on all the same: one write may be acknowledged before it sees that.
+        try? here.save(Habit(name: "Swim"))
+        let end = ContinuousClock.now + .seconds(60)
+        while (try? here.all(Habit.self)) != nil, ContinuousClock.now < end { usleep(10_000) }
+        #expect { try here.all(Habit.self) } throws: { "\($0)".contains("was accepted on another machine") }
+        #expect { try here.save(Habit(name: "Ski")) } throws: { "\($0)".contains("was accepted on another machine") }
+        here.close()
+        for _ in 0..<3 { try taken.save(Habit(name: "there")) }
+        #expect(throws: HabitStoreError.self) { try machines.a.stores().store(for: "alice") }
+        // What is in the file only is still there, wherever a person has the user go.
+        #expect(try machines.a.withStore(.old) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 3)
+        _ = try machines.a.stores().adopt(machines.pair.new, for: "alice", by: "a test", because: "it went on there")
+        let back = try machines.a.stores().store(for: "alice")
+        defer { back.close() }
+        #expect(try back.all(Habit.self).count == 5)
+    }
+
+    @Test func aMachineWhoseFileHoldsNoMoreFollowsToTheStoreThatWasAccepted() throws {
+        let machines = try TwoMachines(from: SQLiteProvider())
+        let here = try machines.a.stores().store(for: "alice")
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .shadow)
+        here.close()
+        _ = try machines.b.stores().adopt(
+            machines.pair.new,
+            for: "alice",
+            by: "a test",
+            because: "it was taken for lost",
+            isOtherMachineLost: true
+        )
+        let taken = try machines.b.stores().store(for: "alice")
+        defer { taken.close() }
+        try taken.save(Habit(name: "Read"))
+        let again = try machines.a.stores().store(for: "alice")
+        defer { again.close() }
+        let end = ContinuousClock.now + .seconds(60)
+        while try again.engine() != machines.pair.new, ContinuousClock.now < end { usleep(10_000) }
+        try again.save(Habit(name: "Swim"))
+        #expect(try taken.all(Habit.self).count == 3)
+    }
+
+    @Test func twoNamesOfOneServerAreNoTwoEngines() throws {
+        let server = try TestServer.place().server
+        #expect {
+            try Engines([
+                try PostgresProvider(name: "eu", server: server), try PostgresProvider(name: "us", server: server),
+            ])
+        } throws: {
+            "\($0)".contains("engines eu and us would have one store")
+        }
+        // The address may be written in another way.
+        let other = server + (server.contains("?") ? "&" : "?") + "application_name=other"
+        let engines = try Engines([
+            try PostgresProvider(name: "eu", server: server), try PostgresProvider(name: "us", server: other),
+        ])
+        let user = try StagedUser(EnginePair(old: "eu", new: "us"), engines)
+        let name = UUID().uuidString
+        let store = try user.stores().store(for: name)
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .dualwrite)
+        #expect(!store.settleMirror(waitSeconds: 10))
+        #expect("\(store.mirrorStatus)".contains("one store of the user's between them"))
+        try user.want("shadow")
+        #expect(try store.promote(to: .shadow).isOpen == false)
+        #expect(try store.all(Habit.self).map(\.name) == ["Run"])
+    }
+
     /// A machine dies between the decision, in the store that is left, and the other store's role.
     @Test(arguments: [(Stage.shadow, Stage.live), (.complete, .off)])
     func aMoveThatWasDecidedIsFinishedByTheOther(_ from: Stage, _ to: Stage) throws {

@@ -15,8 +15,8 @@ public struct Engines: Sendable {
 
     /// Takes engines together.
     ///
-    /// - Throws: ``HabitStoreError/Code/invalidValue`` for two of one name, or fewer than two: a rollout leads from one engine
-    ///   to another.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for two of one name, two that keep a user's store in one place, or fewer than
+    ///   two: a rollout leads from one engine to another.
     public init(_ providers: [any EngineProvider]) throws {
         let byName = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
         guard byName.count == providers.count else {
@@ -24,6 +24,14 @@ public struct Engines: Sendable {
         }
         guard providers.count >= 2 else {
             throw HabitStoreError(.invalidValue, "a rollout needs two engines, and \(providers.count) was given")
+        }
+        let places = Dictionary(grouping: providers) { $0.place(ofUser: "user", inFolder: "/users") }
+        if let two = places.values.first(where: { $0.count > 1 }) {
+            throw HabitStoreError(
+                .invalidValue,
+                "the engines \(two.map(\.name.rawValue).joined(separator: " and ")) would have one store of each user between "
+                    + "them; give each a place of its own"
+            )
         }
         (self.providers, self.byName) = (providers, byName)
     }

@@ -37,25 +37,15 @@ struct SharedEvidence {
         }
     }
 
-    /// The store that does not serve: nobody waits for one that hangs.
-    struct Other {
+    /// A store that keeps lines; nobody waits for ever for one that hangs.
+    struct Keeper {
         let pair: StorePair
         let engine: EngineName
         let limitSeconds: Double
-        /// Is told that the store could not be asked.
-        let onFailure: () -> Void
 
-        /// - Returns: nil where the store is not there or cannot be asked now; whoever looks next asks it.
-        func ask<R: Sendable>(_ body: @escaping @Sendable (any UserStoreBackend) throws -> R) -> R? {
-            do {
-                return try Deadline.run(seconds: limitSeconds, path: pair.address(engine).path) { [pair, engine] _ in
-                    try body(pair.store(engine))
-                }
-            } catch let error as HabitStoreError where error.code == .notFound {
-                return nil
-            } catch {
-                onFailure()
-                return nil
+        func ask<R: Sendable>(_ body: @escaping @Sendable (any UserStoreBackend) throws -> R) throws -> R {
+            try Deadline.run(seconds: limitSeconds, path: pair.address(engine).path) { [pair, engine] _ in
+                try body(pair.store(engine))
             }
         }
     }
@@ -64,28 +54,24 @@ struct SharedEvidence {
     private static let mostAttempts = 20
 
     let log: EvidenceLog
-    let store: any UserStoreBackend
-    /// The other store, where other machines reach it, too.
-    let other: Other?
-    /// Where the store is.
-    let place: String
+    /// The store that serves.
+    let serving: Keeper
+    /// The other one, where other machines reach it, too, and it may be asked.
+    let other: Keeper?
+    /// Is told that the other one could not be asked.
+    let onFailure: () -> Void
 
-    /// Brings the file and the store to the same lines.
+    /// Brings the file and the stores to the same lines.
     ///
-    /// - Returns: the last line that both are known to have.
-    /// - Throws: ``HabitStoreError/Code/busy`` where others add lines all the time; what a store or the system refuses.
+    /// - Returns: the last line that the file and the store that serves are known to have.
+    /// - Throws: ``HabitStoreError/Code/busy`` where others add lines all the time, or the store does not answer; what a store or
+    ///   the system refuses.
     @discardableResult
     func synchronize() throws -> EvidenceHead {
-        try takeOver()
-        for _ in 0..<Self.mostAttempts {
-            let mine = try log.head()
-            if try isEven(mine, lastRow()) {
-                tellOther()
-                return mine
-            }
-            try even()
-        }
-        throw HabitStoreError(.busy, "other machines add evidence all the time; try again", at: .init(path: log.path))
+        let theirs = askOther(Self.lastRows)
+        let (head, own) = try catchUp(theirs)
+        try tellOther(own, behind: theirs)
+        return head
     }
 
     /// Adds events, which nobody else has come between: others know them in the places that they have here.
@@ -99,20 +85,13 @@ struct SharedEvidence {
         anchor: EvidenceHead?,
         trust: () -> EvidenceTrust?
     ) throws -> EvidenceStretch? {
+        let theirs = askOther(Self.lastRows)
         for _ in 0..<Self.mostAttempts {
-            try synchronize()
-            let file = try EvidenceFile(log.path, .append)
-            let (tail, row) = (try file.tail(), try lastRow())
-            guard isEven(tail.head, row) else { continue }
-            let stretch = try log.add(events, to: file, at: time, anchor: anchor, trust: trust).stretch
-            let lines = try lines(of: file, tail.length..<(try file.size()), isWhole: true)
-            do {
-                if try push(lines, behind: row) { return stretch }
-            } catch {
-                // The lines are in the file: whoever looks next shares them, or says why that cannot be.
-                return stretch
-            }
-            try file.write([], at: tail.length)
+            let own = try catchUp(theirs).own
+            guard let added = try append(events, behind: own, at: time, anchor: anchor, trust: trust) else { continue }
+            // It stands where it is to stand; what the other one is not told now it is told with the next line.
+            if let last = added.shared { try? tellOther(last, behind: theirs) }
+            return added.stretch
         }
         return nil
     }
@@ -120,11 +99,37 @@ struct SharedEvidence {
     /// The number of the last line that the store has, whatever that is.
     func lastNumber() throws -> Int { try lastRow().map { Int(clamping: $0.number) } ?? 0 }
 
-    private func lastRow() throws -> EvidenceRow? { try Self.lastRow(of: store) }
-
-    private static func lastRow(of store: any UserStoreBackend) throws -> EvidenceRow? {
-        try store.replicaRead { try $0.evidence(from: nil, limit: 1) }.first
+    /// - Returns: what was written, and the store's last line, which is nil where it could not be told; nil where somebody else has
+    ///   added lines meanwhile.
+    private func append(
+        _ events: [EvidenceEvent],
+        behind own: EvidenceRow?,
+        at time: Date,
+        anchor: EvidenceHead?,
+        trust: () -> EvidenceTrust?
+    ) throws -> (stretch: EvidenceStretch, shared: EvidenceRow?)? {
+        let file = try EvidenceFile(log.path, .append)
+        let tail = try file.tail()
+        guard isEven(tail.head, own) else { return nil }
+        let stretch = try log.add(events, to: file, at: time, anchor: anchor, trust: trust).stretch
+        let lines = try lines(of: file, tail.length..<(try file.size()), isWhole: true)
+        do {
+            if try push(lines, behind: own) { return (stretch, lines.last?.row) }
+        } catch {
+            // The lines are in the file: whoever looks next shares them, or says why that cannot be.
+            return (stretch, nil)
+        }
+        try file.write([], at: tail.length)
+        return nil
     }
+
+    // MARK: The stores
+
+    private static func lastRows(of store: any UserStoreBackend) throws -> [EvidenceRow] {
+        try store.replicaRead { try $0.evidence(from: nil, limit: 1) }
+    }
+
+    private func lastRow() throws -> EvidenceRow? { try serving.ask { try Self.lastRows(of: $0).first } }
 
     private static func rows(of store: any UserStoreBackend, from number: Int64) throws -> [EvidenceRow] {
         try store.replicaRead { replica in
@@ -139,36 +144,62 @@ struct SharedEvidence {
         }
     }
 
+    /// - Returns: nil where the other store is not there or cannot be asked now; whoever looks next asks it.
+    private func askOther<R: Sendable>(_ body: @escaping @Sendable (any UserStoreBackend) throws -> R) -> R? {
+        guard let other else { return nil }
+        do {
+            return try other.ask(body)
+        } catch let error as HabitStoreError where error.code == .notFound {
+            return nil
+        } catch {
+            onFailure()
+            return nil
+        }
+    }
+
+    /// Brings the file and the store that serves to the same lines, with what the other one has beyond them.
+    ///
+    /// - Parameter theirs: the other one's last line; nil where that could not be asked.
+    /// - Returns: the last line of both.
+    private func catchUp(_ theirs: [EvidenceRow]?) throws -> (head: EvidenceHead, own: EvidenceRow?) {
+        var own = try lastRow()
+        if let last = theirs?.first, last.number > own?.number ?? 0 {
+            try takeOver(behind: own)
+            own = try lastRow()
+        }
+        for _ in 0..<Self.mostAttempts {
+            let mine = try log.head()
+            if isEven(mine, own) { return (mine, own) }
+            try even()
+            own = try lastRow()
+        }
+        throw HabitStoreError(.busy, "other machines add evidence all the time; try again", at: .init(path: log.path))
+    }
+
     /// Has the store take what the other one has beyond it: the user was taken here by a machine that could not tell it.
-    private func takeOver() throws {
-        guard let other else { return }
-        let own = try lastRow()
-        let found = other.ask { other -> [EvidenceRow] in
-            guard let theirs = try Self.lastRow(of: other), theirs.number > own?.number ?? 0 else { return [] }
-            return try Self.rows(of: other, from: own?.number ?? 0)
-        }
-        guard var rows = found, !rows.isEmpty else { return }
-        if own != nil {
-            guard rows.first == own else { return }
-            rows.removeFirst()
-        }
-        _ = try Self.add(rows, to: store, behind: own)
+    private func takeOver(behind own: EvidenceRow?) throws {
+        let theirs = askOther { try Self.rows(of: $0, from: own?.number ?? 0) } ?? []
+        guard own == nil || theirs.first == own else { return }
+        try push(Array(theirs.dropFirst(own == nil ? 0 : 1)), behind: own)
     }
 
     /// Tells the other store of what this one has. What it has of its own stands in no file of a machine that went on from there.
-    func tellOther() {
-        _ = other?.ask { [store] other in
-            let (own, theirs) = (try Self.lastRow(of: store), try Self.lastRow(of: other))
-            guard let own, own != theirs else { return }
-            var rows = try Self.rows(of: store, from: theirs?.number ?? 0)
-            let isBehind = theirs == nil || rows.first == theirs
-            if isBehind {
-                if theirs != nil { rows.removeFirst() }
-            } else {
-                rows = try Self.rows(of: store, from: 0)
-            }
-            _ = try Self.add(rows, to: other, behind: theirs, replacingFrom: isBehind ? nil : 0)
+    ///
+    /// - Parameters:
+    ///   - own: this one's last line.
+    ///   - theirs: the other one's, as it was; nil where it could not be asked.
+    private func tellOther(_ own: EvidenceRow?, behind theirs: [EvidenceRow]?) throws {
+        guard let own, let theirs, own != theirs.first else { return }
+        let last = theirs.first
+        var rows = try serving.ask { try Self.rows(of: $0, from: last?.number ?? 0) }
+        let isBehind = last == nil || rows.first == last
+        if !isBehind {
+            rows = try serving.ask { try Self.rows(of: $0, from: 0) }
+        } else if last != nil {
+            rows.removeFirst()
         }
+        let told = rows
+        _ = askOther { try Self.add(told, to: $0, behind: last, replacingFrom: isBehind ? nil : 0) }
     }
 
     /// - Returns: false where somebody else has added lines meanwhile.
@@ -186,6 +217,8 @@ struct SharedEvidence {
         }
     }
 
+    // MARK: The file
+
     /// Whether the file ends with the store's last line, or both have none. A line that is damaged is no file's.
     private func isEven(_ mine: EvidenceHead, _ row: EvidenceRow?) -> Bool {
         guard let row else { return mine == .start }
@@ -202,7 +235,7 @@ struct SharedEvidence {
         if row == nil || begins {
             try push(mine, behind: row)
         } else if let place = mine.firstIndex(where: { $0.row == row }) {
-            try push(Array(mine[(place + 1)...]), behind: row)
+            try push(mine[(place + 1)...], behind: row)
         } else {
             try take(file)
         }
@@ -236,8 +269,13 @@ struct SharedEvidence {
     ///
     /// - Returns: false where somebody else has added lines meanwhile.
     @discardableResult
-    private func push(_ lines: [Line], behind last: EvidenceRow?) throws -> Bool {
-        try Self.add(lines.map(\.row), to: store, behind: last)
+    private func push(_ lines: some Sequence<Line>, behind last: EvidenceRow?) throws -> Bool {
+        try push(lines.map(\.row), behind: last)
+    }
+
+    @discardableResult
+    private func push(_ rows: [EvidenceRow], behind last: EvidenceRow?) throws -> Bool {
+        try serving.ask { try Self.add(rows, to: $0, behind: last) }
     }
 
     /// Takes over what the store has and the file has not. What the file has beyond where they part follows it anew, and the store
@@ -279,9 +317,9 @@ struct SharedEvidence {
     private func stored(from number: Int) throws -> [Line] {
         var lines: [Line] = []
         var damage: (any Error)?
-        for row in try Self.rows(of: store, from: Int64(number)) {
+        for row in try serving.ask({ try Self.rows(of: $0, from: Int64(number)) }) {
             do {
-                let line = try Line(row.line, path: place)
+                let line = try Line(row.line, path: serving.pair.address(serving.engine).path)
                 if let damage, !line.beginsChain { throw damage }
                 damage = nil
                 lines.append(line)
@@ -308,23 +346,26 @@ extension SharedEvidence {
     /// The evidence of a user in some state; nil for a user who belongs to a machine.
     ///
     /// - Parameters:
-    ///   - limitSeconds: how long the store may take that does not serve; nil to leave that alone.
+    ///   - limitSeconds: how long a store may take for one answer.
+    ///   - asksOther: whether the store that does not serve takes part.
     ///   - onFailure: is told that it could not be asked.
-    /// - Throws: why the store that serves cannot be opened.
     init?(
         _ log: EvidenceLog,
         _ pair: StorePair,
         _ state: RolloutState,
-        limitSeconds: Double?,
+        limitSeconds: Double,
+        asksOther: Bool = false,
         onFailure: @escaping () -> Void = {}
-    ) throws {
+    ) {
         guard pair.isWithoutMachine(state) else { return nil }
         let engine = state.engine(state.stage.authority)
         let other = state.engines.other(than: engine)
-        var asked: Other?
-        if let limitSeconds, pair.known.isShared(other) {
-            asked = Other(pair: pair, engine: other, limitSeconds: limitSeconds, onFailure: onFailure)
-        }
-        self.init(log: log, store: try pair.store(engine), other: asked, place: pair.address(engine).path)
+        self.init(
+            log: log,
+            serving: Keeper(pair: pair, engine: engine, limitSeconds: limitSeconds),
+            other: asksOther && pair.known.isShared(other)
+                ? Keeper(pair: pair, engine: other, limitSeconds: limitSeconds) : nil,
+            onFailure: onFailure
+        )
     }
 }

@@ -70,9 +70,7 @@ struct UserInspection {
     /// be done now, the file is older than what they remember, and the answer says so.
     private func share(_ found: Found, _ pair: StorePair) {
         guard let state = found.leading?.state else { return }
-        _ = try? Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { [log] _ in
-            _ = try SharedEvidence(log, pair, state, limitSeconds: nil)?.synchronize()
-        }
+        _ = try? SharedEvidence(log, pair, state, limitSeconds: options.stepLimitSeconds)?.synchronize()
     }
 
     /// Whether the mirror has gone another way than the store that it should follow; false where that cannot be asked now.

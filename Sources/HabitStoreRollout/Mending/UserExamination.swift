@@ -291,7 +291,8 @@ struct UserExamination {
             let state = remembering.max { $0.epoch < $1.epoch }?.state
             let trust = EvidenceTrust(state, seal: log.seal)
             // What cannot be taken over now is missing in the summary, which says so.
-            _ = try? state.flatMap { try SharedEvidence(log, pair, $0, limitSeconds: nil) }?.synchronize()
+            let shared = state.flatMap { SharedEvidence(log, pair, $0, limitSeconds: options.stepLimitSeconds) }
+            _ = try? shared?.synchronize()
             let summary = try log.summary(trust)
             if let damage = summary.damage {
                 return [

@@ -25,6 +25,8 @@ final class Mirror: Sendable {
         var isLate = false
         /// The lineage of both stores, once their histories were compared where they meet.
         var lineage: UUID?
+        /// Whether the mirror says whose it is.
+        var isClaimed = false
         /// A write that is being committed in the authoritative store, and what has become of it; one at a time.
         var prepared: PreparedWrite?
         var verdict: Bool?
@@ -35,33 +37,38 @@ final class Mirror: Sendable {
     private let other: EngineName
     /// The epoch in which the source is authoritative.
     let epoch: Int
+    private let rollout: RolloutState
     private let options: MirrorOptions
     /// How long another process's copy is waited for without progress.
     private let turnWaitSeconds: Double
     private let metrics: RolloutMetrics
     private let onCopied: @Sendable (Backfill.Outcome) -> Void
+    private let onRefused: @Sendable () -> Void
     private let queue: DispatchQueue
     private let changed = NSCondition()
     /// Guarded by ``changed``.
     private nonisolated(unsafe) var state = State()
 
+    /// - Parameters:
+    ///   - actual: where the user is.
+    ///   - onCopied: is told of each copy.
+    ///   - onRefused: is told that the other store follows nobody.
     init(
         _ pair: StorePair,
-        source: EngineName,
-        other: EngineName,
-        epoch: Int,
+        _ actual: ActualStage,
         options: MirrorOptions,
         turnWaitSeconds: Double,
         metrics: RolloutMetrics,
-        onCopied: @escaping @Sendable (Backfill.Outcome) -> Void
+        onCopied: @escaping @Sendable (Backfill.Outcome) -> Void,
+        onRefused: @escaping @Sendable () -> Void
     ) {
         self.pair = pair
-        (self.source, self.other) = (source, other)
-        self.epoch = epoch
+        (source, other) = (actual.engine, actual.other)
+        (epoch, rollout) = (actual.epoch, actual.state)
         self.options = options
         self.turnWaitSeconds = turnWaitSeconds
         self.metrics = metrics
-        self.onCopied = onCopied
+        (self.onCopied, self.onRefused) = (onCopied, onRefused)
         queue = DispatchQueue(label: "HabitStore.mirror.\(pair.directory.path)")
     }
 
@@ -196,6 +203,7 @@ final class Mirror: Sendable {
         } catch let error as HabitStoreError {
             _ = pair.closeIfMoved(error) || pair.closeIfWritable(error)
             finish(error)
+            if error.code == .notAuthoritative { onRefused() }
         } catch is Stopped {
             finish(nil)
         } catch {
@@ -274,6 +282,10 @@ final class Mirror: Sendable {
     private func carry() throws -> HistoryToken {
         let from = try pair.store(source)
         let target = try pair.create(other)
+        if !locked({ $0.isClaimed }) {
+            try pair.claimCopy(other, rollout)
+            locked { $0.isClaimed = true }
+        }
         if let token = try carry(from, target) { return token }
         let backfill = Backfill(
             from: from,

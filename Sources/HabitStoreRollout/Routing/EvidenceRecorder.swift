@@ -82,14 +82,14 @@ final class EvidenceRecorder: Sendable {
     }
 
     /// The evidence that the store which serves keeps for all machines; nil for a user who belongs to one.
-    private func shared(_ actual: ActualStage?, _ pair: StorePair) throws -> SharedEvidence? {
+    private func shared(_ actual: ActualStage?, _ pair: StorePair) -> SharedEvidence? {
         guard let actual else { return nil }
-        let isAway = otherFailed.isWithin(seconds: Self.awaySeconds)
-        return try SharedEvidence(
+        return SharedEvidence(
             log,
             pair,
             actual.state,
-            limitSeconds: isAway ? nil : options.stepLimitSeconds
+            limitSeconds: options.stepLimitSeconds,
+            asksOther: !otherFailed.isWithin(seconds: Self.awaySeconds)
         ) { [otherFailed] in otherFailed.note() }
     }
 
@@ -147,10 +147,9 @@ final class EvidenceRecorder: Sendable {
         }
         if waitSeconds > 0 {
             do {
-                let shared = try shared(scene.actual, scene.pair)
+                let shared = shared(scene.actual, scene.pair)
                 if let stretch = try shared?.add(events, at: Date(), anchor: anchor, trust: trusted) {
                     unanchored.withLock { $0.add(stretch) }
-                    shared?.tellOther()
                     return
                 }
             } catch let error as HabitStoreError where error.code != .invalidValue && error.code != .limitExceeded {

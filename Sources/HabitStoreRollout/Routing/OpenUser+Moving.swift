@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension OpenUser {
     /// The one place where a user is moved by hand or by what was found: takes the lock of the user's switches, finds out where
@@ -55,6 +55,26 @@ extension OpenUser {
                 let evidence = context.evidence.remembered(actual, pair)
                 return try look.change.move(actual, to: target, isKilled: actual.state.isKilled, evidence: evidence)
             }
+        }
+    }
+
+    /// The copy that is to follow was accepted as the user's current store on another machine: the user is not served here any more
+    /// before both were looked at.
+    func yield(_ actual: ActualStage) {
+        guard pair.known.isShared(actual.other) else { return }
+        do {
+            try state.withLock { _ in
+                try withSwitch { look in
+                    guard try look.change.yield(actual.engine, to: actual.other) else { return }
+                    leases.store(nil)
+                    options.logger.error(
+                        "another machine has accepted the copy of a user's store",
+                        metadata: ["engine": "\(actual.other)", "folder": "\(directory.path)"]
+                    )
+                }
+            }
+        } catch {
+            options.logger.error("a user whose store another machine has accepted is still served here: \(error)")
         }
     }
 

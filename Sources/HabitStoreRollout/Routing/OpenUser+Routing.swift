@@ -166,7 +166,8 @@ extension OpenUser {
         guard control.confirmed <= actual.epoch else { throw StageSwitch.overtaken(directory) }
         let previous = leases.load()
         let made = try makeRoute(actual, control, refusal, &state)
-        previous?.shadow?.flush()
+        // The store that is left may hang, and would be asked.
+        previous?.shadow?.flush(isUrgent: true)
         control.publish(actual.stage, epoch: actual.epoch)
         leases.store(made)
         checkedRevision.store(look.revision, ordering: .releasing)
@@ -220,15 +221,15 @@ extension OpenUser {
     private func makeMirror(_ actual: ActualStage) -> Mirror {
         Mirror(
             pair,
-            source: actual.engine,
-            other: actual.other,
-            epoch: actual.epoch,
+            actual,
             options: options.mirror,
             turnWaitSeconds: options.stepLimitSeconds,
-            metrics: context.metrics
-        ) { [weak self] outcome in
-            self?.record([.backfilled(token: outcome.token, records: outcome.records)])
-        }
+            metrics: context.metrics,
+            onCopied: { [weak self] outcome in
+                self?.record([.backfilled(token: outcome.token, records: outcome.records)])
+            },
+            onRefused: { [weak self] in self?.yield(actual) }
+        )
     }
 
     private func makeShadow(_ actual: ActualStage) -> ShadowReader? {
@@ -245,20 +246,20 @@ extension OpenUser {
             totals: context.shadowTotals,
             // What is compared while the files are being closed for another user is told all the same.
             onDifference: { [self] difference in found(difference, at: stage, epoch: epoch) },
-            onCounts: { [self] counts in
-                record([
-                    .shadowReads(
-                        stage: stage,
-                        clean: counts[.match],
-                        different: counts[.mismatch],
-                        skewed: counts[.skewed],
-                        failed: counts[.error],
-                        shed: counts[.shed],
-                        rerun: counts[.rerun],
-                        timedOut: counts[.timedOut],
-                        epoch: epoch
-                    )
-                ])
+            onCounts: { [self] counts, isUrgent in
+                let event = EvidenceEvent.shadowReads(
+                    stage: stage,
+                    clean: counts[.match],
+                    different: counts[.mismatch],
+                    skewed: counts[.skewed],
+                    failed: counts[.error],
+                    shed: counts[.shed],
+                    rerun: counts[.rerun],
+                    timedOut: counts[.timedOut],
+                    epoch: epoch
+                )
+                record([event], isUrgent: isUrgent)
+                guard !isUrgent else { return }
                 context.evidence.anchor(in: scene, everySeconds: EvidenceRecorder.anchorEverySeconds)
             }
         )

@@ -29,7 +29,7 @@ final class ShadowReader: Sendable {
     let metrics: RolloutMetrics
     let queue: ShadowQueue<Job>
     let onDifference: @Sendable (ShadowDifference) -> Void
-    private let onCounts: @Sendable (ShadowCounts) -> Void
+    private let onCounts: @Sendable (ShadowCounts, _ isUrgent: Bool) -> Void
     private let logger: Logger
     /// Questions that have a place and are not compared yet.
     private let waiting = Atomic<Int>(0)
@@ -45,7 +45,7 @@ final class ShadowReader: Sendable {
     ///   - mine: the store that the caller reads.
     ///   - theirs: the other one, of this engine.
     ///   - onDifference: is told of each difference, outside of the stores' transactions.
-    ///   - onCounts: is told how comparisons came out, now and then.
+    ///   - onCounts: is told how comparisons came out, now and then, and whether nobody may be waited for.
     init(
         mine: @escaping StoreSource,
         theirs: @escaping StoreSource,
@@ -56,7 +56,7 @@ final class ShadowReader: Sendable {
         metrics: RolloutMetrics,
         totals: ShadowTotals,
         onDifference: @escaping @Sendable (ShadowDifference) -> Void,
-        onCounts: @escaping @Sendable (ShadowCounts) -> Void
+        onCounts: @escaping @Sendable (ShadowCounts, _ isUrgent: Bool) -> Void
     ) {
         self.mine = mine
         self.theirs = theirs
@@ -117,14 +117,22 @@ final class ShadowReader: Sendable {
 
     /// Hands what was counted to the evidence; when it returns, everything that was counted before is there, also what
     /// another thread was just handing over.
-    func flush() {
-        flushing.withLock { _ in
-            let taken = counts.withLock { counts in
-                defer { counts = ShadowCounts() }
-                return counts
-            }
-            if taken.total > 0 { onCounts(taken) }
+    ///
+    /// - Parameter isUrgent: whether nobody is waited for: what another thread is handing over may not be there then.
+    func flush(isUrgent: Bool = false) {
+        if isUrgent {
+            _ = flushing.withLockIfAvailable { _ in handOver(isUrgent: true) }
+        } else {
+            flushing.withLock { _ in handOver(isUrgent: false) }
         }
+    }
+
+    private func handOver(isUrgent: Bool) {
+        let taken = counts.withLock { counts in
+            defer { counts = ShadowCounts() }
+            return counts
+        }
+        if taken.total > 0 { onCounts(taken, isUrgent) }
     }
 
     /// Whether there is nothing to compare.

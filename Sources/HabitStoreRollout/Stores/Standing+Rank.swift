@@ -4,6 +4,12 @@ extension Standing {
     /// Whether the store serves, or was sealed in the middle of a move.
     var hasRole: Bool { role == .authoritative || role == .sealed }
 
+    /// Whether the store serves, or has: one that was only just made calls itself authoritative too, in the epoch 0.
+    var hasServed: Bool { hasRole && epoch >= StageSwitch.firstEpoch }
+
+    /// Whether the store was sealed by no move: another machine has accepted the other store, and this one holds what that has not.
+    var isLeftBehind: Bool { role == .sealed && state != nil && state?.movingTo == nil }
+
     /// Whether the store is the old one and sure to hold everything that was ever acknowledged or shown.
     var claimsAll: Bool {
         guard let state, state.side(engine) == .old else { return false }

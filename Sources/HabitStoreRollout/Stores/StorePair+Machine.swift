@@ -27,4 +27,27 @@ extension StorePair {
         guard state.engines.names.contains(where: known.isShared), !isWithoutMachine(state) else { return nil }
         return try directory.machine
     }
+
+    /// The text that a store keeps of a state: whose it is stands in it, too.
+    func text(of state: RolloutState) throws -> String {
+        var owned = state
+        owned.owner = directory.owner
+        owned.machine = try machine(state)?.text
+        return try owned.encoded()
+    }
+
+    /// Has a copy that other machines reach say which machine has the user's other store: who finds the copy is not to take it for all
+    /// that is left.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` where it is another machine's.
+    func claimCopy(_ engine: EngineName, _ state: RolloutState) throws {
+        guard known.isShared(engine), let machine = try machine(state) else { return }
+        let text = try text(of: state)
+        try store(engine).replicate { replica in
+            let there = try standing(engine, replica)
+            if let elsewhere = StoreWitness(directory, nil).objection(toMachineOf: there) { throw elsewhere }
+            guard !there.hasServed, there.machine != machine else { return }
+            try replica.setRolloutState(text)
+        }
+    }
 }

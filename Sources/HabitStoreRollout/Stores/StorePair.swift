@@ -60,8 +60,18 @@ final class StorePair: Sendable {
             throw error
         }
         // One that was exchanged meanwhile is found to have moved with the next look.
-        files.withLock { $0[engine] = file }
-        return store
+        let twin = files.withLock { files in
+            files[engine] = file
+            return file == nil ? nil : files.first { $0.key != engine && $0.value == file }?.key
+        }
+        guard let twin else { return store }
+        store.close()
+        files.withLock { $0[engine] = nil }
+        throw HabitStoreError(
+            .invalidValue,
+            "the engines \(twin) and \(engine) have one store of the user's between them; give each a server, or a place, of its own",
+            at: .init(path: address.path)
+        )
     }
 
     /// Whether another file stands where an open store's was, or none. Readers cannot tell by themselves.

@@ -154,6 +154,36 @@ extension StageSwitch {
         return state.engines.old == old.engine && state.stage.authority == .old && witness.vouches(for: old)
     }
 
+    // MARK: A store that another machine has accepted
+
+    /// Takes its role from the store that serves where the copy of it was accepted as the current one elsewhere: a machine that other
+    /// people took for lost.
+    ///
+    /// - Returns: whether that is so; nobody is served here before both stores were looked at.
+    func yield(_ engine: EngineName, to other: EngineName) throws -> Bool {
+        guard pair.known.isShared(other), let here = try standing(engine), here.role == .authoritative,
+            let state = here.state, let there = try standing(other), there.hasServed, there.role == .authoritative,
+            there.epoch >= here.epoch, there.lineage == here.lineage
+        else { return false }
+        let isContained = try step(engine) { [pair] in
+            try pair.store(engine).replicaRead { here in
+                let token = try here.information().token
+                return try pair.store(other).replicaRead {
+                    try token <= $0.information().token && Replication.agree(here, $0, at: token)
+                }
+            }
+        }
+        try set(
+            engine,
+            isContained ? .standby : .sealed,
+            epoch: here.epoch,
+            (isContained ? there.state : nil) ?? state,
+            expecting: here.place
+        )
+        control.invalidate()
+        return true
+    }
+
     // MARK: The authoritative store
 
     private func settle(on current: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> ActualStage {

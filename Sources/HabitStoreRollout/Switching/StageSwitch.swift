@@ -47,10 +47,7 @@ struct StageSwitch {
         expecting place: StorePlace
     ) throws {
         if role == .authoritative { control.raise(epoch) }
-        var owned = state
-        owned.owner = pair.directory.owner
-        owned.machine = try pair.machine(state)?.text
-        let text = try owned.encoded()
+        let text = try pair.text(of: state)
         do {
             try step(engine) { [pair] in
                 try pair.store(engine).replicate { replica in

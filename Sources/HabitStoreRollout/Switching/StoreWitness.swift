@@ -62,7 +62,7 @@ struct StoreWitness: Sendable {
             .notAuthoritative,
             "one of the user's stores is on another machine (\(machine.place)), which the user belongs to until the rollout is over: "
                 + "open the user there; if it is lost for good, accept the \(standing.engine.rawValue) store with "
-                + "`habitstore rollout adopt`",
+                + "`habitstore rollout adopt --other-machine-is-lost`",
             at: .init(path: standing.path)
         )
     }
@@ -74,6 +74,15 @@ struct StoreWitness: Sendable {
         let known = max(isOurs ? confirmed : 0, loggedEpoch(standing) ?? 0)
         if standing.epoch < known {
             return stale(standing, "is at epoch \(standing.epoch), and the user has come to \(known)")
+        }
+        if let other, standing.role == .authoritative, other.isLeftBehind {
+            return HabitStoreError(
+                .staleStore,
+                "the \(standing.engine.rawValue) store was accepted on another machine, and lacks what the \(other.engine.rawValue) "
+                    + "store here holds up to token \(other.token): export that, and accept one of the two with "
+                    + "`habitstore rollout adopt`",
+                at: .init(path: other.path)
+            )
         }
         if let other, standing.role == .authoritative, other.role != .backfilling, other.epoch > standing.epoch {
             return stale(

@@ -12,13 +12,17 @@ extension UserStores {
     ///   - engine: the store's engine.
     ///   - person: who accepts it, for the evidence.
     ///   - reason: why, for the evidence.
+    ///   - isOtherMachineLost: whether the machine that the store says its user belongs to is lost for good. Should it go on all the
+    ///     same, it refuses to serve the user once it has seen that.
     /// - Returns: what was done, one line each.
-    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such store; what is wrong with it.
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such store; ``HabitStoreError/Code/notAuthoritative`` when the
+    ///   user belongs to another machine, which may go on; what is wrong with the store.
     public func adopt(
         _ engine: EngineName,
         for user: String,
         by person: String,
-        because reason: String
+        because reason: String,
+        isOtherMachineLost: Bool = false
     ) throws -> [String] {
         let directory = try known(user)
         let lock = try SwitchLock(directory, options)
@@ -39,6 +43,9 @@ extension UserStores {
                 "the \(engine.rawValue) store is an unfinished copy, or cannot be written: it cannot serve anybody",
                 at: .init(path: pair.address(engine).path)
             )
+        }
+        if !isOtherMachineLost, let elsewhere = StoreWitness(directory, control).objection(toMachineOf: standing) {
+            throw elsewhere
         }
         var lines: [String] = []
         let between = try pair.engines(preferring: engines.pair(old: engine))
