@@ -86,7 +86,6 @@ extension FuzzExpression {
         guard case .operation(.inRange(_, isCaptured: true), let operands, let type) = self, type == .bool,
             case .constant(let lower, _) = operands[1], case .constant(let upper, _) = operands[2]
         else { return true }
-        if case (.string(let lower), .string(let upper)) = (lower, upper) { return lower <= upper }
-        return !FuzzOrder.isBefore(upper, lower)
+        return FuzzOrder.isRange(lower, upper)
     }
 }

@@ -130,16 +130,14 @@ extension FuzzGenerator {
         }
     }
 
-    /// Two constants of which the first does not stand behind the second.
+    /// Two constants of which Swift makes a range.
     private mutating func bounds(_ value: FuzzExpression) -> (Value, Value) {
-        var bounds = (constantValue(value.type, like: value), constantValue(value.type, like: value))
-        if value.type == .string {
-            // Swift orders text that is not in NFC in a way of its own.
-            if case (.string(let lower), .string(let upper)) = bounds, lower > upper { bounds = (bounds.1, bounds.0) }
-            return bounds
-        }
-        if FuzzOrder.isBefore(bounds.1, bounds.0) { bounds = (bounds.1, bounds.0) }
-        return bounds
+        let bounds = (constantValue(value.type, like: value), constantValue(value.type, like: value))
+        if FuzzOrder.isRange(bounds.0, bounds.1) { return bounds }
+        if FuzzOrder.isRange(bounds.1, bounds.0) { return (bounds.1, bounds.0) }
+        // What occurs need not be a number, nor have one order.
+        let other = constantValue(value.type, like: nil)
+        return (other, other)
     }
 
     // MARK: Text and lists

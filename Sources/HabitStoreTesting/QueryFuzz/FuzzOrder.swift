@@ -55,6 +55,19 @@ enum FuzzOrder {
         }
     }
 
+    /// Whether Swift makes a range of two bounds, also once a filter has brought them into NFC: it has an order of its own for text
+    /// that is not in NFC, and none for what is not a number.
+    static func isRange(_ lower: Value, _ upper: Value) -> Bool {
+        switch (lower, upper) {
+        case (.string(let lower), .string(let upper)):
+            lower <= upper
+                && lower.precomposedStringWithCanonicalMapping <= upper.precomposedStringWithCanonicalMapping
+        case (.double(let lower), .double(let upper)): lower <= upper
+        case (.date(let lower), .date(let upper)): lower <= upper
+        default: !isBefore(upper, lower)
+        }
+    }
+
     /// Identifiers are ordered by their bytes.
     private static func isBefore(_ left: UUID, _ right: UUID) -> Bool {
         withUnsafeBytes(of: left.uuid) { left in
