@@ -107,6 +107,9 @@ planted-changes: setup ## Change stores' files in every way of the catalogue; ea
 crash-sweep: setup ## Kill processes in the middle of writes and moves, and check what is left: KILLS, SEED
 	$(SWIFT) build --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash sweep --kills $(KILLS) --seed $(SEED)
+	@CLUSTERS=2 sh scripts/with-postgres.sh sh -c 'test -z "$$HABITSTORE_POSTGRES" || \
+		"$$0" crash sweep --kills $(KILLS) --seed $(SEED) --servers $$HABITSTORE_POSTGRES' \
+		"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials"
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash group-sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash migration-sweep --kills $(KILLS) --seed $(SEED)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" crash tangle-sweep --kills $(KILLS) --seed $(SEED) \

@@ -256,7 +256,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreCrashTests",
-            dependencies: ["Trials"],
+            dependencies: ["HabitStoreTesting", "Trials"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,9 +1,11 @@
+@_spi(Engines) import HabitStoreTesting
 import Testing
 import Trials
 
 /// A user's stores under a process that is killed.
 struct CrashSweepTests {
     private static let kills = 150
+    private static let killsOnServers = 24
     private static let groupKills = 16
     private static let migrationKills = 40
     private static let tangleKills = 25
@@ -12,6 +14,13 @@ struct CrashSweepTests {
     /// instants, some of them again in the recovery. The sweep prints its seed and its figures.
     @Test func nothingAcknowledgedIsLostWhereverAProcessIsKilled() throws {
         try sweep(["sweep", "--kills", "\(Self.kills)"])
+    }
+
+    /// The same for a user whose stores are on servers, or one of them is; left out where no server was started.
+    @Test(.enabled(if: !StoreUnderTest.serverURIs.isEmpty)) func nothingIsLostOnServersWhereverAProcessIsKilled() throws
+    {
+        let servers = StoreUnderTest.serverURIs
+        try sweep(["sweep", "--kills", "\(Self.killsOnServers)", "--servers", servers[0], servers[servers.count - 1]])
     }
 
     /// Children whose eight threads write to one store, and share commits, are killed at random instants: a write that was

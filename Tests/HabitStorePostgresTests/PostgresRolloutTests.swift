@@ -6,6 +6,7 @@ import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
 import RolloutTesting
 import Testing
+import Trials
 
 /// Users move to a server, from one to another, and back, as between any two engines.
 @Suite(.needsServer) struct PostgresRolloutTests {

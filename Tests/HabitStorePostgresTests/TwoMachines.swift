@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStorePostgres
 import HabitStoreRollout
 import RolloutTesting
+import Trials
 
 /// One user on two machines: each has a root and flag files of its own, and nothing is shared but the servers.
 struct TwoMachines {

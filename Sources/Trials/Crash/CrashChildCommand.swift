@@ -19,8 +19,13 @@ struct CrashChildCommand: ParsableCommand {
     @Option(help: "The flag file, which is written to.")
     var flags: String
 
+    @OptionGroup var engineOptions: SweptEngineOptions
+
     @Option(help: "The engine that the user comes from.")
     var old: EngineName
+
+    @Option(help: "The engine that the user goes to.")
+    var new: EngineName
 
     @Option(help: "The number of the first write.")
     var first: Int
@@ -38,7 +43,8 @@ struct CrashChildCommand: ParsableCommand {
     private static let lifetimeSeconds = 60.0
 
     mutating func run() throws {
-        let user = try SweptUser(root: root, flags: StageFlags(path: flags, old: old), options: .sweep)
+        let flags = StageFlags(path: flags, EnginePair(old: old, new: new))
+        let user = try SweptUser(root: root, flags: flags, options: .sweep, engines: try engineOptions.engines.engines)
         Report.Line.stage.tell(try user.store.stage().rawValue)
         let (move, seed, isFiling) = (move, seed, filing)
         Thread.detachNewThread { Self.keepMoving(user, move, SeededGenerator(seed: seed), isFiling: isFiling) }

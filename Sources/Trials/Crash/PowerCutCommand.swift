@@ -33,7 +33,7 @@ struct PowerCutCommand: ParsableCommand {
         for number in 0..<cuts {
             let scenario = Scenario(seed: seed, number: number)
             // The flag file is no part of the stores, and is to be written also when their disk is gone.
-            let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: scenario.old)
+            let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, scenario.pair)
             try run(scenario, flags, templates, disk, &figures)
             fflush(nil)
         }
@@ -52,7 +52,7 @@ struct PowerCutCommand: ParsableCommand {
         if FileManager.default.fileExists(atPath: root.path) { try FileManager.default.removeItem(at: root) }
         let base =
             scenario.isNew
-            ? [] : try templates.copy(scenario.start, scenario.old, hasLongEvidence: scenario.isFiling, to: root)
+            ? [] : try templates.copy(scenario.start, scenario.pair, hasLongEvidence: scenario.isFiling, to: root)
         try flags.want(scenario.start)
         try disk.synchronize()
         let child = try ChildRun.run(

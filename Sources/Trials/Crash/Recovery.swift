@@ -7,6 +7,7 @@ import StandardEngines
 struct Recovery {
     let root: String
     let flags: StageFlags
+    var engines = Engines.standard
     /// The writes that were there before.
     let base: Set<Int>
     let report: Report
@@ -23,7 +24,7 @@ struct Recovery {
     func check() -> Outcome {
         var outcome = Outcome(violations: report.violations)
         do {
-            let user = try SweptUser(root: root, flags: flags, options: .sweep)
+            let user = try SweptUser(root: root, flags: flags, options: .sweep, engines: engines)
             defer { user.store.close() }
             try check(user, &outcome)
         } catch {

@@ -7,7 +7,7 @@ import StandardEngines
 /// One kill: where the user is, what is being done, and where the process dies. It follows from the seed and the number.
 struct Scenario: CustomStringConvertible {
     let number: Int
-    let old: EngineName
+    let pair: EnginePair
     let start: Stage
     /// Whether the user has no stores yet.
     let isNew: Bool
@@ -34,19 +34,21 @@ struct Scenario: CustomStringConvertible {
     /// Whether the evidence is long, and the child archives it and begins it anew beside.
     var isFiling: Bool { crashPoint.map { Self.filingPoints.contains($0.name) } ?? false }
 
-    init(seed: UInt64, number: Int) {
+    init(seed: UInt64, number: Int, of swept: SweptEngines = SweptEngines()) {
         self.number = number
         var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0x5851_F42D_4C95_7F2D)
         // In turn, so that a short sweep has them all too.
-        old = EngineName.standard[number % 2]
+        let pairs = swept.pairs
+        pair = pairs[number % pairs.count]
+        let turn = number / pairs.count
         let ways = Stage.allCases.flatMap { stage in
             Move.allCases.filter { $0.target(from: stage) != nil }.map { (stage, $0) }
         }
-        (start, move) = ways[number / 2 % ways.count]
+        (start, move) = ways[turn % ways.count]
         isNew = start == .off && Int.random(in: 0..<3, using: &generator) == 0
         // A new user has no evidence to speak of.
-        let filing = isNew ? [] : [Self.filingPoints[number / 2 % Self.filingPoints.count]]
-        let points = Self.points(start, move, from: old) + filing
+        let filing = isNew ? [] : [Self.filingPoints[turn % Self.filingPoints.count]]
+        let points = Self.points(start, move, pair, swept) + filing
         if CrashPoint.all.isEmpty || Int.random(in: 0..<4, using: &generator) == 0 {
             crashPoint = nil
         } else {
@@ -63,7 +65,7 @@ struct Scenario: CustomStringConvertible {
     }
 
     /// The crash points that are surely come to.
-    private static func points(_ start: Stage, _ move: Move, from old: EngineName) -> [String] {
+    private static func points(_ start: Stage, _ move: Move, _ pair: EnginePair, _ swept: SweptEngines) -> [String] {
         let target = move.target(from: start) ?? start
         let stages = [start, target]
         var points = ["write.began", "write.beforeCommit", "prune.authority", "switch.locked"]
@@ -73,13 +75,17 @@ struct Scenario: CustomStringConvertible {
         if stages.contains(where: { $0.mirror == .new && $0.authority == .old }) {
             points += ["mirror.began", "mirror.beforeCommit", "mirror.committed", "prune.mirror"]
         }
-        if start == .complete, move != .kill, old == .lmdb {
+        if start == .complete, move != .kill, swept.forgets(pair) {
             points += ["backfill.begun", "backfill.emptying", "backfill.chunk", "backfill.copied"]
         }
         if start == .off, target == .dualwrite { points += ["backfill.begun", "backfill.chunk", "backfill.copied"] }
         if start.authority == .new || target.authority == .new { points.append("switch.sealed") }
         if start.authority == .new, target.authority == .new { points.append("switch.claimed") }
-        if start.authority != target.authority { points.append("switch.finished") }
+        if start.authority != target.authority {
+            points.append("switch.finished")
+            let left = start.authority == .old ? pair.old : pair.new
+            if !EngineName.standard.contains(left) { points += CrashPoint.shared }
+        }
         if start.authority == .old, target.authority == .new { points.append("switch.drained") }
         if start == .shadow, target == .live { points.append("selfComparison.copied") }
         if move == .kill { points.append("kill.latched") }
@@ -94,14 +100,16 @@ struct Scenario: CustomStringConvertible {
     /// What the child is told.
     func arguments(root: URL, flags: StageFlags, first: Int) -> [String] {
         [
-            "--root", root.path, "--flags", flags.path, "--old", old.rawValue, "--first", "\(first)",
+            "--root", root.path, "--flags", flags.path, "--old", pair.old.rawValue, "--new", pair.new.rawValue,
+            "--first", "\(first)",
             "--move", move.rawValue, "--seed", "\(childSeed)",
         ] + (isFiling ? ["--filing"] : [])
     }
 
     var description: String {
         let place = crashPoint.map { "\($0.name):\($0.count)" } ?? "after \(Int(lifetimeSeconds * 1_000)) ms"
-        return "kill \(number): \(isNew ? "new" : start.rawValue) \(move.rawValue), from \(old.rawValue), \(place)"
+        return
+            "kill \(number): \(isNew ? "new" : start.rawValue) \(move.rawValue), \(pair.old) to \(pair.new), \(place)"
             + (second.map { ", then \($0)" } ?? "")
     }
 }

@@ -6,7 +6,13 @@ import StandardEngines
 /// The flag file of one process; those of several may disagree.
 struct StageFlags {
     let path: String
-    let old: EngineName
+    /// The engines that users come from and go to.
+    let pair: EnginePair
+
+    init(path: String, _ pair: EnginePair) { (self.path, self.pair) = (path, pair) }
+
+    /// Flags of one of the two engines that everybody has, and the other one.
+    init(path: String, old: EngineName) { self.init(path: path, EnginePair(old: old, new: old.otherStandard)) }
 
     /// What the file says.
     struct Wanted {
@@ -15,17 +21,17 @@ struct StageFlags {
         /// The engine that the user is to be put on directly.
         var backend: EngineName?
         var isKilled = false
-        /// The engine that users come from; nil for ``StageFlags/old``.
+        /// The engine that users come from; nil for that of ``StageFlags/pair``.
         var old: EngineName?
     }
 
     /// Writes the file. Its identity is another one each time, as that of a file that somebody has edited.
     func want(_ wanted: Wanted) throws {
-        let old = wanted.old ?? old
-        let engines = EngineName.standard.map(\.rawValue)
+        let old = wanted.old ?? pair.old
+        let engines = pair.names.map(\.rawValue)
         var flags = [
             Self.flag(RolloutFlags.old, engines, old.rawValue),
-            Self.flag(RolloutFlags.new, engines, old.otherStandard.rawValue),
+            Self.flag(RolloutFlags.new, engines, pair.other(than: old).rawValue),
             #""\#(RolloutFlags.kill)": {"state": "ENABLED", "variants": {"on": true, "off": false}, "#
                 + #""defaultVariant": "\#(wanted.isKilled ? "on" : "off")"}"#,
         ]

@@ -11,6 +11,8 @@ struct SweepCommand: ParsableCommand {
 
     @OptionGroup var options: ScenarioOptions
 
+    @OptionGroup var engineOptions: SweptEngineOptions
+
     @Option(help: "How many processes to kill.")
     var kills = 150
 
@@ -20,14 +22,16 @@ struct SweepCommand: ParsableCommand {
     func run() throws {
         let seed = options.sweep.printedSeed()
         let folder = try options.sweep.makeFolder("crash")
-        let templates = try Templates(in: folder)
-        try options.run(in: folder, SweepFigures(), expects: CrashPoint.all, until: { $0.kills >= kills }) {
+        let swept = engineOptions.engines
+        try swept.prepare()
+        let templates = try Templates(in: folder, of: swept)
+        try options.run(in: folder, SweepFigures(), expects: swept.crashPoints, until: { $0.kills >= kills }) {
             number,
             place,
             figures in
-            let scenario = Scenario(seed: seed, number: number)
+            let scenario = Scenario(seed: seed, number: number, of: swept)
             if options.verbose { print(scenario) }
-            return try Self.run(scenario, place, templates, &figures)
+            return try Self.run(scenario, place, templates, swept, &figures)
         }
     }
 
@@ -35,20 +39,21 @@ struct SweepCommand: ParsableCommand {
         _ scenario: Scenario,
         _ folder: URL,
         _ templates: Templates,
+        _ swept: SweptEngines,
         _ figures: inout SweepFigures
     ) throws -> Bool {
         let root = folder.appendingPathComponent("root")
         let base =
             scenario.isNew
-            ? [] : try templates.copy(scenario.start, scenario.old, hasLongEvidence: scenario.isFiling, to: root)
-        let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: scenario.old)
+            ? [] : try templates.copy(scenario.start, scenario.pair, hasLongEvidence: scenario.isFiling, to: root)
+        let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, scenario.pair)
         try flags.want(scenario.start)
         var report = Report()
         var next = (base.max() ?? 0) + 1
         let lives = [scenario.crashPoint.map { "\($0.name):\($0.count)" }] + (scenario.second.map { [$0] } ?? [])
         for point in lives {
             let child = try ChildRun.run(
-                scenario.arguments(root: root, flags: flags, first: next),
+                scenario.arguments(root: root, flags: flags, first: next) + swept.arguments,
                 as: "crash-child",
                 crashPoint: point,
                 lifetimeSeconds: point == nil ? scenario.lifetimeSeconds : pointSeconds
@@ -58,7 +63,8 @@ struct SweepCommand: ParsableCommand {
             figures.died(at: place.map(String.init) ?? "at random")
             next = max(next, (report.begun.max() ?? 0) + 1)
         }
-        let outcome = Recovery(root: root.path, flags: flags, base: base, report: report).check()
+        let outcome = Recovery(root: root.path, flags: flags, engines: try swept.engines, base: base, report: report)
+            .check()
         figures.add(scenario, report, outcome)
         for violation in outcome.violations { print("VIOLATION \(scenario): \(violation)") }
         return outcome.violations.isEmpty

@@ -14,10 +14,10 @@ struct SweptUser {
     let stores: UserStores
     let store: UserStore
 
-    init(root: String, flags: StageFlags, options: RolloutOptions) throws {
+    init(root: String, flags: StageFlags, options: RolloutOptions, engines: Engines = .standard) throws {
         sentinel = RolloutFlags.sentinelPath(root: root)
         self.flags = flags
-        stores = try UserStores(root: root, flags: flags.path, options: options)
+        stores = try UserStores(root: root, flags: flags.path, engines: engines, options: options)
         store = try stores.store(for: Self.name)
     }
 

@@ -6,37 +6,41 @@ import StandardEngines
 /// A user's folder at each stage, made once, so that a kill costs a copy and not the way there.
 struct Templates {
     private let folder: URL
+    private let swept: SweptEngines
     private var writes: [String: Set<Int>] = [:]
 
     /// What the first write follows, and how many there are at each stage besides.
     private static let writesAtFirst = 12
     private static let writesAtEach = 2
 
-    init(in parent: URL) throws {
+    init(in parent: URL, of swept: SweptEngines = SweptEngines()) throws {
+        self.swept = swept
         folder = parent.appendingPathComponent("templates")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for old in EngineName.standard { try make(old) }
+        for pair in swept.pairs { try make(pair) }
     }
 
-    private mutating func make(_ old: EngineName) throws {
-        let root = folder.appendingPathComponent("\(old.rawValue)-making")
+    private mutating func make(_ pair: EnginePair) throws {
+        let root = folder.appendingPathComponent("\(pair.old)-\(pair.new)-making")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
-        let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, old: old)
+        let flags = StageFlags(path: folder.appendingPathComponent("flags.json").path, pair)
         try flags.want(.off)
         var number = 0
         for stage in Stage.allCases {
-            let user = try SweptUser(root: root.path, flags: flags, options: .sweep)
+            let user = try SweptUser(root: root.path, flags: flags, options: .sweep, engines: try swept.engines)
             while try user.store.stage() < stage { _ = try user.goForward() }
             for _ in 0..<(stage == .off ? Self.writesAtFirst : Self.writesAtEach) {
                 number += 1
                 try user.store.write(author: Workload.author(number)) { try Workload.write(number, in: $0) }
             }
-            // At the end of the way the old store has fallen behind. For one engine its way back is the history, for the other
+            // At the end of the way the old store has fallen behind. For one pair its way back is the history, for the other
             // one a copy.
-            if stage == .complete, old == .lmdb { try user.store.pruneHistory(through: try user.store.currentToken()) }
+            if stage == .complete, swept.forgets(pair) {
+                try user.store.pruneHistory(through: try user.store.currentToken())
+            }
             user.store.close()
-            let name = "\(old.rawValue)-\(stage.rawValue)"
-            try FileManager.default.copyItem(at: root, to: folder.appendingPathComponent(name))
+            let name = "\(pair.old)-\(pair.new)-\(stage.rawValue)"
+            try swept.copy(root, to: folder.appendingPathComponent(name))
             writes[name] = Set(1...number)
         }
     }
@@ -45,9 +49,9 @@ struct Templates {
     ///
     /// - Parameter hasLongEvidence: whether its evidence is so long that a checkpoint is due.
     /// - Returns: the writes that it holds.
-    func copy(_ stage: Stage, _ old: EngineName, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
-        let name = "\(old.rawValue)-\(stage.rawValue)"
-        try FileManager.default.copyItem(at: folder.appendingPathComponent(name), to: root)
+    func copy(_ stage: Stage, _ pair: EnginePair, hasLongEvidence: Bool, to root: URL) throws -> Set<Int> {
+        let name = "\(pair.old)-\(pair.new)-\(stage.rawValue)"
+        try swept.copy(folder.appendingPathComponent(name), to: root)
         if hasLongEvidence { try LongEvidence.write(EvidenceLog(UserDirectory(root: root.path, user: SweptUser.name))) }
         return writes[name] ?? []
     }

@@ -1,0 +1,43 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStorePostgres
+
+/// A server whose stores are called after users' folders, or after a test, and not after users: each test has an "alice" of its own. The
+/// engine's name is in theirs, so that two engines may be on one server.
+package struct FolderServer: EngineProvider {
+    private let base: PostgresProvider
+    private let server: String
+    private let store: String?
+
+    /// - Parameter store: what the store is called, whatever the folder.
+    package init(name: EngineName = .postgres, server: String, store: String? = nil) throws {
+        base = try PostgresProvider(name: name, server: server)
+        (self.server, self.store) = (server, store)
+    }
+
+    package var name: EngineName { base.name }
+    package var cost: EngineCost { base.cost }
+    package var isShared: Bool { base.isShared }
+
+    package func place(ofUser user: String, inFolder folder: String) -> String {
+        PostgresPlace(server: server, name: "\(name.rawValue) \(store ?? folder)").description
+    }
+
+    package func place(ofCopy name: String, inFolder folder: String, beside place: String) -> String {
+        base.place(ofCopy: name, inFolder: folder, beside: place)
+    }
+
+    package func identity(at place: String) throws -> StoreIdentity? { try base.identity(at: place) }
+    package func holds(_ identity: StoreIdentity, at place: String) -> Bool { base.holds(identity, at: place) }
+    package func recognizes(_ head: Data) -> Bool { false }
+
+    package func open(_ place: String, schema: Schema, access: StoreAccess) throws -> any UserStoreBackend {
+        try base.open(place, schema: schema, access: access)
+    }
+
+    package func outline(at place: String) throws -> StoreOutline { try base.outline(at: place) }
+    package func mayWrite(_ place: String) -> Bool { base.mayWrite(place) }
+    package func setAside(_ place: String, as suffix: String) throws -> String { try base.setAside(place, as: suffix) }
+    package func copy(_ place: String, to target: String) throws { try base.copy(place, to: target) }
+    package func remove(_ place: String) throws { try base.remove(place) }
+}
