@@ -114,21 +114,14 @@ struct PostgresRoundTripTests {
         #expect(trips.count == 1)
     }
 
-    /// What is counted is what is waited for: with 40 ms there and back a read takes once that, and a write at most three times.
-    @Test func timeIsThatOfTheRoundTrips() throws {
+    /// Messages that go together by chance are not taken for one: the count is the same where each takes 20 ms.
+    @Test func theCountIsTheSameOnASlowWay() throws {
         defer { proxy.close() }
         _ = try store.model(Habit.self, id: habit.id)
         proxy.delaySeconds = 0.02
-        func quickest(_ body: () throws -> Void) rethrows -> Double {
-            try (0..<5).map { _ in try ContinuousClock().measure(body) / .milliseconds(40) }.min() ?? 0
-        }
-        let read = try quickest { _ = try store.model(Habit.self, id: habit.id) }
-        #expect(read >= 1 && read < 2)
+        #expect(try trips { _ = try store.model(Habit.self, id: habit.id) }.count == 1)
         var changed = habit
-        let write = try quickest {
-            changed.streak += 1
-            try store.write(author: nil) { try $0.save(changed) }
-        }
-        #expect(write >= 1 && write < 4)
+        changed.streak += 1
+        #expect(try trips { try store.write(author: nil) { try $0.save(changed) } }.count == 3)
     }
 }

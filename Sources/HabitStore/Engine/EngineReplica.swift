@@ -73,11 +73,21 @@ final class EngineReplicaTransaction<Writer: EngineWriter>: EngineReplicaSnapsho
     /// Writes what is left to write; the last thing before the commit.
     func finish() throws { try ledger.finish() }
 
-    func expect(_ records: [(entity: Int, record: EncodedRecord)]) throws {
-        guard Writer.waitsForAnswers else { return }
-        for (entity, records) in Dictionary(grouping: records, by: \.entity) {
+    func apply(_ changes: [ReplicaChange]) throws {
+        if Writer.waitsForAnswers { try expect(changes) }
+        for change in changes {
+            if let record = change.record {
+                try put(entity: change.entity, id: change.id, record)
+            } else {
+                try remove(entity: change.entity, id: change.id)
+            }
+        }
+    }
+
+    private func expect(_ changes: [ReplicaChange]) throws {
+        for (entity, changes) in Dictionary(grouping: changes, by: \.entity) {
             let batch = RecordBatch(schema.layouts[entity])
-            for (_, record) in records { record.withView(schema.layouts[entity]) { batch.append($0) } }
+            for record in changes.compactMap(\.record) { record.withView(schema.layouts[entity]) { batch.append($0) } }
             // Nothing is looked up for its own sake: what is carried across is kept as it is.
             try snapshot.expect(ExpectedQuestions(entity: entity, records: batch, unique: [], targets: [:]))
         }

@@ -105,8 +105,9 @@ public protocol ReplicableStore: HabitStore {
 
 /// The write transaction of a replication.
 @_spi(Engines) public protocol ReplicaTransaction: ReplicaSnapshot {
-    /// Says which records are going to be put, so that an engine which has to wait for each answer asks for all of them at once.
-    func expect(_ records: [(entity: Int, record: EncodedRecord)]) throws
+    /// Stores and removes records, as ``put(entity:id:_:)`` and ``remove(entity:id:)`` do, one after the other. An engine that has to
+    /// wait for each answer asks for all of them at once.
+    func apply(_ changes: [ReplicaChange]) throws
 
     /// Stores a record as it is.
     func put(entity: Int, id: UUID, _ record: EncodedRecord) throws
@@ -140,9 +141,6 @@ public protocol ReplicableStore: HabitStore {
 }
 
 @_spi(Engines) extension ReplicaTransaction {
-    /// Each is asked for when it is put.
-    public func expect(_ records: [(entity: Int, record: EncodedRecord)]) throws {}
-
     /// None is kept.
     public func addEvidence(_ rows: [EvidenceRow], replacingFrom number: Int64?) throws {
         throw HabitStoreError.keepsNoEvidence

@@ -300,11 +300,9 @@ public struct Backfill {
                 state.entity += 1
                 state.lastID = nil
             }
-            let entity = records.count < chunk ? state.entity - 1 : state.entity
             try destination.replicate { replica in
                 try requireOwn(replica)
-                try replica.expect(records.map { (entity, $0.record) })
-                for (id, record) in records { try replica.put(entity: entity, id: id, record) }
+                try replica.apply(records)
                 try replica.setBackfillState(try encode(state))
             }
             CrashPoint.reach("backfill.chunk")
@@ -315,11 +313,11 @@ public struct Backfill {
         return try finish(state, from)
     }
 
-    private func nextChunk(_ state: State) throws -> [(id: UUID, record: EncodedRecord)] {
+    private func nextChunk(_ state: State) throws -> [ReplicaChange] {
         try source.replicaRead { replica in
-            var records: [(id: UUID, record: EncodedRecord)] = []
+            var records: [ReplicaChange] = []
             try replica.enumerate(entity: state.entity, after: state.lastID) { id, record in
-                records.append((id, record))
+                records.append(ReplicaChange(entity: state.entity, id: id, record))
                 return records.count < chunk
             }
             return records

@@ -3,18 +3,12 @@ import Foundation
 
 /// The records that a write leaves: enough to apply it to another store without reading it back.
 struct WrittenRecords: Sendable {
-    /// One record's state after the write; nil for one that is gone.
-    struct Change: Sendable {
-        let entity: Int
-        let id: UUID
-        let record: EncodedRecord?
-    }
-
     /// More changes than these are read back from the history, and not kept in memory twice.
     static let maximumChanges = 64
 
     let transaction: HistoryTransaction
-    let changes: [Change]
+    /// The records' states after the write.
+    let changes: [ReplicaChange]
 
     /// - Parameter source: the authoritative store inside of the write, after its changes.
     /// - Returns: nil for a write of many changes.
@@ -23,20 +17,13 @@ struct WrittenRecords: Sendable {
         self.transaction = transaction
         changes = try transaction.changes.map { change in
             let entity = try schema.position(ofEntity: change.entity)
-            return Change(entity: entity, id: change.id, record: try source.record(entity: entity, id: change.id))
+            return ReplicaChange(entity: entity, id: change.id, try source.record(entity: entity, id: change.id))
         }
     }
 
     /// Applies the write to a store that stands right before it.
     func apply(to replica: any ReplicaTransaction) throws {
-        try replica.expect(changes.compactMap { change in change.record.map { (change.entity, $0) } })
-        for change in changes {
-            if let record = change.record {
-                try replica.put(entity: change.entity, id: change.id, record)
-            } else {
-                try replica.remove(entity: change.entity, id: change.id)
-            }
-        }
+        try replica.apply(changes)
         try replica.append(transaction)
     }
 }

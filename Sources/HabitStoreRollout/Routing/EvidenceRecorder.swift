@@ -23,7 +23,7 @@ final class EvidenceRecorder: Sendable {
     /// Held by who writes evidence down.
     private let writing = Mutex<Void>(())
     /// When the store that does not serve could not be told of the evidence last.
-    private let otherFailed = SharedInstant()
+    private let otherFailed = Mutex<ContinuousClock.Instant?>(nil)
     /// The epoch of the last move that the evidence is known to have.
     private let loggedEpoch = Mutex<Int?>(nil)
 
@@ -83,18 +83,20 @@ final class EvidenceRecorder: Sendable {
 
     /// The evidence that the store which serves keeps for all machines; nil for a user who belongs to one.
     private func shared(_ actual: ActualStage?, _ pair: StorePair) -> SharedEvidence? {
-        guard let actual else { return nil }
+        // Most users have files, and nothing to share.
+        guard let actual, pair.isWithoutMachine(actual.state) else { return nil }
+        let failed = otherFailed.withLock { $0 }
         return SharedEvidence(
             log,
             pair,
             actual.state,
             limitSeconds: options.stepLimitSeconds,
-            asksOther: !otherFailed.isWithin(seconds: Self.awaySeconds)
-        ) { [otherFailed] in otherFailed.note() }
+            asksOther: failed.map { ContinuousClock.now - $0 >= Self.awayTime } ?? true
+        ) { self.otherFailed.withLock { $0 = .now } }
     }
 
     /// How long a store that could not be told of the evidence is left alone.
-    private static let awaySeconds = 30.0
+    private static let awayTime = Duration.seconds(30)
 
     /// Whether something is to be written that could not be written yet.
     func owes(_ control: ControlFile?) -> Bool {
@@ -257,17 +259,5 @@ extension EvidenceEvent {
         case .verified(_, _, _, _, let differences, _, _): differences > 0
         default: false
         }
-    }
-}
-
-/// A moment that several threads note.
-private final class SharedInstant: Sendable {
-    private let instant = Mutex<ContinuousClock.Instant?>(nil)
-
-    func note() { instant.withLock { $0 = .now } }
-
-    /// Whether it was noted so lately.
-    func isWithin(seconds: Double) -> Bool {
-        instant.withLock { $0.map { ContinuousClock.now - $0 < .seconds(seconds) } ?? false }
     }
 }

@@ -62,16 +62,9 @@ enum Replication {
             let id: UUID
         }
         var seen: Set<Key> = []
-        var waiting: [(entity: Int, id: UUID, record: EncodedRecord?)] = []
+        var waiting: [ReplicaChange] = []
         func apply() throws {
-            try replica.expect(waiting.compactMap { change in change.record.map { (change.entity, $0) } })
-            for (entity, id, record) in waiting {
-                if let record {
-                    try replica.put(entity: entity, id: id, record)
-                } else {
-                    try replica.remove(entity: entity, id: id)
-                }
-            }
+            try replica.apply(waiting)
             waiting.removeAll(keepingCapacity: true)
         }
         try source.enumerateHistory(after: token) { transaction in
@@ -79,7 +72,8 @@ enum Replication {
                 progress()
                 guard seen.insert(Key(entity: change.entity, id: change.id)).inserted else { continue }
                 let entity = try schema.position(ofEntity: change.entity)
-                waiting.append((entity, change.id, try source.record(entity: entity, id: change.id)))
+                let record = try source.record(entity: entity, id: change.id)
+                waiting.append(ReplicaChange(entity: entity, id: change.id, record))
                 if waiting.count == mostWaiting { try apply() }
             }
             try apply()
