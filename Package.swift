@@ -230,8 +230,9 @@ let package = Package(
             name: "HabitStoreRolloutTests",
             dependencies: [
                 "StandardEngines",
-                "CSQLite", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
-                "OrderedKeys", "RawStoreFiles", "RolloutTesting", "ShadowVerifier", "Trials",
+                "CPostgres", "CSQLite", "HabitStoreLMDB", "HabitStorePostgres", "HabitStoreRollout",
+                "HabitStoreSQLite", "HabitStoreTesting", "OrderedKeys", "RawStoreFiles", "RolloutTesting",
+                "ShadowVerifier", "Trials",
             ],
             swiftSettings: settings
         ),

@@ -17,7 +17,7 @@ package final class StageTemplates: Sendable {
             made = templates
             return templates
         }
-        try copy(templates.path(stage.rawValue), to: user.root, of: rollout)
+        try rollout.copyUsers(under: templates.path(stage.rawValue), to: user.root)
     }
 
     private func make(_ rollout: RolloutUnderTest) throws -> TemporaryFolder {
@@ -31,16 +31,18 @@ package final class StageTemplates: Sendable {
             }
             try user.bring(store, to: stage)
             store.close()
-            try copy(user.root, to: templates.path(stage.rawValue), of: rollout)
+            try rollout.copyUsers(under: user.root, to: templates.path(stage.rawValue))
         }
         return templates
     }
+}
 
+extension RolloutUnderTest {
     /// Copies all that is under a root, and the stores that their engines keep somewhere else.
-    private func copy(_ root: String, to target: String, of rollout: RolloutUnderTest) throws {
+    package func copyUsers(under root: String, to target: String) throws {
         try FileManager.default.copyItem(atPath: root, toPath: target)
         let folders = try [root, target].map { try UserDirectory(root: $0, user: "alice").path }
-        for provider in rollout.providers {
+        for provider in providers {
             let places = folders.map { provider.place(ofUser: "alice", inFolder: $0) }
             guard try provider.identity(at: places[0]) != nil, try provider.identity(at: places[1]) == nil else {
                 continue

@@ -131,7 +131,11 @@ struct AdversarialValueTests {
 extension StoreAddress {
     /// What changes this store behind its back.
     var planter: any FaultPlanter {
-        engine == .sqlite ? SQLitePlanter(path: path) : LMDBPlanter(path: path)
+        switch engine {
+        case .sqlite: SQLitePlanter(path: path)
+        case .lmdb: LMDBPlanter(path: path)
+        default: PostgresPlanter(path: path)
+        }
     }
 }
 

@@ -3,8 +3,8 @@ import Foundation
 import HabitStoreRollout
 import StandardEngines
 
-/// Changes a closed store's file behind the back of all that keeps it right: what the file holds afterwards is sound by
-/// itself, and wrong.
+/// Changes a closed store's file, or its rows on a server, behind the back of all that keeps it right: what is there afterwards is
+/// sound by itself, and wrong.
 protocol FaultPlanter {
     /// Gives attributes of records of an entity other values, bit for bit; index entries follow.
     func change(_ entity: String, _ changes: [UUID: [String: Value]]) throws
@@ -27,10 +27,6 @@ protocol FaultPlanter {
     /// Has the index over a date lead to the one of two records where the other one is.
     func swapIndexEntries(_ entity: String, _ attribute: String, of first: [Value], and second: [Value]) throws
 
-    /// Gives an attribute of a record another value in the copy that the clustering index has of it, whose keys do not change.
-    /// The record stays as it is.
-    func changeCopy(_ entity: String, _ values: [Value], _ attribute: String, _ value: Value) throws
-
     /// Puts a history transaction in the place of another one; nil for nothing.
     func replaceHistory(_ token: HistoryToken, with transaction: HistoryTransaction?) throws
 
@@ -42,9 +38,28 @@ protocol FaultPlanter {
 
     /// The store.
     var address: StoreAddress { get }
+
+    /// Opens the store as an app does.
+    func open(_ access: StoreAccess) throws -> any UserStoreBackend
+}
+
+/// Changes a store whose clustering indexes hold copies of records.
+protocol CopyPlanter: FaultPlanter {
+    /// Gives an attribute of a record another value in the copy that the clustering index has of it, whose keys do not change.
+    /// The record stays as it is.
+    func changeCopy(_ entity: String, _ values: [Value], _ attribute: String, _ value: Value) throws
 }
 
 extension FaultPlanter {
+    func open(_ access: StoreAccess) throws -> any UserStoreBackend { try address.open(access) }
+
+    /// The history as it is before something is planted in it.
+    func history() throws -> [HistoryTransaction] {
+        let store = try open(.readOnly)
+        defer { store.close() }
+        return try store.read { try $0.fetchHistory(after: .zero) }
+    }
+
     /// Gives attributes of a record other values, bit for bit; index entries follow.
     func change(_ entity: String, _ id: UUID, _ values: [String: Value]) throws {
         try change(entity, [id: values])
@@ -52,7 +67,7 @@ extension FaultPlanter {
 
     /// Writes through the store itself, as a mirror does: index entries and kept digests follow what is written.
     func mirror(_ body: (any ReplicaTransaction) throws -> Void) throws {
-        let store = try address.open(.readWrite)
+        let store = try open(.readWrite)
         defer { store.close() }
         try store.replicate(body)
     }

@@ -6,75 +6,32 @@ import StandardEngines
 @testable import HabitStoreLMDB
 @testable import OrderedKeys
 
-/// Plants faults in an LMDB file by puts and deletes of keys and values. Checksums of records are right.
-struct LMDBPlanter: FaultPlanter {
+/// Plants faults in an LMDB file.
+struct LMDBPlanter: OrderedKeyPlanter, CopyPlanter {
     let path: String
-    private let schema = HabitSchema.current
-
-    init(path: String) { self.path = path }
 
     var address: StoreAddress { StoreAddress(.lmdb, path: path) }
 
-    func change(_ entity: String, _ changes: [UUID: [String: Value]]) throws {
-        let description = try schema.entity(entity)
-        try write(description) { file in
-            for (id, values) in changes {
-                let old = try file.record(id)
-                var changed = try EncodedRecord(old).values(description.layout)
-                for (attribute, value) in values {
-                    changed[try schema.position(ofAttribute: attribute, in: entity)] = value
-                }
-                try file.removeKeys(old, id)
-                try file.put(RawRecord.encode(changed, description.layout), id)
-            }
+    func write(_ body: (LMDBPlantedRows) throws -> Void) throws {
+        let environment = try LMDBEnvironment.open(path: path)
+        defer { environment.close() }
+        let names = [LMDBFormat.metadata] + (try LMDBCatalog.databaseNames(HabitSchema.current))
+        let databases = try environment.openDatabases(names: names, create: false)
+        try environment.withWrite { transaction in
+            try body(
+                LMDBPlantedRows(
+                    transaction: transaction,
+                    databases: Dictionary(uniqueKeysWithValues: zip(names, databases)),
+                    path: path
+                )
+            )
         }
     }
 
-    func insert(_ entity: String, _ values: [Value]) throws {
-        let description = try schema.entity(entity)
-        guard case .uuid(let id)? = values.first else { return }
-        try write(description) { try $0.put(RawRecord.encode(values, description.layout), id) }
-    }
-
-    func remove(_ entity: String, _ id: UUID) throws {
-        try write(try schema.entity(entity)) { file in
-            try file.removeKeys(try file.record(id), id)
-            try file.remove(id)
-        }
-    }
-
-    func damage(_ entity: String, _ id: UUID, _ attribute: String) throws {
-        let description = try schema.entity(entity)
-        let slot = description.layout.offsets[try schema.position(ofAttribute: attribute, in: entity)]
-        try write(description) { file in
-            var bytes = try file.record(id)
-            let start = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: slot, as: UInt32.self) }
-            bytes[Int(UInt32(littleEndian: start))] ^= 1
-            try file.overwrite(bytes, id)
-        }
-    }
-
-    // MARK: Indexes
-
-    func dropIndexEntries(_ entity: String, _ attributes: [String], of id: UUID) throws {
-        try write(try schema.entity(entity)) { file in
-            let index = try file.index(attributes)
-            for key in try file.keys(index, try file.record(id), id) { try file.remove(key, from: index) }
-        }
-    }
-
-    func addIndexEntries(_ entity: String, _ attributes: [String], of values: [Value]) throws {
-        let description = try schema.entity(entity)
-        guard case .uuid(let id)? = values.first else { return }
-        try write(description) { file in
-            let index = try file.index(attributes)
-            let record = RawRecord.encode(values, description.layout)
-            for key in try file.keys(index, record, id) { try file.put(key, of: record, into: index) }
-        }
-    }
+    // MARK: Copies
 
     func changeCopy(_ entity: String, _ values: [Value], _ attribute: String, _ value: Value) throws {
-        let position = try schema.position(ofAttribute: attribute, in: entity)
+        let position = try HabitSchema.current.position(ofAttribute: attribute, in: entity)
         try changeCopy(entity, values) { layout, _ in
             var changed = values
             changed[position] = value
@@ -93,114 +50,79 @@ struct LMDBPlanter: FaultPlanter {
         _ values: [Value],
         _ change: (RecordLayout, [UInt8]) -> [UInt8]
     ) throws {
-        let description = try schema.entity(entity)
         guard case .uuid(let id)? = values.first else { return }
-        try write(description) { file in
-            guard let index = file.indexes.first(where: \.isClustering) else { throw missing }
-            let record = RawRecord.encode(values, description.layout)
-            for key in try file.keys(index, record, id) {
-                try file.put(key, of: change(description.layout, record), into: index)
+        try write(entity) { table, layout in
+            guard let index = table.indexes.first(where: \.isClustering) else {
+                throw HabitStoreError(.notFound, "\(entity) has no clustering index", at: .init(path: path))
             }
+            let record = RawRecord.encode(values, layout)
+            for key in try table.keys(index, record, id) { try table.put(key, of: change(layout, record), into: index) }
         }
     }
+}
 
-    func swapIndexEntries(_ entity: String, _ attribute: String, of first: [Value], and second: [Value]) throws {
-        let description = try schema.entity(entity)
-        guard case (.uuid(let one), .uuid(let other)) = (first[0], second[0]) else { return }
-        try write(description) { file in
-            let index = try file.index([attribute])
-            let records = [first, second].map { RawRecord.encode($0, description.layout) }
-            for (id, record) in zip([one, other], records) {
-                for key in try file.keys(index, record, id) { try file.remove(key, from: index) }
-            }
-            for (id, record) in zip([other, one], records) {
-                for key in try file.keys(index, record, id) { try file.put(key, of: record, into: index) }
-            }
+/// What an LMDB file has, in a write transaction.
+struct LMDBPlantedRows: PlantedRows {
+    let transaction: LMDBTransaction
+    let databases: [String: LMDBDatabase]
+    let path: String
+
+    private func database(_ name: String) throws -> LMDBDatabase {
+        guard let database = databases[name] else { throw missing("the file has no database \(name)") }
+        return database
+    }
+
+    private func missing(_ message: String) -> HabitStoreError {
+        HabitStoreError(.notFound, message, at: .init(path: path))
+    }
+
+    func record(_ entity: String, _ id: UUID) throws -> [UInt8]? {
+        try withUnsafeBytes(of: id.uuid) { try transaction.get(database(entity), $0).map { Array($0) } }
+    }
+
+    func putRecord(_ entity: String, _ id: UUID, _ record: [UInt8]) throws {
+        try transaction.put(database(entity), withUnsafeBytes(of: id.uuid) { Array($0) }, record)
+    }
+
+    func removeRecord(_ entity: String, _ id: UUID) throws {
+        _ = try withUnsafeBytes(of: id.uuid) { try transaction.delete(database(entity), $0) }
+    }
+
+    func putKey(_ key: [UInt8], _ copy: [UInt8], _ index: String) throws {
+        try transaction.put(database(index), key, copy)
+    }
+
+    func removeKey(_ key: [UInt8], _ index: String) throws -> Bool { try transaction.delete(database(index), key) }
+
+    func removeHistory(_ token: HistoryToken) throws -> Bool {
+        let database = try database(LMDBFormat.history)
+        var keys: [[UInt8]] = []
+        try transaction.forEach(database) { record in
+            if try HistoryKey(record.key, path: path).token == token.rawValue { keys.append(Array(record.key)) }
+            return true
         }
+        for key in keys { try transaction.delete(database, key) }
+        return !keys.isEmpty
     }
 
-    // MARK: History and bookkeeping
+    func putHistory(_ key: HistoryKey, _ value: [UInt8]) throws {
+        try transaction.put(database(LMDBFormat.history), key.bytes, value)
+    }
 
-    func replaceHistory(_ token: HistoryToken, with transaction: HistoryTransaction?) throws {
-        try write(LMDBFormat.history) { write, database in
-            var keys: [[UInt8]] = []
-            try write.forEach(database) { record in
-                if try HistoryKey(record.key, path: path).token == token.rawValue { keys.append(Array(record.key)) }
-                return true
-            }
-            guard !keys.isEmpty else { throw missing }
-            for key in keys { try write.delete(database, key) }
-            guard let transaction else { return }
-            let header = HistoryKey(token: transaction.token.rawValue, sequence: 0)
-            try write.put(database, header.bytes, HistoryCoder.header(transaction))
-            for (sequence, change) in zip(UInt64(1)..., transaction.changes) {
-                var value: [UInt8] = []
-                try HistoryCoder.encode(change, into: &value)
-                let key = HistoryKey(token: transaction.token.rawValue, sequence: sequence)
-                try write.put(database, key.bytes, value)
-            }
+    func putMetadata(_ key: String, _ value: String) throws {
+        try transaction.put(database(LMDBFormat.metadata), Array(key.utf8), Array(value.utf8))
+    }
+
+    func changeDigest(_ entity: String, _ change: (inout [UInt8]) -> Void) throws {
+        let database = try database(LMDBFormat.digests)
+        var found: [(key: [UInt8], value: [UInt8])] = []
+        try transaction.forEach(database) { record in
+            let isAsked = record.key.starts(with: Array(entity.utf8) + [0])
+            if isAsked { found.append((Array(record.key), Array(record.value))) }
+            return true
         }
-    }
-
-    func setBookkeeping(_ key: String, _ value: String) throws {
-        try write(LMDBFormat.metadata) { write, database in
-            try write.put(database, Array(key.utf8), Array(value.utf8))
-        }
-    }
-
-    func changeDigest(_ entity: String, count: Int64, sum bit: UInt8) throws {
-        try write(LMDBFormat.digests) { write, database in
-            var found: [(key: [UInt8], value: [UInt8])] = []
-            try write.forEach(database) { record in
-                let isAsked = record.key.starts(with: Array(entity.utf8) + [0])
-                if isAsked { found.append((Array(record.key), Array(record.value))) }
-                return true
-            }
-            guard found.count == 1, var value = found.first?.value else { throw missing }
-            // The depth, the number, the sum.
-            let number = value.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 1, as: Int64.self) }
-            let changed = withUnsafeBytes(of: (Int64(littleEndian: number) + count).littleEndian) { Array($0) }
-            value.replaceSubrange(1..<9, with: changed)
-            value[9] ^= bit
-            try write.put(database, found[0].key, value)
-        }
-    }
-
-    // MARK: The file
-
-    private var missing: HabitStoreError {
-        HabitStoreError(.notFound, "what a fault is planted in is not there", at: .init(path: path))
-    }
-
-    private func write(_ name: String, _ body: (LMDBTransaction, LMDBDatabase) throws -> Void) throws {
-        let environment = try LMDBEnvironment.open(path: path)
-        defer { environment.close() }
-        let database = try environment.openDatabases(names: [name], create: false)[0]
-        try environment.withWrite { try body($0, database) }
-    }
-
-    private func write(_ entity: EntityDescription, _ body: (LMDBPlantedTable) throws -> Void) throws {
-        let environment = try LMDBEnvironment.open(path: path)
-        defer { environment.close() }
-        let indexes = entity.indexes
-        let names = [entity.name] + indexes.map { KeyFormat.indexName(entity.name, $0) }
-        let databases = try environment.openDatabases(names: names, create: false)
-        try environment.withWrite { transaction in
-            try body(
-                LMDBPlantedTable(
-                    transaction: transaction,
-                    records: databases[0],
-                    indexes: try zip(indexes, databases.dropFirst()).map { index, database in
-                        .init(
-                            attributes: index.attributes,
-                            database: database,
-                            layout: try IndexKeyLayout(index, of: entity),
-                            isClustering: index.isClustering
-                        )
-                    },
-                    layout: entity.layout
-                )
-            )
-        }
+        guard found.count == 1 else { throw missing("there is not one digest of \(entity)") }
+        change(&found[0].value)
+        try transaction.put(database, found[0].key, found[0].value)
     }
 }

@@ -1,8 +1,13 @@
 import HabitStore
 import HabitStoreRollout
-import StandardEngines
 
 extension PlantedFault {
+    /// The faults of the catalogue in stores on a server.
+    static let onServer = all.filter { $0.engine == .postgres }
+
+    /// Those in files.
+    static let inFiles = all.filter { $0.engine != .postgres }
+
     /// Every fault of the catalogue.
     static let all: [PlantedFault] = {
         let contents = PlantedUser.contents
@@ -23,7 +28,7 @@ extension PlantedFault {
             (.failure, "a fetch that fails on one side"),
         ]
         return names.flatMap { misanswer, name in
-            EngineName.standard.map {
+            engines.map {
                 PlantedFault(name: name, engine: $0, deed: .answers(misanswer), traces: [Trace(level: "queries")])
             }
         }

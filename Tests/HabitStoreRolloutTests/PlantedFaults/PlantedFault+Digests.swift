@@ -6,28 +6,47 @@ extension PlantedFault {
     /// Kept digests that are not those of the records, and records that are wrong with digests that follow them.
     static func digests(_ contents: PlantedContents) -> [PlantedFault] {
         let kept = Trace(level: "kept digests", entity: "Entry")
-        return inBoth("a bit of a kept digest", [kept]) { planter, _ in
+        return inEach("a bit of a kept digest", [kept]) { planter, _ in
             try planter.changeDigest("Entry", count: 0, sum: 4)
         }
-            + inBoth("a kept number of records off by one", [kept]) { planter, _ in
+            + inEach("a kept number of records off by one", [kept]) { planter, _ in
                 try planter.changeDigest("Entry", count: 1, sum: 0)
             }
-            + mirrored(contents)
+            + storeRows() + mirrored(contents)
+    }
+
+    /// What a server's store has in a row of its own, and says of all the others.
+    private static func storeRows() -> [PlantedFault] {
+        only([.postgres], "a bit of the digests in the store's row", [Trace(level: "store checks", entity: "Draft")]) {
+            planter,
+            _ in
+            try (planter as? PostgresPlanter)?.changeStoreRow("digests")
+        }
+            + only([.postgres], "a bit of the bookkeeping's sum in the store's row", []) { planter, _ in
+                try (planter as? PostgresPlanter)?.changeStoreRow("meta_sum")
+            }.map { $0.expecting(.refusal) }
+            + only(
+                [.postgres],
+                "a bit of a kept digest, and the store's row as it was",
+                [Trace(level: "kept digests", entity: "Entry"), Trace(level: "store checks", entity: "Entry")]
+            ) { planter, _ in
+                try (planter as? PostgresPlanter)?.leavingStoreRow.changeDigest("Entry", count: 0, sum: 4)
+            }
     }
 
     /// What a mirror does wrongly in its own transactions: nothing within the store tells.
     static func mirrored(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, entry, unknown) = (contents.habits[9], contents.entries[90], SampleRecords.id(9_004))
-        return inBoth("another value written by the mirror", [.contents(habit, "timesPerPeriod")]) { planter, _ in
+        return inEach("another value written by the mirror", [.contents(habit, "timesPerPeriod")]) { planter, _ in
             var wrong = habit
             wrong.timesPerPeriod += 1
             let record = try EncodedRecord(try wrong.values, layout: Habit.entity.layout)
             try planter.mirror { try $0.put(entity: 0, id: habit.id, record) }
         }
-            + inBoth("a record that the mirror lost", [.contents(entry, nil)]) { planter, _ in
+            + inEach("a record that the mirror lost", [.contents(entry, nil)]) { planter, _ in
                 try planter.mirror { try $0.remove(entity: 1, id: entry.id) }
             }
-            + inBoth("a record that the mirror doubled", [.contents("Entry", unknown)]) { planter, _ in
+            + inEach("a record that the mirror doubled", [.contents("Entry", unknown)]) { planter, _ in
                 let values = try [.uuid(unknown)] + entry.values.dropFirst()
                 let record = try EncodedRecord(values, layout: Entry.entity.layout)
                 try planter.mirror { try $0.put(entity: 1, id: unknown, record) }

@@ -14,12 +14,14 @@ extension PlantedFault {
     private static func history(_ name: String, _ token: HistoryToken, _ trace: Trace, _ edit: @escaping Edit)
         -> [PlantedFault]
     {
-        inBoth(name, [trace]) { planter, contents in
-            guard let transaction = try PlantedUser.history().first(where: { $0.token == token }) else {
-                throw HabitStoreError(.notFound, "the history has no transaction \(token)")
-            }
-            try planter.replaceHistory(token, with: try edit(transaction))
+        inEach(name, [trace]) { planter, _ in try replace(token, in: planter, edit) }
+    }
+
+    private static func replace(_ token: HistoryToken, in planter: any FaultPlanter, _ edit: Edit) throws {
+        guard let transaction = try planter.history().first(where: { $0.token == token }) else {
+            throw HabitStoreError(.notFound, "the history has no transaction \(token)")
         }
+        try planter.replaceHistory(token, with: try edit(transaction))
     }
 
     /// A history that tells of something else than what happened, over records that are right.
@@ -84,26 +86,42 @@ extension PlantedFault {
     private static func tokens() -> [PlantedFault] {
         let skew =
             history("the last transaction lost", last, Trace(level: "tokens")) { _ in nil }
-            + history("a skipped token", last, Trace(level: "tokens")) { transaction in
-                HistoryTransaction(
-                    token: HistoryToken(rawValue: transaction.token.rawValue + 1),
-                    timestamp: transaction.timestamp,
-                    author: transaction.author,
-                    changes: transaction.changes
-                )
-            }
-            + inBoth("a wrong last token in the bookkeeping", [Trace(level: "tokens")]) { planter, _ in
+            + history("a skipped token", last, Trace(level: "tokens")) { $0.skippingToken }
+            + inEach("a wrong last token in the bookkeeping", [Trace(level: "tokens")]) { planter, _ in
                 try planter.setBookkeeping("lastToken", "12")
             }
-        return skew.map { fault in
-            var fault = fault
-            fault.isSkew = true
-            return fault
+        return skew.map { $0.expecting(.skew) } + unfittingTokens().map { $0.expecting(.refusal) }
+    }
+
+    /// The same on a server, whose store's row says still what it said before.
+    private static func unfittingTokens() -> [PlantedFault] {
+        only([.postgres], "the last transaction lost, and the store's row as it was", []) { planter, _ in
+            guard let planter = (planter as? PostgresPlanter)?.leavingStoreRow else { return }
+            try replace(last, in: planter) { _ in nil }
         }
+            + only([.postgres], "a skipped token, and the store's row as it was", []) { planter, _ in
+                guard let planter = (planter as? PostgresPlanter)?.leavingStoreRow else { return }
+                try replace(last, in: planter) { $0.skippingToken }
+            }
+            + only([.postgres], "a wrong last token in the bookkeeping, and the store's row as it was", []) {
+                planter,
+                _ in
+                try (planter as? PostgresPlanter)?.leavingStoreRow.setBookkeeping("lastToken", "12")
+            }
     }
 }
 
 extension HistoryTransaction {
+    /// The same behind a token that nobody has.
+    fileprivate var skippingToken: HistoryTransaction {
+        HistoryTransaction(
+            token: HistoryToken(rawValue: token.rawValue + 1),
+            timestamp: timestamp,
+            author: author,
+            changes: changes
+        )
+    }
+
     fileprivate func with(changes: some Sequence<HistoryChange>) -> HistoryTransaction {
         HistoryTransaction(token: token, timestamp: timestamp, author: author, changes: Array(changes))
     }

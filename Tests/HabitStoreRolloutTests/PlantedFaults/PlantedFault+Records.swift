@@ -10,22 +10,22 @@ extension PlantedFault {
     static func records(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, entry, draft) = (contents.habits[6], contents.entries[77], contents.drafts[0])
         let (first, second) = (contents.entries[1], contents.entries[6])
-        return inBoth("a lost habit", [.contents(habit, nil)]) { planter, _ in try planter.remove("Habit", habit.id) }
-            + inBoth("a lost entry", [.contents(entry, nil)]) { planter, _ in try planter.remove("Entry", entry.id) }
-            + inBoth("a doubled record", [.contents("Entry", unknown)]) { planter, _ in
+        return inEach("a lost habit", [.contents(habit, nil)]) { planter, _ in try planter.remove("Habit", habit.id) }
+            + inEach("a lost entry", [.contents(entry, nil)]) { planter, _ in try planter.remove("Entry", entry.id) }
+            + inEach("a doubled record", [.contents("Entry", unknown)]) { planter, _ in
                 try planter.insert("Entry", [.uuid(unknown)] + entry.values.dropFirst())
             }
-            + inBoth("an extra record", [.contents("Draft", unknown)]) { planter, _ in
+            + inEach("an extra record", [.contents("Draft", unknown)]) { planter, _ in
                 let values = try Draft(id: unknown, content: "never written", creationDate: draft.creationDate).values
                 try planter.insert("Draft", values)
             }
-            + inBoth("a record under another identifier", [.contents(entry, nil), .contents("Entry", unknown)]) {
+            + inEach("a record under another identifier", [.contents(entry, nil), .contents("Entry", unknown)]) {
                 planter,
                 _ in
                 try planter.remove("Entry", entry.id)
                 try planter.insert("Entry", [.uuid(unknown)] + entry.values.dropFirst())
             }
-            + inBoth(
+            + inEach(
                 "a pair of equal records that cancel under XOR",
                 [.contents("Draft", unknown), .contents("Draft", otherUnknown)]
             ) { planter, _ in
@@ -33,7 +33,7 @@ extension PlantedFault {
                     try planter.insert("Draft", [.uuid(id)] + draft.values.dropFirst())
                 }
             }
-            + inBoth(
+            + inEach(
                 "the same change in two records, which cancels under XOR",
                 [.contents(contents.entries[24], "note"), .contents(contents.entries[48], "note")]
             ) { planter, contents in
@@ -42,7 +42,7 @@ extension PlantedFault {
                     try planter.change("Entry", contents.entries[number].id, ["note": .string("same")])
                 }
             }
-            + inBoth(
+            + inEach(
                 "the notes of two entries in each other's place",
                 [.contents(first, "note"), .contents(second, "note")]
             ) {
@@ -51,7 +51,7 @@ extension PlantedFault {
                 try planter.change("Entry", first.id, ["note": second.note.map(Value.string) ?? .null])
                 try planter.change("Entry", second.id, ["note": first.note.map(Value.string) ?? .null])
             }
-            + inBoth("two records in each other's place", [.contents(first, "date"), .contents(second, "date")]) {
+            + inEach("two records in each other's place", [.contents(first, "date"), .contents(second, "date")]) {
                 planter,
                 _ in
                 try planter.change("Entry", first.id, Self.named(second))
@@ -62,7 +62,7 @@ extension PlantedFault {
 
     private static func versions(_ contents: PlantedContents) -> [PlantedFault] {
         let (habit, entry, deleted) = (contents.earlierHabit, contents.earlierEntry, contents.deletedEntry)
-        return inBoth(
+        return inEach(
             "a habit as it was before its update",
             [.contents(habit, "streak"), .contents(habit, "category")]
         ) {
@@ -70,21 +70,21 @@ extension PlantedFault {
             _ in
             try planter.change("Habit", habit.id, Self.named(habit))
         }
-            + inBoth("an entry as it was before its update", [.contents(entry, "note"), .contents(entry, "value")]) {
+            + inEach("an entry as it was before its update", [.contents(entry, "note"), .contents(entry, "value")]) {
                 planter,
                 _ in
                 try planter.change("Entry", entry.id, Self.named(entry))
             }
-            + inBoth("half of an update", [.contents(entry, "note")]) { planter, _ in
+            + inEach("half of an update", [.contents(entry, "note")]) { planter, _ in
                 try planter.change("Entry", entry.id, ["note": entry.note.map(Value.string) ?? .null])
             }
-            + inBoth("a deleted entry that is back", [.contents("Entry", deleted.id)]) { planter, _ in
+            + inEach("a deleted entry that is back", [.contents("Entry", deleted.id)]) { planter, _ in
                 try planter.insert("Entry", try deleted.values)
             }
-            + inBoth("a deleted tag that is back", [.contents("Tag", contents.deletedTag.id)]) { planter, contents in
+            + inEach("a deleted tag that is back", [.contents("Tag", contents.deletedTag.id)]) { planter, contents in
                 try planter.insert("Tag", try contents.deletedTag.values)
             }
-            + inBoth(
+            + inEach(
                 "an update of the wrong record",
                 [.contents(entry, "note"), .contents(contents.entries[121], "note")]
             ) { planter, contents in
@@ -109,19 +109,19 @@ extension PlantedFault {
         return value("a reference to the wrong record", entry, "habitID", .uuid(contents.habits[0].id))
             + value("a lost reference", entry, "habitID", .null)
             + value("a reference for nil", contents.entries[49], "habitID", .uuid(contents.habits[0].id))
-            + inBoth("a dangling reference", [.contents(entry, "habitID"), dangling]) { planter, _ in
+            + inEach("a dangling reference", [.contents(entry, "habitID"), dangling]) { planter, _ in
                 try planter.change("Entry", entry.id, ["habitID": .uuid(unknown)])
             }
             + value("a link to the wrong record", habit, "tagIDs", .links([tags[0], tags[1], tags[3]]))
             + value("a lost link", habit, "tagIDs", .links([tags[0], tags[2]]))
             + value("an added link", habit, "tagIDs", .links(tags))
-            + inBoth("a dangling link", [.contents(habit, "tagIDs"), danglingLink]) { planter, _ in
+            + inEach("a dangling link", [.contents(habit, "tagIDs"), danglingLink]) { planter, _ in
                 try planter.change("Habit", habit.id, ["tagIDs": .links(tags.prefix(3) + [unknown])])
             }
-            + only(.lmdb, "a link that stands twice", [.contents(habit, "tagIDs")]) { planter, _ in
+            + only([.lmdb, .postgres], "a link that stands twice", [.contents(habit, "tagIDs")]) { planter, _ in
                 try planter.change("Habit", habit.id, ["tagIDs": .links([tags[0], tags[0], tags[1], tags[2]])])
             }
-            + only(.lmdb, "links in another order", [.contents(habit, "tagIDs")]) { planter, _ in
+            + only([.lmdb, .postgres], "links in another order", [.contents(habit, "tagIDs")]) { planter, _ in
                 try planter.change("Habit", habit.id, ["tagIDs": .links([tags[2], tags[1], tags[0]])])
             }
     }

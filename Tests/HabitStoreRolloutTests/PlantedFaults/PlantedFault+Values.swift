@@ -65,7 +65,7 @@ extension PlantedFault {
             + value("the year 10000 for the year 9999", late, "createdAt", .date(late.createdAt.addingTimeInterval(1)))
             + value("0 for nil", contents.entries[3], "value", .double(0))
             + value("nil for 0", zero, "value", .null)
-            + only(.lmdb, "-0.0 for 0.0", [.contents(zero, "value")]) { planter, _ in
+            + only([.lmdb, .postgres], "-0.0 for 0.0", [.contents(zero, "value")]) { planter, _ in
                 try planter.change("Entry", zero.id, ["value": .double(-0.0)])
             }
     }
@@ -96,7 +96,7 @@ extension PlantedFault {
             )
             + note("another end of line", contents.entries[23], "first line\r\nsecond line")
             + note("Latin-1 read as UTF-8", accented, "cafÃ© au lait")
-            + inBoth(
+            + inEach(
                 "a text that is no text any more",
                 [Trace(level: "store checks", entity: "Entry", id: plain.id)]
             ) { planter, _ in try planter.damage("Entry", plain.id, "note") }
@@ -117,13 +117,13 @@ extension PlantedFault {
             + list("a comma that moved", 4, ["a", "b,c"])
             + list("a text twice in a list once only", 5, ["photo.jpg", "café.png"])
             + list("a decomposed text in a list", 5, ["photo.jpg", "photo.jpg", "cafe\u{301}.png"])
-            + inBoth(
+            + inEach(
                 "a border between two attributes that moved",
                 [.contents(habit, "category"), .contents(habit, "unit")]
             ) { planter, _ in
                 try planter.change("Habit", habit.id, ["category": .string("a"), "unit": .string("b|c")])
             }
-            + inBoth(
+            + inEach(
                 "a value in the attribute beside its own",
                 [.contents(contents.habits[10], "category"), .contents(contents.habits[10], "unit")]
             ) { planter, contents in

@@ -1,6 +1,6 @@
 import Foundation
 import HabitStore
-import StandardEngines
+import HabitStorePostgres
 import Testing
 
 @testable import HabitStoreRollout
@@ -20,7 +20,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
 
     /// How it gets there.
     enum Deed: Sendable {
-        /// The file is changed while nobody has it open.
+        /// The file, or what a server has, is changed while nobody has it open.
         case file(@Sendable (any FaultPlanter, PlantedContents) throws -> Void)
         /// The file is right, and the engine answers wrongly.
         case answers(Misanswer)
@@ -31,35 +31,54 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     let deed: Deed
     /// Everything that must be said, each by itself; differences beside these may be found.
     let traces: [Trace]
-    /// Whether the two stores must come out as standing at different tokens, which ends the verification.
-    var isSkew = false
+    /// What the verification must come to.
+    var outcome = Outcome.mismatch
+
+    /// What a verification comes to.
+    enum Outcome: Sendable {
+        case mismatch
+        /// The two stores stand at different tokens, which ends it.
+        case skew
+        /// The store is damaged so that nothing of it is read, and says so.
+        case refusal
+    }
 
     var testDescription: String { "\(name), in \(engine.rawValue)" }
 
-    /// The same fault in each of the engines.
-    static func inBoth(
-        _ name: String,
-        _ traces: [Trace],
-        _ plant: @escaping @Sendable (any FaultPlanter, PlantedContents) throws -> Void
-    ) -> [PlantedFault] {
-        EngineName.standard.map { PlantedFault(name: name, engine: $0, deed: .file(plant), traces: traces) }
+    /// The same fault, of which something else must come.
+    func expecting(_ outcome: Outcome) -> PlantedFault {
+        var fault = self
+        fault.outcome = outcome
+        return fault
     }
 
-    /// A fault that only one of the engines can hold.
-    static func only(
-        _ engine: EngineName,
+    /// The engines that faults are planted in.
+    static let engines: [EngineName] = [.sqlite, .lmdb, .postgres]
+
+    /// The same fault in each of the engines.
+    static func inEach(
         _ name: String,
         _ traces: [Trace],
         _ plant: @escaping @Sendable (any FaultPlanter, PlantedContents) throws -> Void
     ) -> [PlantedFault] {
-        [PlantedFault(name: name, engine: engine, deed: .file(plant), traces: traces)]
+        only(engines, name, traces, plant)
+    }
+
+    /// A fault that only some of the engines can hold.
+    static func only(
+        _ engines: [EngineName],
+        _ name: String,
+        _ traces: [Trace],
+        _ plant: @escaping @Sendable (any FaultPlanter, PlantedContents) throws -> Void
+    ) -> [PlantedFault] {
+        engines.map { PlantedFault(name: name, engine: $0, deed: .file(plant), traces: traces) }
     }
 
     /// Another value in one attribute of one record.
     static func value<M: PersistentModel>(_ name: String, _ model: M, _ attribute: String, _ value: Value)
         -> [PlantedFault]
     {
-        inBoth(name, [.contents(model, attribute)]) { planter, _ in
+        inEach(name, [.contents(model, attribute)]) { planter, _ in
             try planter.change(M.entity.name, model.id, [attribute: value])
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStorePostgres
 import ShadowVerifier
 
 /// What is known of a planted fault, as a row of a Markdown table.
@@ -13,7 +14,7 @@ struct PlantedFaultTable {
 
     let rows: [Row]
 
-    /// One line for both engines where nothing tells them apart.
+    /// One line for all engines that nothing tells apart.
     var markdown: String {
         var lines: [(cells: [String], places: [String])] = []
         for row in rows {
@@ -40,10 +41,12 @@ struct PlantedFaultTable {
     }
 
     private static func place(_ fault: PlantedFault) -> String {
-        let engine = fault.engine == .sqlite ? "SQLite" : "LMDB"
+        let engine = engines[fault.engine] ?? fault.engine.rawValue
         guard case .answers = fault.deed else { return engine }
         return "an answer of \(engine)"
     }
+
+    private static let engines: [EngineName: String] = [.sqlite: "SQLite", .lmdb: "LMDB", .postgres: "PostgreSQL"]
 
     private static let words = [
         "queries": "the query", "tokens": "both tokens",
@@ -51,6 +54,7 @@ struct PlantedFaultTable {
 
     /// What the verification names, in the words of the schema.
     private static func named(_ fault: PlantedFault) -> String {
+        guard fault.outcome != .refusal else { return "the store" }
         var names: [String] = []
         for trace in fault.traces {
             let entity = trace.entity.map { $0 + (trace.attribute.map { ".\($0)" } ?? "") }

@@ -1,5 +1,7 @@
 import Foundation
 import HabitStore
+import HabitStorePostgres
+import ShadowVerifier
 import Testing
 
 @testable import HabitStoreRollout
@@ -16,8 +18,8 @@ struct PlantedFaultTableTests {
     ])
     func shadowReadsShowWhatAnAppReads(name: String) throws {
         let count = ShadowReadCount(queries: try ReadMix.queries())
-        let faults = PlantedFault.all.filter { $0.name == name }
-        try #require(faults.count == 2)
+        let faults = PlantedFault.all.filter { $0.name == name && ($0.engine != .postgres || PlantedServer.isThere) }
+        try #require(faults.count == (PlantedServer.isThere ? 3 : 2))
         for fault in faults {
             let reads = try count.reads(until: fault, seed: Self.seed)
             #expect(reads != nil, "\(fault.testDescription), seed \(Self.seed)")
@@ -46,17 +48,27 @@ struct PlantedFaultTableTests {
         let path = try #require(Self.wanted)
         let queries = try ReadMix.queries()
         let count = ShadowReadCount(queries: queries)
-        let rows = try PlantedFault.all.map { fault in
-            let user = try PlantedUser()
-            try user.plant(fault)
-            let caught = CaughtFault(report: try user.verify(fault, queries: queries))
-            #expect(caught.report.verdict != .match, "\(fault.testDescription)")
-            return PlantedFaultTable.Row(
+        let faults = PlantedServer.isThere ? PlantedFault.all : PlantedFault.inFiles
+        let rows = try faults.map { fault in
+            PlantedFaultTable.Row(
                 fault: fault,
-                levels: fault.isSkew ? ["tokens"] : caught.levels.map(\.name),
+                levels: try levels(fault, queries),
                 reads: try count.median(fault, seeds: Self.seed...Self.seed + 2)
             )
         }
         try PlantedFaultTable(rows: rows).markdown.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    /// The levels that catch a fault.
+    private func levels(_ fault: PlantedFault, _ queries: [QueryFile.Query]) throws -> [String] {
+        let user = try PlantedUser(with: fault)
+        try user.plant(fault)
+        do {
+            let caught = CaughtFault(report: try user.verify(fault, queries: queries))
+            #expect(caught.report.verdict != .match, "\(fault.testDescription)")
+            return fault.outcome == .skew ? ["tokens"] : caught.levels.map(\.name)
+        } catch let error as HabitStoreError where error.code == .corrupt && fault.outcome == .refusal {
+            return ["the store itself"]
+        }
     }
 }

@@ -1,7 +1,8 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStorePostgres
+import RolloutTesting
 import ShadowVerifier
-import StandardEngines
 import Testing
 
 @testable import HabitStoreRollout
@@ -10,11 +11,15 @@ import Testing
 struct PlantedFaultTests {
     private static let queries = Result { try ReadMix.queries() }
 
+    private static let mirrored = PlantedFault.mirrored(PlantedUser.contents).filter {
+        $0.engine != .postgres || PlantedServer.isThere
+    }
+
     @Test func theCatalogueHasEveryFaultOnce() {
         let names = PlantedFault.all.map(\.testDescription)
         #expect(Set(names).count == names.count)
         #expect(Set(PlantedFault.all.map(\.name)).count >= 45)
-        #expect(EngineName.standard.allSatisfy { engine in PlantedFault.all.count { $0.engine == engine } >= 45 })
+        #expect(PlantedFault.engines.allSatisfy { engine in PlantedFault.all.count { $0.engine == engine } >= 45 })
     }
 
     @Test func storesWithoutAFaultMatch() throws {
@@ -25,24 +30,54 @@ struct PlantedFaultTests {
         #expect(report.a.information.token == HistoryToken(rawValue: 10))
     }
 
-    @Test(arguments: PlantedFault.all)
+    @Test(arguments: PlantedFault.inFiles)
     func theFullVerificationSaysWhatIsWrongAndWhere(fault: PlantedFault) throws {
-        let user = try PlantedUser()
+        try expectCaught(fault, .fromSQLite)
+    }
+
+    /// The store on the server is the one that the user goes to, or the one that the user comes from.
+    @Test(.needsServer, arguments: PlantedServer.tried)
+    func theFullVerificationSaysWhatIsWrongOnAServer(_ planted: PlantedServer.Case) throws {
+        try expectCaught(planted.fault, planted.direction.rollout.get())
+    }
+
+    private func expectCaught(_ fault: PlantedFault, _ rollout: RolloutUnderTest) throws {
+        let user = try PlantedUser(rollout)
         try user.plant(fault)
-        let caught = CaughtFault(report: try user.verify(fault, queries: try Self.queries.get()))
+        let queries = try Self.queries.get()
+        guard fault.outcome != .refusal else {
+            #expect { try user.verify(fault, queries: queries) } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+            return
+        }
+        let caught = CaughtFault(report: try user.verify(fault, queries: queries))
         let verdict = caught.report.verdict
-        #expect(verdict == (fault.isSkew ? .skewed : .mismatch), "\(caught.description)")
-        guard !fault.isSkew else { return }
+        #expect(verdict == (fault.outcome == .skew ? .skewed : .mismatch), "\(caught.description)")
+        guard fault.outcome == .mismatch else { return }
         for trace in fault.traces {
             let isSaid = caught.says(trace)
             #expect(isSaid, "\(trace)\n\(caught.description)")
         }
+        guard fault.engine == .postgres, fault.traces.contains(where: { $0.level == "contents" }) else { return }
+        // The store's own row has the digests of what its transactions wrote, and those of a mirror that is wrong.
+        let isMirrored = Self.mirrored.contains { $0.name == fault.name }
+        #expect(caught.levels.contains { $0.name == "store checks" } != isMirrored, "\(caught.description)")
+    }
+
+    /// What makes the row fit must find nothing to be done in a store that nobody has planted anything in.
+    @Test(.needsServer) func theStoreRowThatFitsIsTheRowThatTheStoreWrites() throws {
+        let user = try PlantedUser(PlantedServer.Direction.toServer.rollout.get())
+        try PostgresPlanter(path: user.address(.postgres).path).leavingStoreRow.write { rows in
+            let written = try rows.storeRow()
+            try rows.fitStoreRow()
+            #expect(try rows.storeRow() == written)
+        }
+        #expect(try user.verify(nil, queries: try Self.queries.get()).verdict == .match)
     }
 
     /// Digests are kept by the store's own transactions: what those did wrongly, they tell without the records being read.
-    @Test(arguments: PlantedFault.mirrored(PlantedUser.contents))
+    @Test(arguments: mirrored)
     func keptDigestsTellWhatTheMirrorDidWrongly(fault: PlantedFault) throws {
-        let user = try PlantedUser()
+        let user = try PlantedUser(with: fault)
         try user.plant(fault)
         let caught = CaughtFault(report: try user.verify(fault, queries: [], depth: .keptDigests))
         let trace = try #require(fault.traces.first)
@@ -52,7 +87,7 @@ struct PlantedFaultTests {
         #expect(isSaid, "\(caught.description)")
     }
 
-    /// What faults are planted with in LMDB is not the code that is tested.
+    /// What faults are planted with in ordered keys is not the code that is tested.
     @Test func theRawFormOfARecordIsTheFormThatTheStoreWrites() throws {
         for habit in PlantedUser.contents.habits {
             let record = try EncodedRecord(try habit.values, layout: Habit.entity.layout)

@@ -1,51 +1,50 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import RolloutTesting
 import ShadowVerifier
-import StandardEngines
 import Synchronization
 
 @_spi(Engines) @testable import HabitStoreRollout
 
-/// A user at the stage `shadow` whose stores a fault is planted in. The stage is reached once; each case gets a copy.
+/// A user at the stage `shadow` whose stores a fault is planted in. The stage is reached once between two engines; each case gets a
+/// copy.
 struct PlantedUser: Sendable {
     static let contents = PlantedContents()
 
-    private struct Template {
-        let user: StagedUser
-        let history: [HistoryTransaction]
-    }
-
-    private static let template = Mutex<Template?>(nil)
+    private static let templates = Mutex<[String: StagedUser]>([:])
 
     let staged: StagedUser
 
-    init() throws {
-        let template = try Self.madeTemplate()
-        staged = try StagedUser()
-        try FileManager.default.copyItem(atPath: template.user.root, toPath: staged.root)
+    /// - Parameter rollout: the engines between which the user is on the way.
+    init(_ rollout: RolloutUnderTest = .fromSQLite) throws {
+        let template = try Self.template(rollout)
+        staged = try rollout.user()
+        try rollout.copyUsers(under: template.root, to: staged.root)
         try staged.want(Stage.shadow.rawValue)
     }
 
-    /// The history that both stores have.
-    static func history() throws -> [HistoryTransaction] { try madeTemplate().history }
+    /// A user between two engines that have a fault.
+    init(with fault: PlantedFault) throws {
+        try self.init(fault.engine == .postgres ? PlantedServer.Direction.toServer.rollout.get() : .fromSQLite)
+    }
 
-    private static func madeTemplate() throws -> Template {
-        try template.withLock { made in
-            if let made { return made }
-            let user = try StagedUser()
+    private static func template(_ rollout: RolloutUnderTest) throws -> StagedUser {
+        try templates.withLock { made in
+            if let made = made[rollout.description] { return made }
+            let user = try rollout.user()
             let store = try user.stores().store(for: "alice")
             defer { store.close() }
             try contents.write(to: store)
-            let history = try store.read { try $0.fetchHistory(after: .zero) }
             try user.bring(store, to: .shadow)
             store.close()
-            let template = Template(user: user, history: history)
-            made = template
-            return template
+            made[rollout.description] = user
+            return user
         }
     }
 
-    func address(_ engine: EngineName) throws -> StoreAddress { try staged.directory.address(engine) }
+    func address(_ engine: EngineName) throws -> StoreAddress {
+        try staged.address(engine == staged.old ? .old : .new)
+    }
 
     /// Plants a fault; nobody has the stores open.
     func plant(_ fault: PlantedFault) throws {
@@ -54,13 +53,13 @@ struct PlantedUser: Sendable {
     }
 
     /// Opens one of the stores, with an engine that answers wrongly if that is the fault.
-    static func open(
+    private func open(
         _ address: StoreAddress,
         _ access: StoreAccess,
         _ schema: Schema,
         _ fault: PlantedFault?
     ) throws -> any UserStoreBackend {
-        let store = try address.open(access, schema: schema)
+        let store = try staged.engines.open(address, access, schema: schema)
         guard let fault, fault.engine == address.engine, case .answers(let misanswer) = fault.deed else { return store }
         return MisansweringStore(store, misanswer)
     }
@@ -71,16 +70,15 @@ struct PlantedUser: Sendable {
         queries: [QueryFile.Query],
         depth: VerificationDepth = .full
     ) throws -> VerificationReport {
-        let stores = try EngineName.standard.map {
-            try Self.open(try address($0), .readOnly, HabitSchema.current, fault)
-        }
+        let engines = [staged.old, staged.new]
+        let stores = try engines.map { try open(try address($0), .readOnly, HabitSchema.current, fault) }
         defer { for store in stores { store.close() } }
         var options = VerificationOptions()
         options.depth = depth
         options.queries = queries
         options.tokenTries = 1
         options.reportsErrors = true
-        let sides = zip(EngineName.standard, stores).map { ShadowVerifier.Side(name: $0.rawValue, store: $1) }
+        let sides = zip(engines, stores).map { ShadowVerifier.Side(name: $0.rawValue, store: $1) }
         return try ShadowVerifier(sides[0], sides[1], options: options).run()
     }
 
@@ -89,7 +87,7 @@ struct PlantedUser: Sendable {
         try staged.stores { options in
             options.shadowReads.queueLimit = .max
             options.shadowReads.recordEvery = .max
-            options.opener = { address, access, schema in try Self.open(address, access, schema, fault) }
+            options.opener = { address, access, schema in try open(address, access, schema, fault) }
         }.store(for: "alice")
     }
 }

@@ -5,7 +5,7 @@ import StandardEngines
 @_spi(Engines) @testable import HabitStore
 
 /// Plants faults in a SQLite file by SQL.
-struct SQLitePlanter: FaultPlanter {
+struct SQLitePlanter: CopyPlanter {
     let path: String
     private let schema = HabitSchema.current
 

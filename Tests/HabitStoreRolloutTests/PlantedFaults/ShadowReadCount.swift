@@ -17,7 +17,7 @@ struct ShadowReadCount {
     ///
     /// - Throws: what else is wrong with the user's store so that no app can open it.
     func reads(until fault: PlantedFault, seed: UInt64) throws -> Int? {
-        let user = try PlantedUser()
+        let user = try PlantedUser(with: fault)
         try user.plant(fault)
         let store: UserStore
         do {

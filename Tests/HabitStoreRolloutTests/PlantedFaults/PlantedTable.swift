@@ -1,22 +1,32 @@
 import Foundation
 
 @_spi(Engines) @testable import HabitStore
-@testable import HabitStoreLMDB
 @testable import OrderedKeys
 
-/// The records of an entity and its indexes, in a write transaction of the file.
-struct LMDBPlantedTable {
+/// The records of an entity and its indexes, in a transaction past the store.
+struct PlantedTable<Rows: PlantedRows> {
     struct Index {
         let attributes: [String]
-        let database: LMDBDatabase
+        let name: String
         let layout: IndexKeyLayout
         let isClustering: Bool
     }
 
-    let transaction: LMDBTransaction
-    let records: LMDBDatabase
+    private let rows: Rows
+    private let entity: EntityDescription
     let indexes: [Index]
-    let layout: RecordLayout
+
+    init(_ rows: Rows, _ entity: EntityDescription) throws {
+        (self.rows, self.entity) = (rows, entity)
+        indexes = try entity.indexes.map { index in
+            Index(
+                attributes: index.attributes,
+                name: KeyFormat.indexName(entity.name, index),
+                layout: try IndexKeyLayout(index, of: entity),
+                isClustering: index.isClustering
+            )
+        }
+    }
 
     func index(_ attributes: [String]) throws -> Index {
         guard let index = indexes.first(where: { $0.attributes == attributes }) else {
@@ -26,8 +36,9 @@ struct LMDBPlantedTable {
     }
 
     func record(_ id: UUID) throws -> [UInt8] {
-        let found = try withUnsafeBytes(of: id.uuid) { try transaction.get(records, $0).map { Array($0) } }
-        guard let found else { throw HabitStoreError(.notFound, "the record that a fault is planted in is not there") }
+        guard let found = try rows.record(entity.name, id) else {
+            throw HabitStoreError(.notFound, "the record that a fault is planted in is not there")
+        }
         return found
     }
 
@@ -40,14 +51,10 @@ struct LMDBPlantedTable {
     }
 
     /// Stores a record, and leaves the indexes as they are.
-    func overwrite(_ record: [UInt8], _ id: UUID) throws {
-        try transaction.put(records, withUnsafeBytes(of: id.uuid) { Array($0) }, record)
-    }
+    func overwrite(_ record: [UInt8], _ id: UUID) throws { try rows.putRecord(entity.name, id, record) }
 
     /// Removes a record, and leaves the indexes as they are.
-    func remove(_ id: UUID) throws {
-        _ = try withUnsafeBytes(of: id.uuid) { try transaction.delete(records, $0) }
-    }
+    func remove(_ id: UUID) throws { try rows.removeRecord(entity.name, id) }
 
     func removeKeys(_ record: [UInt8], _ id: UUID) throws {
         for index in indexes {
@@ -56,11 +63,11 @@ struct LMDBPlantedTable {
     }
 
     func put(_ key: [UInt8], of record: [UInt8], into index: Index) throws {
-        try transaction.put(index.database, key, index.isClustering ? record : [])
+        try rows.putKey(key, index.isClustering ? record : [], index.name)
     }
 
     func remove(_ key: [UInt8], from index: Index) throws {
-        guard try transaction.delete(index.database, key) else {
+        guard try rows.removeKey(key, index.name) else {
             throw HabitStoreError(.notFound, "the index entry that a fault is about is not there")
         }
     }
@@ -70,7 +77,7 @@ struct LMDBPlantedTable {
         let buffer = IndexKeyBuffer()
         return try record.withUnsafeBytes { bytes in
             try withUnsafeBytes(of: id.uuid) { id in
-                let view = RecordView(trusting: bytes, layout: layout)
+                let view = RecordView(trusting: bytes, layout: entity.layout)
                 guard let position = index.layout.linksPosition else {
                     try buffer.make(index.layout, view, id: id)
                     return [Array(buffer.key)]

@@ -1,0 +1,61 @@
+import Foundation
+import HabitStoreLMDB
+import HabitStorePostgres
+import HabitStoreSQLite
+import HabitStoreTesting
+import RolloutTesting
+import Testing
+import Trials
+
+/// The server that faults are planted on, if one was started.
+enum PlantedServer {
+    /// Where a user whose store is on the server goes, or comes from.
+    enum Direction: String, CaseIterable {
+        case toServer, fromServer
+
+        /// The engines, if there is a server.
+        var rollout: Result<RolloutUnderTest, any Error> {
+            switch self {
+            case .toServer: PlantedServer.fromSQLite
+            case .fromServer: PlantedServer.toLMDB
+            }
+        }
+    }
+
+    private static let fromSQLite = Result { RolloutUnderTest(from: SQLiteProvider(), to: try provider()) }
+    private static let toLMDB = Result { RolloutUnderTest(from: try provider(), to: LMDBProvider()) }
+
+    /// A fault in the store of a user on the way in a direction.
+    struct Case: CustomTestStringConvertible {
+        let fault: PlantedFault
+        let direction: Direction
+
+        var testDescription: String { "\(fault.testDescription), \(direction.rawValue)" }
+    }
+
+    static var isThere: Bool { !StoreUnderTest.serverURIs.isEmpty }
+
+    private static let sampleSize = 70
+
+    /// What is tried: everything by `make planted-faults`, and some by each `make test`, which are others each time.
+    static let tried: [Case] = {
+        let all = PlantedFault.onServer.flatMap { fault in
+            Direction.allCases.map { Case(fault: fault, direction: $0) }
+        }
+        let isWhole = ProcessInfo.processInfo.environment["HABITSTORE_PLANTED_FAULTS"] != nil
+        return isWhole ? all : Array(all.shuffled().prefix(sampleSize))
+    }()
+
+    private static func provider() throws -> FolderServer {
+        let server = try #require(StoreUnderTest.serverURIs.first)
+        try PostgresServer(server).prepare()
+        return try FolderServer(server: server)
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Left out where no server was started.
+    static var needsServer: Self {
+        .enabled(if: PlantedServer.isThere, "no PostgreSQL server was started; see scripts/postgres.sh")
+    }
+}
