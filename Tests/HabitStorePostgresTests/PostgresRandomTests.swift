@@ -27,12 +27,8 @@ struct PostgresRandomTests {
     }
 
     #if PLANNER_MUTANTS
-    /// The plans are those of every engine over ordered keys, and random queries find each bug that is planted there in LMDB; here
-    /// it is seen that they are found through a server, too.
-    @Test(arguments: [KeyPlannerMutant.lessOrEqualIsLess, .residualIsLost, .tieBreakIsDropped, .offsetIsAppliedTwice])
-    func aPlantedBugIsFound(_ mutant: KeyPlannerMutant) throws {
-        let server = try TestServer.place().server
-        let store = StoreUnderTest(name: "PostgreSQL: \(mutant.rawValue)", isDurable: true) {
+    private static func store(_ mutant: KeyPlannerMutant) -> StoreUnderTest {
+        StoreUnderTest(name: "PostgreSQL: \(mutant.rawValue)", isDurable: true) {
             directory,
             schema,
             id,
@@ -40,14 +36,35 @@ struct PostgresRandomTests {
             var options = PostgresHabitStore.Options(identity: id, now: now)
             options.mutant = mutant
             return try PostgresHabitStore(
-                PostgresPlace(server: server, name: directory.path),
+                PostgresPlace(server: try TestServer.place().server, name: directory.path),
                 schema: schema,
                 options: options
             )
         }
+    }
+
+    /// The plans are those of every engine over ordered keys, and random queries find each bug that is planted there in LMDB; here
+    /// it is seen that they are found through a server, too, by the same queries. The slowest takes 6,693 of them, the next one 1,389.
+    @Test(arguments: KeyPlannerMutant.allCases.filter { $0 != .narrowsBehindFailure })
+    func aPlantedBugIsFound(_ mutant: KeyPlannerMutant) throws {
         let seed: UInt64 = 2_026
         let data = [try FuzzData.habits(seed: seed), try FuzzData.specimens(seed: seed)]
-        #expect(try MutantHunt(seed: seed, data: data, mutants: [store], limit: 2_000).run().isComplete)
+        let table = try MutantHunt(seed: seed, data: data, mutants: [Self.store(mutant)], limit: 8_000).run()
+        print("seed \(seed)\n\(table)")
+        #expect(table.isComplete)
+    }
+
+    /// The one bug that is left out above: it takes a record that fails, and that the condition behind leaves out, which random queries
+    /// need not hold.
+    @Test func aFailureIsReportedWhereverALaterConditionLeads() throws {
+        let place = try TestServer.place()
+        let filter = FetchDescriptor<Habit>(filter: try FilterExpression(text: "1 / streak == 1 AND name == \"b\""))
+        let sound = try PostgresHabitStore(place)
+        try sound.insert([Habit(name: "a", streak: 0), Habit(name: "b", streak: 1)])
+        #expect { try sound.fetch(filter) } throws: { ($0 as? HabitStoreError)?.code == .evaluationFailed }
+        var options = PostgresHabitStore.Options()
+        options.mutant = .narrowsBehindFailure
+        #expect(try PostgresHabitStore(place, options: options).fetch(filter).map(\.name) == ["b"])
     }
     #endif
 }
