@@ -265,6 +265,34 @@ import Testing
         #expect(try taken.all(Habit.self).count == 3)
     }
 
+    /// The folder of copies was removed, and what was on the server stayed there with a person's records in it.
+    @Test func whatAKilledRehearsalLeavesOnAServerIsNamedAndRemoved() throws {
+        let machines = try TwoMachines()
+        let store = try machines.a.stores().store(for: "alice")
+        try store.save(Habit(name: "Run"))
+        try machines.a.bring(store, to: .shadow)
+        store.close()
+        let (directory, engines) = (try machines.a.directory, machines.a.engines)
+        let pair = StorePair(directory: directory, schema: HabitSchema.current, engines: engines)
+        let control = try ControlFile(path: directory.path + "/control")
+        let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: 5)
+        let actual = try #require(try change.settle(machines.pair))
+        // It is never removed, as where its process is killed.
+        _ = try Rehearsal(pair, actual, schema: HabitSchema.current)
+        pair.close()
+        let folder = try UserDirectory(
+            root: directory.path + "/" + Leftovers.rehearsals.prefix + Leftovers.name,
+            user: "alice"
+        ).path
+        let copies = try engines.copied(as: Leftovers.rehearsals.copies[0], by: directory)
+        let places = machines.pair.names.map { copies.address($0, ofUser: "alice", inFolder: folder) }
+        #expect(try places.allSatisfy { try engines.identity(of: $0) != nil })
+        #expect(try machines.a.stores().examine("alice").map(\.kind) == [.leftovers])
+        #expect(try machines.a.stores().mend("alice").isEmpty)
+        #expect(try places.allSatisfy { try engines.identity(of: $0) == nil })
+        #expect(try machines.a.withStore(.old) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 1)
+    }
+
     @Test func twoNamesOfOneServerAreNoTwoEngines() throws {
         let server = try TestServer.place().server
         #expect {

@@ -3,23 +3,23 @@ import Foundation
 
 /// The way back, executed on copies of a user's stores.
 struct Rehearsal {
+    private let original: StorePair
     private let folder: UserDirectory
     private let pair: StorePair
     private let actual: ActualStage
 
-    private static let prefix = "rehearsal-"
-
     /// Copies both stores beside the user's own, in the place of copies that a killed process has left. The caller holds
     /// the lock of the user's rehearsals.
     init(_ original: StorePair, _ actual: ActualStage, schema: Schema) throws {
+        self.original = original
         let beside = original.directory.path
-        try Leftovers.remove(Self.prefix, in: original.directory)
-        let root = beside + "/" + Self.prefix + Leftovers.name
+        try Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)
+        let root = beside + "/" + Leftovers.rehearsals.prefix + Leftovers.name
         folder = try UserDirectory(root: root, user: original.directory.user)
         try folder.make()
         try folder.takeMachine(of: original.directory)
         self.actual = actual
-        let copies = try original.known.copied(as: "rehearsal", by: original.directory)
+        let copies = try original.known.copied(as: Leftovers.rehearsals.copies[0], by: original.directory)
         pair = StorePair(directory: folder, schema: schema, engines: copies)
         do {
             // The one that follows first: copied the other way round it would be ahead, should a write come in between.
@@ -30,7 +30,7 @@ struct Rehearsal {
                 try original.store(engine).backup(to: copy.path)
             }
         } catch {
-            try? FileManager.default.removeItem(atPath: root)
+            remove()
             throw error
         }
     }
@@ -96,11 +96,9 @@ struct Rehearsal {
         }
     }
 
-    /// Removes the copies.
+    /// Removes the copies. What cannot be removed now is removed as what a killed process has left.
     func remove() {
         pair.close()
-        for engine in actual.state.engines.names { try? pair.known.discard(pair.known.address(engine, of: folder)) }
-        let root = URL(fileURLWithPath: folder.path).deletingLastPathComponent().deletingLastPathComponent()
-        try? FileManager.default.removeItem(at: root)
+        try? Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)
     }
 }

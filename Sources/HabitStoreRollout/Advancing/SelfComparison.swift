@@ -8,8 +8,6 @@ import ShadowVerifier
 /// The store is copied, the copy is copied too, and the two are compared. Both are of one token whatever is written to the
 /// store meanwhile.
 struct SelfComparison {
-    private static let prefix = "self-comparison-"
-
     private let directory: UserDirectory
     private let folder: String
     private let engines: Engines
@@ -18,8 +16,8 @@ struct SelfComparison {
     init(_ directory: UserDirectory, _ engines: Engines) throws {
         self.directory = directory
         self.engines = engines
-        try Leftovers.remove(Self.prefix, in: directory)
-        folder = directory.path + "/" + Self.prefix + Leftovers.name
+        try Leftovers.remove(Leftovers.selfComparisons, in: directory, engines)
+        folder = directory.path + "/" + Leftovers.selfComparisons.prefix + Leftovers.name
         try PrivateFolder.make(
             folder,
             isNew: true,
@@ -39,14 +37,12 @@ struct SelfComparison {
         open: (StoreAddress) throws -> any UserStoreBackend,
         compare: (any UserStoreBackend, any UserStoreBackend) throws -> VerificationReport
     ) throws -> VerificationReport {
-        let addresses = try ["copy", "second"].map {
+        let addresses = try Leftovers.selfComparisons.copies.map {
             try engines.copied(as: $0, by: directory).address(engine, ofUser: directory.user, inFolder: folder)
         }
         // An engine may keep them elsewhere than in the folder, which is gone with what is in it.
         for address in addresses { try engines.discard(address) }
-        let report = Result { try run(store, addresses, open: open, compare: compare) }
-        for address in addresses { try engines.discard(address) }
-        return try report.get()
+        return try run(store, addresses, open: open, compare: compare)
     }
 
     private func run(
@@ -66,5 +62,5 @@ struct SelfComparison {
     }
 
     /// Removes the copies.
-    func remove() throws { try FileManager.default.removeItem(atPath: folder) }
+    func remove() throws { try Leftovers.remove(Leftovers.selfComparisons, in: directory, engines) }
 }

@@ -51,11 +51,11 @@ struct UserExamination {
         if let control { findings += held(found, against: control) }
         findings += copies(found)
         findings += evidence(found)
-        for (prefix, _) in Leftovers.kinds where try !Leftovers.folders(prefix, in: directory).isEmpty {
+        for kind in Leftovers.kinds where try !Leftovers.folders(kind, in: directory).isEmpty {
             findings.append(
                 UserFinding(
                     .leftovers,
-                    "copies of the stores lie in \(prefix)…, which a killed process has left, or one is making now",
+                    "copies of the stores lie in \(kind.prefix)…, which a killed process has left, or one is making now",
                     "they are removed where nobody is making them",
                     canBeMended: true
                 )

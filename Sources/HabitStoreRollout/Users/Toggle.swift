@@ -1,5 +1,5 @@
 import Foundation
-import HabitStore
+@_spi(Engines) import HabitStore
 
 /// Opens a user for the first time, who is put on another engine where the flags want that directly.
 struct Toggle {
@@ -42,8 +42,10 @@ struct Toggle {
 
     /// A process that was killed leaves copies of a person's records, which must not lie about until somebody makes new ones.
     private func removeLeftovers() {
+        // Whoever opens a user waits for no server because of them: the doctor names them, and what makes new ones removes them.
+        guard !context.engines.names.contains(where: context.engines.isShared) else { return }
         do {
-            try Leftovers.removeUnused(in: open.directory, onlyKnown: true)
+            try Leftovers.removeUnused(in: open.directory, context.engines, onlyKnown: true)
         } catch {
             open.options.logger.error("copies that a killed process has left cannot be removed: \(error)")
         }

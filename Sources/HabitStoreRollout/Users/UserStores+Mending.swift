@@ -21,7 +21,7 @@ extension UserStores {
         let findings = try examine(user).filter(\.canBeMended)
         // In a folder that says that it is another user's, nothing is touched.
         guard !findings.isEmpty, directory.label != .another else { return try examine(user) }
-        try Leftovers.removeUnused(in: directory, onlyKnown: false)
+        try Leftovers.removeUnused(in: directory, engines, onlyKnown: false)
         if findings.contains(where: { $0.kind == .parted || $0.kind == .unreadable }) {
             try UserExamination(directory, schema: schema(of: directory), engines, options).setAside()
         }
