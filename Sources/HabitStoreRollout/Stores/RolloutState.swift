@@ -16,7 +16,8 @@ struct RolloutState: Sendable, Hashable {
     /// The lines up to that place of which the processes that wrote them told the store, as ``VouchedLines/text`` has them; nil
     /// where an earlier version made the last move.
     var vouched: String?
-    /// In a sealed store, where the move was to go; in one on standby, where a move goes that can only be finished from there.
+    /// In a sealed store, where the move was to go, or where it is where another machine has accepted the other store; in one on
+    /// standby, where a move goes that can only be finished from there.
     var movingTo: Stage?
     /// The machine that the user belongs to, as ``Machine/text`` has it; nil for one who belongs to none, and where both engines keep
     /// files. Only in the text that a store keeps.

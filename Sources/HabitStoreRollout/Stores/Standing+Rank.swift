@@ -7,12 +7,13 @@ extension Standing {
     /// Whether the store serves, or has: one that was only just made calls itself authoritative too, in the epoch 0.
     var hasServed: Bool { hasRole && epoch >= StageSwitch.firstEpoch }
 
-    /// Whether the store was sealed by no move: another machine has accepted the other store, and this one holds what that has not.
-    var isLeftBehind: Bool { role == .sealed && state != nil && state?.movingTo == nil }
+    /// Whether another machine has accepted the other store, and this one, which served, holds what that has not: a move that leads
+    /// where it comes from is none.
+    var isLeftBehind: Bool { role == .sealed && state?.movingTo != nil && state?.movingTo == state?.stage }
 
     /// Whether the store is the old one and sure to hold everything that was ever acknowledged or shown.
     var claimsAll: Bool {
-        guard let state, state.side(engine) == .old else { return false }
+        guard let state, state.side(engine) == .old, !isLeftBehind else { return false }
         return role == .sealed
             ? state.movingTo != nil && state.movingTo != .complete : role == .standby && state.claimsAll
     }

@@ -75,7 +75,8 @@ extension StageSwitch {
 
     /// What shows that the user's folder was put back. That of a user who belongs to no machine is a copy anyway.
     private func whatWasPutBack(_ standing: Standing, _ witness: StoreWitness) -> String? {
-        standing.state.map(pair.isWithoutMachine) == true ? nil : witness.whatWasPutBack(standing.epoch)
+        if let state = standing.state, pair.isWithoutMachine(state) { return nil }
+        return witness.whatWasPutBack(standing.epoch)
     }
 
     /// Makes the store of a user who has none, or finishes making it.
@@ -173,13 +174,13 @@ extension StageSwitch {
                 }
             }
         }
-        try set(
-            engine,
-            isContained ? .standby : .sealed,
-            epoch: here.epoch,
-            (isContained ? there.state : nil) ?? state,
-            expecting: here.place
-        )
+        if isContained {
+            try set(engine, .standby, epoch: here.epoch, there.state ?? state, expecting: here.place)
+        } else {
+            var left = state
+            left.movingTo = state.stage
+            try set(engine, .sealed, epoch: here.epoch, left, expecting: here.place)
+        }
         control.invalidate()
         return true
     }
