@@ -148,10 +148,11 @@ soak-shadow: setup ## Compare reads of two engines while eight writers are at wo
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads $(READS) --seed $(SEED) --queries $(FIXTURES)/queries.json
 
-bench: setup ## Measure against the same work in C and through GRDB, flags, openings, rollout, verifier, scale, threads, live: SUITE, ROUNDS
+bench: setup ## Measure against the same work in C and through GRDB, flags, openings, rollout, verifier, scale, threads, live, servers: SUITE, ROUNDS
 	$(SWIFT) build --package-path Benchmarks -c release
 	@mkdir -p .build
-	@"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure $(SUITE) \
+	@$(if $(filter server all,$(SUITE)),sh scripts/with-postgres.sh) \
+		"$$($(SWIFT) build --package-path Benchmarks -c release --show-bin-path)/habitstore-bench" measure $(SUITE) \
 		--rounds $(ROUNDS) --json .build/bench.json --plot .build/bench.svg
 
 bench-scale: setup ## Measure users in one process, 1 to USERS: memory, open files, maps, opening

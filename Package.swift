@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "HabitStoreReports", targets: ["HabitStoreReports"]),
         .library(name: "HabitStoreTesting", targets: ["HabitStoreTesting"]),
         .library(name: "RolloutTesting", targets: ["RolloutTesting"]),
+        .library(name: "PostgresTesting", targets: ["PostgresTesting"]),
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
         .executable(name: "habitstore-trials", targets: ["Trials"]),
     ],
@@ -136,6 +137,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "PostgresTesting",
+            dependencies: ["HabitStore", "HabitStorePostgres"],
+            swiftSettings: settings
+        ),
         .target(name: "RawStoreFiles", dependencies: ["CLMDB", "CSQLite", "HabitStore"], swiftSettings: settings),
         .target(name: "TripsSample", dependencies: ["HabitStore"], swiftSettings: settings),
         .executableTarget(
@@ -162,7 +168,8 @@ let package = Package(
             name: "Trials",
             dependencies: [
                 "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStorePostgres",
-                "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "ShadowVerifier", "StandardEngines",
+                "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "PostgresTesting", "ShadowVerifier",
+                "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -201,7 +208,7 @@ let package = Package(
             name: "HabitStorePostgresTests",
             dependencies: [
                 "HabitStoreLMDB", "HabitStorePostgres", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
-                "OrderedKeys", "RolloutTesting", "Trials",
+                "OrderedKeys", "PostgresTesting", "RolloutTesting", "Trials",
             ],
             swiftSettings: plannerSettings
         ),
@@ -231,8 +238,8 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "CPostgres", "CSQLite", "HabitStoreLMDB", "HabitStorePostgres", "HabitStoreRollout",
-                "HabitStoreSQLite", "HabitStoreTesting", "OrderedKeys", "RawStoreFiles", "RolloutTesting",
-                "ShadowVerifier", "Trials",
+                "HabitStoreSQLite", "HabitStoreTesting", "OrderedKeys", "PostgresTesting", "RawStoreFiles",
+                "RolloutTesting", "ShadowVerifier", "Trials",
             ],
             swiftSettings: settings
         ),

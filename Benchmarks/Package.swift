@@ -12,8 +12,10 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(
             name: "CYardstick",
+            dependencies: ["CLibPQ"],
             cSettings: [.unsafeFlags(["-O2"])],
             linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("lmdb")]
         ),
@@ -27,8 +29,10 @@ let package = Package(
                 .product(name: "HabitStore", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreLMDB", package: "HabitStore"),
+                .product(name: "HabitStorePostgres", package: "HabitStore"),
                 .product(name: "HabitStoreRollout", package: "HabitStore"),
                 .product(name: "HabitStoreTesting", package: "HabitStore"),
+                .product(name: "PostgresTesting", package: "HabitStore"),
                 .product(name: "StandardEngines", package: "HabitStore"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ShadowVerifier", package: "HabitStore"),

@@ -23,7 +23,7 @@ usage() {
 [ -n "$folder" ] || usage
 
 programs() {
-    for found in ${POSTGRES_BIN:-} /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin; do
+    for found in /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin ${POSTGRES_BIN:-}; do
         [ -x "$found/initdb" ] && newest=$found
     done
     echo "${newest:-}"

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @testable import HabitStorePostgres
-@testable import Trials
+@testable import PostgresTesting
 
 @Suite("PostgreSQL: connecting", .needsServer)
 struct PostgresConnectionTests {

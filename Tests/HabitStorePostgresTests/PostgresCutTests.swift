@@ -1,9 +1,9 @@
 import Foundation
 import HabitStore
 import HabitStorePostgres
+import PostgresTesting
 import Synchronization
 import Testing
-import Trials
 
 /// What a write says when the connection breaks, and what is there then.
 @Suite("PostgreSQL: connections that break", .needsServer)

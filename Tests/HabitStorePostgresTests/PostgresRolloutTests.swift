@@ -4,9 +4,9 @@ import HabitStoreLMDB
 import HabitStoreRollout
 import HabitStoreSQLite
 @_spi(Engines) import HabitStoreTesting
+import PostgresTesting
 import RolloutTesting
 import Testing
-import Trials
 
 /// Users move to a server, from one to another, and back, as between any two engines.
 @Suite(.needsServer) struct PostgresRolloutTests {

@@ -2,8 +2,8 @@ import Foundation
 import HabitStore
 import HabitStorePostgres
 import HabitStoreRollout
+import PostgresTesting
 import Testing
-import Trials
 
 import struct HabitStore.Tag
 

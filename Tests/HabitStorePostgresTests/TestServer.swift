@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Engines) import HabitStorePostgres
 @_spi(Engines) import HabitStoreTesting
+import PostgresTesting
 import Testing
 import Trials
 

@@ -2,8 +2,8 @@ import Foundation
 @_spi(Engines) import HabitStore
 @_spi(Engines) import HabitStorePostgres
 import HabitStoreRollout
+import PostgresTesting
 import RolloutTesting
-import Trials
 
 /// One user on two machines: each has a root and flag files of its own, and nothing is shared but the servers.
 struct TwoMachines {

@@ -4,14 +4,25 @@ import Foundation
 enum ChildProcess {
     /// Runs the program with other arguments.
     ///
+    /// - Parameters:
+    ///   - program: the path of another one.
+    ///   - meanwhile: is done again and again while it runs.
     /// - Returns: what it has printed, without the end of the last line.
-    static func output(_ arguments: [String]) throws -> String {
+    static func output(
+        of program: String = CommandLine.arguments[0],
+        _ arguments: [String],
+        meanwhile: (() throws -> Void)? = nil
+    ) throws -> String {
         let process = Process()
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+        process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.standardOutput = output
         try process.run()
+        while let meanwhile, process.isRunning {
+            try meanwhile()
+            Thread.sleep(forTimeInterval: 0.02)
+        }
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw BenchError("the process \(arguments) did not end well") }

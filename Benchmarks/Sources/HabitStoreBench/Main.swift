@@ -18,6 +18,7 @@ struct Bench: ParsableCommand {
             threads   reads and commits by one to eight threads: our stores, C
             growth    one user of a thousand entries, and of more and more
             live      live queries: how soon they tell, what commits and memory they cost: our stores, GRDB
+            server    stores on a server of PostgreSQL: our stores, C, pgbench; many users on one server
             """,
         subcommands: [Measure.self, CheckCommand.self],
         defaultSubcommand: Measure.self
@@ -32,6 +33,7 @@ struct Bench: ParsableCommand {
         if arguments.count > 1, arguments[1] == GrowthChild.argument { return GrowthChild.run(arguments) }
         if arguments.count > 1, arguments[1] == LiveProcesses.childArgument { return LiveProcesses.runChild(arguments) }
         if arguments.count > 1, arguments[1] == LiveMemory.childArgument { return LiveMemory.runChild(arguments) }
+        if arguments.count > 1, arguments[1] == ServerUsersChild.argument { return ServerUsersChild.run(arguments) }
         if arguments.count > 1, arguments[1] == Callgrind.childArgument { return CheckRun.runChild() }
         Self.main(nil)
     }
@@ -42,10 +44,10 @@ struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "measure", abstract: "Runs one suite, or all of them.")
 
     enum Suite: String, CaseIterable, ExpressibleByArgument {
-        case table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, all
+        case table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, server, all
     }
 
-    @Argument(help: "table, plans, flags, openings, rollout, verifier, scale, threads, growth, live or all.")
+    @Argument(help: "table, plans, flags, openings, rollout, verifier, scale, threads, growth, live, server or all.")
     var suite: Suite = .all
 
     @Option(help: "How often everything is done.")
@@ -63,6 +65,9 @@ struct Measure: ParsableCommand {
     @Option(help: "How many entries the user of the suite growth comes to.")
     var entries = 100_000
 
+    @Option(help: "How many users the suite server has on its server.")
+    var serverUsers = 10_000
+
     @Option(help: "Where the table is written as JSON.")
     var json: String?
 
@@ -70,7 +75,7 @@ struct Measure: ParsableCommand {
     var plot: String?
 
     func validate() throws {
-        guard rounds > 0, entriesEach > 0, users > 0, entries > 0 else {
+        guard rounds > 0, entriesEach > 0, users > 0, serverUsers > 0, entries > 0 else {
             throw ValidationError("there is at least one round, one entry and one user")
         }
     }
@@ -94,6 +99,7 @@ struct Measure: ParsableCommand {
         case .threads: try ThreadRun(directory, rounds: rounds).measure()
         case .growth: try GrowthRun(directory, entries: entries).measure()
         case .live: try LiveRun(directory, rounds: rounds).measure()
+        case .server: try ServerRun(directory, rounds: rounds, users: serverUsers).measure()
         case .all: break
         }
     }

@@ -118,6 +118,7 @@ final class PostgresPool: Sendable {
             [
                 PostgresCall(.setLockTimeout, .text("\(Int(limits.waitSeconds * 1_000))ms")),
                 PostgresCall(.setIdleTimeout, .text(Self.idleLimit)),
+                PostgresCall(.setWholeTables, .text("off")),
             ],
             until: deadline
         )

@@ -21,6 +21,12 @@ struct PostgresStatement: Hashable {
         name: "hs_idle_timeout",
         text: "SELECT set_config('idle_in_transaction_session_timeout', $1, false)"
     )
+    /// Everything that is asked is found by a key, however small a table was when a session has planned that: what is planned while a
+    /// table is empty would go on reading all of it, until the server's statistics change. Where there is no such setting nothing is set.
+    static let setWholeTables = PostgresStatement(
+        name: "hs_whole_tables",
+        text: "SELECT set_config(name, $1, false) FROM pg_settings WHERE name = 'enable_seqscan'"
+    )
     static let beginRead = PostgresStatement(
         name: "hs_begin_read",
         text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -261,7 +267,12 @@ struct PostgresStatement: Hashable {
             case .records: "t.id AS key, t.id, t.body"
             case .identifiers: "t.id, t.id"
             case .keys: "t.key, t.id"
-            case .entries: "t.key, t.id, r.body"
+            // Not as a join: of a store that the server's statistics do not know yet it would expect one record, and look for each key
+            // through all of them.
+            case .entries:
+                """
+                t.key, t.id, (SELECT r.body FROM hs_record r WHERE r.store = $1 AND r.entity = $6 AND r.id = t.id) AS body
+                """
             }
         }
 
@@ -280,11 +291,6 @@ struct PostgresStatement: Hashable {
         fileprivate var isOfIndex: Bool { self == .keys || self == .entries }
         /// The bound above is the first key behind it in indexes, and the last one in records.
         fileprivate var below: String { isOfIndex ? "<" : "<=" }
-        /// The number of the entity whose records are joined is the last value.
-        fileprivate func join(_ place: Int) -> String {
-            self == .entries
-                ? " LEFT JOIN hs_record r ON r.store = t.store AND r.entity = $\(place) AND r.id = t.id" : ""
-        }
     }
 
     /// The keys in one range, from `$3` to `$4`; at most `$5`. For entries `$6` is the entity.
@@ -293,7 +299,7 @@ struct PostgresStatement: Hashable {
             name: "hs_\(source)_\(reverse ? "down" : "up")",
             text: source.page(
                 """
-                SELECT \(source.columns) FROM \(source.table) t\(source.join(6))
+                SELECT \(source.columns) FROM \(source.table) t
                 WHERE t.store = $1 AND t.\(source.number) = $2 AND t.\(source.key) >= $3 AND t.\(source.key) \(source.below) $4
                 ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5
                 """,
@@ -310,7 +316,7 @@ struct PostgresStatement: Hashable {
                 """
                 SELECT \(source.columns) FROM unnest($3::\(source.type)[], $4::\(source.type)[]) AS u (low, high)
                 JOIN \(source.table) t ON t.store = $1 AND t.\(source.number) = $2
-                AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high\(source.join(6))
+                AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high
                 ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5
                 """,
                 reverse: reverse
@@ -368,7 +374,8 @@ struct PostgresStatement: Hashable {
     /// Every statement that there is.
     static let all: [PostgresStatement] =
         [
-            setLockTimeout, setIdleTimeout, beginRead, beginWrite, beginCopy, commit, rollback, head, lockedHead,
+            setLockTimeout, setIdleTimeout, setWholeTables, beginRead, beginWrite, beginCopy, commit, rollback, head,
+            lockedHead,
             lastToken,
             metadata,
             makeStore, leftovers, advance, touch, record, taken, digest, digests, allDigests,

@@ -3,6 +3,7 @@ import Foundation
 @_spi(Engines) import HabitStore
 import HabitStorePostgres
 import HabitStoreRollout
+import PostgresTesting
 import StandardEngines
 
 /// Says between which engines a sweep moves its user.

@@ -3,9 +3,9 @@ import HabitStoreLMDB
 import HabitStorePostgres
 import HabitStoreSQLite
 import HabitStoreTesting
+import PostgresTesting
 import RolloutTesting
 import Testing
-import Trials
 
 /// The server that faults are planted on, if one was started.
 enum PlantedServer {

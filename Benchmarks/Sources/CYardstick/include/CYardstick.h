@@ -91,5 +91,6 @@ void cy_lmdb_close(cy_lmdb *store);
 #include "measured.h"
 #include "allocations.h"
 #include "plans.h"
+#include "server.h"
 
 #endif

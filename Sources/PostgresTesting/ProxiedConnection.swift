@@ -101,7 +101,10 @@ final class ProxiedConnection: Sendable {
                 Thread.sleep(forTimeInterval: 0.001)
             }
             while !isStalled, let next = pending.first, next.due <= ContinuousClock.now {
-                if direction == .toServer, let statement = next.message.boundStatement { batch.append(statement) }
+                if direction == .toServer {
+                    if let prepared = next.message.preparedStatement { proxy.note(prepared) }
+                    if let statement = next.message.boundStatement { batch.append(statement) }
+                }
                 let strikes = proxy.trouble(at: next.message, direction, batch)
                 if strikes?.trouble == .stall {
                     let release = proxy.releases + 1

@@ -4,14 +4,14 @@ import Synchronization
 
 /// Stands between clients and a server of PostgreSQL on the loopback address: counts what is asked, and makes the network as slow and
 /// as unreliable as somebody wants it.
-package final class PostgresProxy: Sendable {
+public final class PostgresProxy: Sendable {
     /// Which way a message goes.
-    package enum Direction: Sendable, Hashable, CaseIterable {
+    public enum Direction: Sendable, Hashable, CaseIterable {
         case toServer, toClient
     }
 
     /// A message that is to come.
-    package enum Point: Sendable, Hashable {
+    public enum Point: Sendable, Hashable {
         /// One of a direction, beginning with 0.
         case message(Direction, Int)
         /// The one that names a prepared statement, to the server.
@@ -21,7 +21,7 @@ package final class PostgresProxy: Sendable {
     }
 
     /// What happens at a message.
-    package enum Trouble: Sendable, Hashable, CaseIterable {
+    public enum Trouble: Sendable, Hashable, CaseIterable {
         /// The connection is cut before the message is passed on.
         case cutBefore
         /// The connection is cut as soon as it was passed on.
@@ -44,11 +44,12 @@ package final class PostgresProxy: Sendable {
         var plan: Plan?
         var hasStruck = false
         var batches: [[String]] = []
+        var prepared: [String: Set<String>] = [:]
         var connections: [ProxiedConnection] = []
     }
 
     /// The port to connect to.
-    package let port: Int
+    public let port: Int
     private let serverPort: Int
     private let listener: Int32
     private let state = Mutex(State())
@@ -56,21 +57,21 @@ package final class PostgresProxy: Sendable {
     /// Starts a proxy.
     ///
     /// - Parameter serverPort: where the server is, on the loopback address.
-    package init(to serverPort: Int) throws {
+    public init(to serverPort: Int) throws {
         self.serverPort = serverPort
         (listener, port) = try LoopbackSocket.listening()
         Thread.detachNewThread { [self] in accept() }
     }
 
     /// Ends it, and cuts all connections.
-    package func close() {
+    public func close() {
         state.withLock { $0.isClosed = true }
         cutAll()
         LoopbackSocket.shut(listener)
     }
 
     /// Cuts the connections that there are.
-    package func cutAll() {
+    public func cutAll() {
         let connections = state.withLock { state in
             defer { state.connections.removeAll() }
             return state.connections
@@ -98,13 +99,20 @@ package final class PostgresProxy: Sendable {
     // MARK: What is counted
 
     /// Counts from here on.
-    package func beginCounting() { state.withLock { $0.batches.removeAll() } }
+    public func beginCounting() { state.withLock { $0.batches.removeAll() } }
 
     /// What clients have sent since then and waited for: the names of the statements of each round trip.
     ///
     /// A rollback by itself is not one: nobody waits for its answer.
-    package var roundTrips: [[String]] {
+    public var roundTrips: [[String]] {
         state.withLock { $0.batches.filter { !$0.isEmpty && $0 != ["hs_rollback"] } }
+    }
+
+    /// The texts that clients have prepared statements with, by the statements' names.
+    public var preparedStatements: [String: Set<String>] { state.withLock { $0.prepared } }
+
+    func note(_ prepared: (name: String, text: String)) {
+        _ = state.withLock { $0.prepared[prepared.name, default: []].insert(prepared.text) }
     }
 
     func note(batch: [String]) { state.withLock { $0.batches.append(batch) } }
@@ -112,7 +120,7 @@ package final class PostgresProxy: Sendable {
     // MARK: What goes wrong
 
     /// How long each message is on its way, in seconds.
-    package var delaySeconds: Double {
+    public var delaySeconds: Double {
         get { state.withLock { $0.delay } }
         set { state.withLock { $0.delay = newValue } }
     }
@@ -120,7 +128,7 @@ package final class PostgresProxy: Sendable {
     /// Has something happen once, at a message that is to come.
     ///
     /// - Parameter meanwhile: what is done before the client can notice.
-    package func plan(_ trouble: Trouble, at point: Point, meanwhile: @escaping @Sendable () -> Void = {}) {
+    public func plan(_ trouble: Trouble, at point: Point, meanwhile: @escaping @Sendable () -> Void = {}) {
         state.withLock { state in
             state.plan = Plan(trouble: trouble, point: point, meanwhile: meanwhile)
             state.hasStruck = false
@@ -130,7 +138,7 @@ package final class PostgresProxy: Sendable {
     /// Gives up what was planned and has not happened.
     ///
     /// - Returns: whether it has.
-    package func endPlan() -> Bool {
+    public func endPlan() -> Bool {
         state.withLock { state in
             state.plan = nil
             return state.hasStruck
@@ -138,7 +146,7 @@ package final class PostgresProxy: Sendable {
     }
 
     /// Passes on what was held back.
-    package func release() { state.withLock { $0.releases += 1 } }
+    public func release() { state.withLock { $0.releases += 1 } }
 
     var releases: Int { state.withLock { $0.releases } }
 

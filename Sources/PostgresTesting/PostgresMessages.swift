@@ -11,8 +11,17 @@ struct PostgresMessages {
         var boundStatement: String? {
             guard type == UInt8(ascii: "B") else { return nil }
             // Behind type and length: the portal's name, and the statement's.
-            let names = bytes.dropFirst(5).split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
-            return names.count > 1 ? String(decoding: names[1], as: UTF8.self) : nil
+            return twoTexts?.1
+        }
+
+        /// The statement that a Parse message prepares, by its name and its text; nil for other messages.
+        var preparedStatement: (name: String, text: String)? { type == UInt8(ascii: "P") ? twoTexts : nil }
+
+        /// The texts that a message begins with, each with a zero behind it.
+        private var twoTexts: (String, String)? {
+            let texts = bytes.dropFirst(5).split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+            guard texts.count > 1 else { return nil }
+            return (String(decoding: texts[0], as: UTF8.self), String(decoding: texts[1], as: UTF8.self))
         }
 
         /// Whether the client waits behind it for all answers.
