@@ -42,6 +42,15 @@ import Testing
         try await FaultCell(.complete, .new, fault, pullsKillSwitch: true).verify(rollout)
     }
 
+    /// The same where nobody hears the end of a commit, which has happened, and reads are answered: the store that had been sealed so was
+    /// given its role again, and again nobody heard of it.
+    @Test(arguments: [Direction.toServer, .betweenServers])
+    func aStoreWhoseCommitsHangIsReadDuringAKill(_ direction: Direction) async throws {
+        let rollout = try #require(Self.rollouts[direction]).get()
+        let fault = Fault(.hang, on: .writes, at: .afterCommit)
+        try await FaultCell(.complete, .new, fault, pullsKillSwitch: true).verify(rollout)
+    }
+
     /// What was counted of the last reads was shared with the server that was left, which hung, before the kill went on.
     @Test func aKillBetweenServersWaitsForNoneThatHangs() async throws {
         let rollout = try #require(Self.rollouts[.betweenServers]).get()
