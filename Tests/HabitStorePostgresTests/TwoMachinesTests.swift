@@ -241,6 +241,52 @@ import Testing
         #expect(try back.all(Habit.self).count == 5)
     }
 
+    /// What this machine had acknowledged while it did not reach the server was hidden by whoever only looked: that took the evidence
+    /// over, the next opening asked both stores, and the higher epoch counted. The doctor set the file aside.
+    @Test func whatOnlyAMachineHasIsHiddenByNoLook() throws {
+        let machines = try TwoMachines(from: SQLiteProvider())
+        let here = try machines.a.stores().store(for: "alice")
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .dualwrite)
+        here.close()
+        try machines.a.withStore(.old, .readWrite) { try $0.save(Habit(name: "without the server")) }
+        let there = try machines.b.stores()
+        _ = try there.adopt(
+            machines.pair.new,
+            for: "alice",
+            by: "a test",
+            because: "it was taken for lost",
+            isOtherMachineLost: true
+        )
+        let taken = try there.store(for: "alice")
+        defer { taken.close() }
+        for _ in 0..<3 { try taken.save(Habit(name: "there")) }
+        let stores = try machines.a.stores()
+        _ = try stores.status(of: "alice")
+        _ = try stores.evidence(of: "alice")
+        #expect { try stores.store(for: "alice") } throws: { "\($0)".contains("was accepted on another machine") }
+        _ = try? stores.mend("alice")
+        #expect { try stores.store(for: "alice") } throws: { "\($0)".contains("was accepted on another machine") }
+        #expect(try machines.a.withStore(.old) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 2)
+        // What serves elsewhere is not set aside by the way.
+        #expect {
+            try stores.adopt(machines.pair.old, for: "alice", by: "a test", because: "it is ours")
+        } throws: {
+            "\($0)".contains("serves the user wherever it is reached from")
+        }
+        #expect(try taken.all(Habit.self).count == 4)
+        _ = try stores.adopt(
+            machines.pair.old,
+            for: "alice",
+            by: "a test",
+            because: "it is ours",
+            isOtherMachineLost: true
+        )
+        let back = try stores.store(for: "alice")
+        defer { back.close() }
+        #expect(try back.all(Habit.self).count == 2)
+    }
+
     @Test func aMachineWhoseFileHoldsNoMoreFollowsToTheStoreThatWasAccepted() throws {
         let machines = try TwoMachines(from: SQLiteProvider())
         let here = try machines.a.stores().store(for: "alice")

@@ -257,7 +257,9 @@ struct UserExamination {
     /// The store that serves, and another that has gone a way of its own and is in nobody's way.
     private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
         guard let serving = serving(found), serving.state?.stage.awaitsMirror != true,
-            let other = found.standing(other(than: serving)), pair.hasParted(other, from: serving)
+            let other = found.standing(other(than: serving)), pair.hasParted(other, from: serving),
+            // What this machine went on with is not set aside for what another one has accepted: a person decides.
+            !other.isLeftBehind, !pair.wasAcceptedElsewhere(serving, beside: other, floor: control?.floor ?? 0)
         else { return nil }
         return (serving, other)
     }

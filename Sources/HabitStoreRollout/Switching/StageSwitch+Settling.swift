@@ -58,6 +58,14 @@ extension StageSwitch {
         switch Whereabouts(found, engines, witness, isKilled: isKilled).answer {
         case .nobody: return nil
         case .serves(let standing):
+            if let other = found.standing(engines.other(than: standing.engine)),
+                pair.wasAcceptedElsewhere(standing, beside: other, floor: control.floor)
+            {
+                guard other.lineage == standing.lineage else {
+                    throw witness.objection(toOriginOf: standing, beside: other)
+                }
+                if try yield(other.engine, to: standing.engine) { return try settle(engines, isKilled: isKilled) }
+            }
             let actual = try settle(on: standing, found, engines)
             // What the other store was to bring, it could not.
             if let objection = witness.objection(to: standing, at: actual.token) { throw objection }

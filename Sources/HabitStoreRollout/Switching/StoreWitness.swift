@@ -67,6 +67,16 @@ struct StoreWitness: Sendable {
         )
     }
 
+    /// Why nobody follows to a store that other machines reach.
+    func objection(toOriginOf standing: Standing, beside other: Standing) -> HabitStoreError {
+        HabitStoreError(
+            .staleStore,
+            "the \(standing.engine.rawValue) store serves a user of this id on other machines, and has another origin than the "
+                + "\(other.engine.rawValue) store here: export that, and accept one of the two with `habitstore rollout adopt`",
+            at: .init(path: other.path)
+        )
+    }
+
     /// Why a store that is to serve is not what the user has come to.
     func objection(to standing: Standing, beside found: StandingsFound) -> HabitStoreError? {
         let other = found.standings.first { $0.engine != standing.engine && $0.lineage == standing.lineage }

@@ -53,6 +53,17 @@ extension UserStores {
         let other = Result { try pair.standing(otherEngine) }
         // A store that only followed was told nothing of the rollout.
         let known = standing.state ?? (try? other.get())?.state ?? RolloutState(stage: .off, engines: between)
+        if !isOtherMachineLost, engines.isShared(otherEngine), let there = try? other.get(), there.hasServed,
+            there.machine.map(directory.isElsewhere) ?? true
+        {
+            throw HabitStoreError(
+                .notAuthoritative,
+                "the \(otherEngine.rawValue) store serves the user wherever it is reached from, and would be set aside: take the user back "
+                    + "with `habitstore rollout demote`; where no other machine goes on with it, say so with "
+                    + "`--other-machine-is-lost`",
+                at: .init(path: there.path)
+            )
+        }
         let epoch = max(standing.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
         if try pair.exists(otherEngine), !isContained(other, in: standing, pair) {
             pair.close(otherEngine)
