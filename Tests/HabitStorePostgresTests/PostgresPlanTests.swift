@@ -49,22 +49,27 @@ struct PostgresPlanTests {
         }
     }
 
-    /// Of a store that the statistics did not know, all records were gone through for each one of a range: 50 ms for 30 records of
-    /// 5,000.
-    @Test func theRecordsOfARangeAreFoundByTheirKeys() throws {
+    /// Of a store that the statistics did not know, all records were gone through for each one of a range, for each one that was removed and
+    /// for each identifier that was to be free: 50 ms for 30 records of 5,000, and as much for 500 that were inserted.
+    @Test func nothingGoesThroughAllRowsOfAStoreForEachThatIsLookedFor() throws {
         try Self.withEmptyDatabase { connection in
             _ = try Self.run(connection, "SET plan_cache_mode = force_generic_plan")
+            for statement in PostgresStatement.all where statement.text.contains(" hs_") {
+                let plan = try Self.plan(connection, statement)
+                #expect(!plan.contains("Join Filter"), "\(statement.name): \(plan)")
+            }
             for reverse in [false, true] {
                 for statement in [
                     PostgresStatement.walk(.entries, reverse: reverse), .walkSeveral(.entries, reverse: reverse),
                 ] {
+                    _ = try Self.run(connection, "DEALLOCATE \(statement.name)")
                     let plan = try Self.plan(connection, statement)
-                    #expect(
-                        plan.contains("(store = $1) AND (entity = $6) AND (id = t.id)"),
-                        "\(statement.name): \(plan)"
-                    )
+                    #expect(plan.contains("(entity = $6) AND (id = "), "\(statement.name): \(plan)")
                 }
             }
+            _ = try Self.run(connection, "DEALLOCATE \(PostgresStatement.taken.name)")
+            let plan = try Self.plan(connection, .taken)
+            #expect(plan.contains("(entity = $2) AND (id = u.id)"), "\(plan)")
         }
     }
 }

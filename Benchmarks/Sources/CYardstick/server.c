@@ -28,7 +28,10 @@ static const struct {
     [last_token] = {
         "hs_last_token", "SELECT token FROM hs_history WHERE store = $1 ORDER BY token DESC, sequence DESC LIMIT 1"},
     [record] = {"hs_record", "SELECT body FROM hs_record WHERE store = $1 AND entity = $2 AND id = $3"},
-    [taken] = {"hs_taken", "SELECT id FROM hs_record WHERE store = $1 AND entity = $2 AND id = ANY($3::uuid[])"},
+    [taken] = {
+        "hs_taken",
+        "SELECT r.id FROM unnest($3::uuid[]) AS u (id) CROSS JOIN LATERAL (\n"
+        "SELECT t.id FROM hs_record t WHERE t.store = $1 AND t.entity = $2 AND t.id = u.id LIMIT 1) AS r"},
     [digest] = {
         "hs_digest",
         "SELECT first, body FROM hs_digest WHERE store = $1 AND entity = $2 AND first <= $3\n"

@@ -98,9 +98,14 @@ struct PostgresStatement: Hashable {
         name: "hs_record",
         text: "SELECT body FROM hs_record WHERE store = $1 AND entity = $2 AND id = $3"
     )
+    /// Each identifier is looked for by itself: of a store that the server's statistics do not know yet it would hold all records against
+    /// the whole list.
     static let taken = PostgresStatement(
         name: "hs_taken",
-        text: "SELECT id FROM hs_record WHERE store = $1 AND entity = $2 AND id = ANY($3::uuid[])"
+        text: """
+            SELECT r.id FROM unnest($3::uuid[]) AS u (id) CROSS JOIN LATERAL (
+            SELECT t.id FROM hs_record t WHERE t.store = $1 AND t.entity = $2 AND t.id = u.id LIMIT 1) AS r
+            """
     )
     static let digest = PostgresStatement(
         name: "hs_digest",
@@ -158,12 +163,9 @@ struct PostgresStatement: Hashable {
             ON CONFLICT (store, entity, id) DO UPDATE SET body = excluded.body
             """
     )
-    static let removeRecords = PostgresStatement(
-        name: "hs_remove_records",
-        text: """
-            DELETE FROM hs_record USING unnest($2::smallint[], $3::uuid[]) AS u (entity, id)
-            WHERE hs_record.store = $1 AND hs_record.entity = u.entity AND hs_record.id = u.id
-            """
+    static let removeRecord = PostgresStatement(
+        name: "hs_remove_record",
+        text: "DELETE FROM hs_record WHERE store = $1 AND entity = $2 AND id = $3"
     )
     static let putKeys = PostgresStatement(
         name: "hs_put_keys",
@@ -173,12 +175,9 @@ struct PostgresStatement: Hashable {
             ON CONFLICT (store, number, key) DO NOTHING
             """
     )
-    static let removeKeys = PostgresStatement(
-        name: "hs_remove_keys",
-        text: """
-            DELETE FROM hs_index USING unnest($2::smallint[], $3::bytea[]) AS u (number, key)
-            WHERE hs_index.store = $1 AND hs_index.number = u.number AND hs_index.key = u.key
-            """
+    static let removeKey = PostgresStatement(
+        name: "hs_remove_key",
+        text: "DELETE FROM hs_index WHERE store = $1 AND number = $2 AND key = $3"
     )
     static let putMetadata = PostgresStatement(
         name: "hs_put_metadata",
@@ -308,15 +307,17 @@ struct PostgresStatement: Hashable {
         )
     }
 
-    /// The keys in several ranges, whose bounds are the lists `$3` and `$4`; at most `$5`. For entries `$6` is the entity.
+    /// The keys in several ranges, whose bounds are the lists `$3` and `$4`; at most `$5`. For entries `$6` is the entity. Each range is gone
+    /// through by itself, for the same reason as that of ``taken``.
     static func walkSeveral(_ source: Source, reverse: Bool) -> PostgresStatement {
         PostgresStatement(
             name: "hs_several_\(source)_\(reverse ? "down" : "up")",
             text: source.page(
                 """
                 SELECT \(source.columns) FROM unnest($3::\(source.type)[], $4::\(source.type)[]) AS u (low, high)
-                JOIN \(source.table) t ON t.store = $1 AND t.\(source.number) = $2
+                CROSS JOIN LATERAL (SELECT * FROM \(source.table) t WHERE t.store = $1 AND t.\(source.number) = $2
                 AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high
+                ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5) AS t
                 ORDER BY t.\(source.key)\(reverse ? " DESC" : "") LIMIT $5
                 """,
                 reverse: reverse
@@ -331,8 +332,8 @@ struct PostgresStatement: Hashable {
             text: """
                 SELECT count(*) FROM (
                 SELECT 1 FROM unnest($3::\(source.type)[], $4::\(source.type)[]) AS u (low, high)
-                JOIN \(source.table) t ON t.store = $1 AND t.\(source.number) = $2
-                AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high LIMIT $5) AS counted
+                CROSS JOIN LATERAL (SELECT 1 FROM \(source.table) t WHERE t.store = $1 AND t.\(source.number) = $2
+                AND t.\(source.key) >= u.low AND t.\(source.key) \(source.below) u.high LIMIT $5) AS t LIMIT $5) AS counted
                 """
         )
     }
@@ -379,9 +380,9 @@ struct PostgresStatement: Hashable {
             lastToken,
             metadata,
             makeStore, leftovers, advance, touch, record, taken, digest, digests, allDigests,
-            recordNumbers, indexNumbers, history, putRecords, removeRecords,
+            recordNumbers, indexNumbers, history, putRecords, removeRecord,
             putKeys,
-            removeKeys,
+            removeKey,
             putMetadata, removeMetadata, appendHistory, pruneHistory, putDigests, removeDigests, removeEntity,
             removeIndexes,
             evidence, lastEvidence, addEvidence, removeEvidence, firstIdentifiers, setting,

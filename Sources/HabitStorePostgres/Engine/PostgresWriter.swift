@@ -72,22 +72,16 @@ import Foundation
         let store = PostgresValue.uuid(catalog.store)
         var calls = waiting
         waiting.removeAll()
-        let gone = records.filter { $0.value == nil }.map(\.key)
-        if !gone.isEmpty {
-            calls.append(
-                PostgresCall(.removeRecords, store, .int2s(gone.map(\.entity)), .uuids(gone.map(\.id)))
-            )
+        for (key, body) in records where body == nil {
+            calls.append(PostgresCall(.removeRecord, store, .int2(key.entity), .uuid(key.id)))
         }
         let put = records.compactMap { key, body in body.map { (key, $0) } }
         if !put.isEmpty {
             let (entities, ids) = (put.map(\.0.entity), put.map(\.0.id))
             calls.append(PostgresCall(.putRecords, store, .int2s(entities), .uuids(ids), .byteLists(put.map(\.1))))
         }
-        let goneKeys = entries.filter { $0.value == nil }.map(\.key)
-        if !goneKeys.isEmpty {
-            calls.append(
-                PostgresCall(.removeKeys, store, .int2s(goneKeys.map(\.number)), .byteLists(goneKeys.map(\.key)))
-            )
+        for (entry, id) in entries where id == nil {
+            calls.append(PostgresCall(.removeKey, store, .int2(entry.number), .bytes(entry.key)))
         }
         let putKeys = entries.compactMap { key, id in id.map { (key, $0) } }
         if !putKeys.isEmpty {
