@@ -272,7 +272,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "HabitStore", "HabitStoreCommand", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
-                "HabitStoreTesting", "ShadowVerifier",
+                "HabitStoreTesting", "ShadowVerifier", "Trials",
             ],
             swiftSettings: crashSettings
         ),

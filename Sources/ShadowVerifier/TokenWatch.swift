@@ -34,7 +34,9 @@ struct TokenWatch {
         guard let first, let last else { return "the stores stand at different tokens" }
         let now = "\(nameA) is at token \(last.a) and \(nameB) at token \(last.b) of the same history"
         guard first != last else {
-            return now + ": bring the one behind up to date with `habitstore copy`, then verify again"
+            return now
+                + ": bring the one behind up to date with `habitstore copy`, or find out by `habitstore rollout doctor` why a user's "
+                + "store does not follow, then verify again"
         }
         return now
             + "; in \(tries) looks they were never equal, from \(first.a) and \(first.b) on: verify again when there are "

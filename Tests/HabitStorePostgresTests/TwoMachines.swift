@@ -23,6 +23,17 @@ struct TwoMachines {
         b = try StagedUser(pair, engines)
     }
 
+    /// Has the other machine accept the new store, as if the one with the old store were lost.
+    func acceptElsewhere() throws {
+        _ = try b.stores().adopt(
+            pair.new,
+            for: "alice",
+            by: "a test",
+            because: "it was taken for lost",
+            isOtherMachineLost: true
+        )
+    }
+
     /// Has the flag files of both want a stage.
     func want(_ stage: Stage) throws {
         try a.want(stage.rawValue)

@@ -214,13 +214,7 @@ import Testing
         }
         try here.save(Habit(name: "Read"))
         #expect(here.settleMirror(waitSeconds: 10))
-        _ = try there.adopt(
-            machines.pair.new,
-            for: "alice",
-            by: "a test",
-            because: "it was taken for lost",
-            isOtherMachineLost: true
-        )
+        try machines.acceptElsewhere()
         let taken = try there.store(for: "alice")
         defer { taken.close() }
         #expect(try taken.all(Habit.self).count == 2)
@@ -251,13 +245,7 @@ import Testing
         here.close()
         try machines.a.withStore(.old, .readWrite) { try $0.save(Habit(name: "without the server")) }
         let there = try machines.b.stores()
-        _ = try there.adopt(
-            machines.pair.new,
-            for: "alice",
-            by: "a test",
-            because: "it was taken for lost",
-            isOtherMachineLost: true
-        )
+        try machines.acceptElsewhere()
         let taken = try there.store(for: "alice")
         defer { taken.close() }
         for _ in 0..<3 { try taken.save(Habit(name: "there")) }
@@ -287,19 +275,80 @@ import Testing
         #expect(try back.all(Habit.self).count == 2)
     }
 
+    /// A second machine had a user of the same id in files: its doctor took the first one's copy on the server for a store that had parted
+    /// from its own, and put it aside.
+    @Test func whatAnotherMachinesUserOfTheSameIdHasIsLeftAlone() throws {
+        let machines = try TwoMachines(from: SQLiteProvider())
+        let there = try machines.b.stores().store(for: "alice")
+        defer { there.close() }
+        try there.save(Habit(name: "somebody else's"))
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .shadow)
+        #expect(here.settleMirror(waitSeconds: 10))
+        let findings = try machines.b.stores().mend("alice")
+        #expect(findings.map(\.kind) == [.elsewhere])
+        #expect(findings.allSatisfy { $0.message.contains(machines.a.root) && !$0.message.contains("\n") })
+        #expect(try machines.a.withStore(.new) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 1)
+        try machines.b.want("dualwrite")
+        #expect(try there.promote(to: .dualwrite).isOpen)
+        #expect(!there.settleMirror(waitSeconds: 10))
+        #expect("\(there.mirrorStatus)".contains("another machine"))
+        try here.save(Habit(name: "Read"))
+        #expect(here.settleMirror(waitSeconds: 10))
+        #expect(try machines.a.withStore(.new) { try $0.fetchCount(FetchDescriptor<Habit>()) } == 2)
+        #expect(try there.all(Habit.self).count == 1)
+    }
+
+    /// Whatever a machine is asked that the user does not belong to, it names the one that has the user.
+    @Test(arguments: [Stage.shadow, .live]) func aMachineWithoutTheUserSaysWhichOneHasIt(_ stage: Stage) throws {
+        let machines = try TwoMachines(from: SQLiteProvider())
+        let here = try machines.a.stores().store(for: "alice")
+        defer { here.close() }
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: stage)
+        let stores = try machines.b.stores()
+        let status = try stores.status(of: "alice")
+        #expect(status.problems.count == 1)
+        #expect(status.problems.allSatisfy { $0.error.description.contains(machines.a.root) })
+        #expect(try stores.mend("alice").map(\.kind) == [.elsewhere])
+        #expect { try stores.evidence(of: "alice") } throws: { "\($0)".contains(machines.a.root) }
+        #expect { try stores.verifyEvidence(of: "alice") } throws: { "\($0)".contains(machines.a.root) }
+        #expect { try stores.currentAddress(of: "alice") } throws: { "\($0)".contains(machines.a.root) }
+        #expect(try here.all(Habit.self).map(\.name) == ["Run"])
+    }
+
+    /// What only looks does not decide between a store that was accepted elsewhere and the one that this machine went on with.
+    @Test func whoOnlyLooksTakesNoSide() throws {
+        let machines = try TwoMachines(from: SQLiteProvider())
+        let here = try machines.a.stores().store(for: "alice")
+        try here.save(Habit(name: "Run"))
+        try machines.a.bring(here, to: .shadow)
+        here.close()
+        try machines.acceptElsewhere()
+        let stores = try machines.a.stores()
+        for _ in 0..<2 {
+            #expect { try stores.currentAddress(of: "alice") } throws: {
+                "\($0)".contains("accepted on another machine")
+            }
+            #expect(
+                try stores.status(of: "alice").problems.contains {
+                    $0.error.description.contains("accepted on another machine")
+                }
+            )
+        }
+        #expect(try stores.mend("alice").isEmpty)
+        #expect(try stores.currentAddress(of: "alice").engine == machines.pair.new)
+    }
+
     @Test func aMachineWhoseFileHoldsNoMoreFollowsToTheStoreThatWasAccepted() throws {
         let machines = try TwoMachines(from: SQLiteProvider())
         let here = try machines.a.stores().store(for: "alice")
         try here.save(Habit(name: "Run"))
         try machines.a.bring(here, to: .shadow)
         here.close()
-        _ = try machines.b.stores().adopt(
-            machines.pair.new,
-            for: "alice",
-            by: "a test",
-            because: "it was taken for lost",
-            isOtherMachineLost: true
-        )
+        try machines.acceptElsewhere()
         let taken = try machines.b.stores().store(for: "alice")
         defer { taken.close() }
         try taken.save(Habit(name: "Read"))
@@ -358,11 +407,11 @@ import Testing
         let store = try user.stores().store(for: name)
         defer { store.close() }
         try store.save(Habit(name: "Run"))
-        try user.bring(store, to: .dualwrite)
-        #expect(!store.settleMirror(waitSeconds: 10))
-        #expect("\(store.mirrorStatus)".contains("one store of the user's between them"))
-        try user.want("shadow")
-        #expect(try store.promote(to: .shadow).isOpen == false)
+        try user.want("dualwrite")
+        #expect { try store.promote(to: .dualwrite) } throws: {
+            "\($0)".contains("one store of the user's between them")
+        }
+        #expect(try store.stage() == .off)
         #expect(try store.all(Habit.self).map(\.name) == ["Run"])
     }
 

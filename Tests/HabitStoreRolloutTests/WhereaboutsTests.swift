@@ -118,6 +118,7 @@ struct WhereaboutsTests {
         switch answer {
         case .nobody: "-"
         case .serves(let standing): standing.engine == .sqlite ? "o" : "n"
+        case .acceptedElsewhere: "e"
         case .reopens(let standing): standing.engine == .sqlite ? "O" : "N"
         case .finishes: "!"
         case .takesOver: "<"

@@ -38,7 +38,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let store = try await address().openAsWritten(.readOnly)
+        let store = try await open()
         defer { store.close() }
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
@@ -48,10 +48,11 @@ struct ExportCommand: AsyncParsableCommand {
         try Output.write("exported \(words)\n")
     }
 
-    private func address() async throws -> StoreAddress {
-        if let store { return try StoreAddress(parsing: store) }
+    private func open() async throws -> any UserStoreBackend {
+        if let store { return try StoreAddress(parsing: store).openAsWritten(.readOnly) }
         let settings = try await Settings(userOptions)
-        return try settings.stores().currentAddress(of: settings.user)
+        let address = try settings.stores().currentAddress(of: settings.user)
+        return try address.openAsWritten(.readOnly, by: settings.engines)
     }
 }
 

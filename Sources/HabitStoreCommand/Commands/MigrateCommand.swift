@@ -45,14 +45,14 @@ struct MigrateCommand: ReportingCommand {
     }
 
     func run() async throws {
-        if let store { return try run(on: [StoreAddress(parsing: store)]) }
+        if let store { return try run(on: [StoreAddress(parsing: store)], .known) }
         let settings = try await Settings(userOptions)
         let stores = try settings.stores()
-        if dryRun { return try run(on: try stores.existingAddresses(of: settings.user)) }
+        if dryRun { return try run(on: try stores.existingAddresses(of: settings.user), settings.engines) }
         try migrate(settings.user, stores)
     }
 
-    private func run(on addresses: [StoreAddress]) throws {
+    private func run(on addresses: [StoreAddress], _ engines: Engines) throws {
         var isSound = true
         var documents: [JSON] = []
         for address in addresses {
@@ -61,18 +61,15 @@ struct MigrateCommand: ReportingCommand {
             func show(_ progress: MigrationProgress) {
                 bar.show("migrating to \(progress.to)", progress.done, progress.total)
             }
+            let migrator = StoreMigrator(address, engines: engines, plan: HabitMigrationPlan.self)
             let report: MigrationReport
             if dryRun {
                 let folder = directory ?? FileManager.default.temporaryDirectory.path
-                let rehearsal = try address.migrator(HabitMigrationPlan.self).rehearse(in: folder, progress: show)
+                let rehearsal = try migrator.rehearse(in: folder, progress: show)
                 isSound = isSound && rehearsal.isSound
                 report = MigrationReport(address, rehearsal.outcome, rehearsal)
             } else {
-                report = MigrationReport(
-                    address,
-                    try address.migrator(HabitMigrationPlan.self).run(progress: show),
-                    nil
-                )
+                report = MigrationReport(address, try migrator.run(progress: show), nil)
             }
             bar.clear()
             switch output.format {

@@ -72,21 +72,25 @@ struct QueryCommand: ReportingCommand {
         // A mistake in the query is told before any file is touched.
         let query = try parsedQuery()
         if let store {
-            let store = try open(try StoreAddress(parsing: store), for: query)
+            let store = try open(try StoreAddress(parsing: store), by: .known, for: query)
             defer { store.close() }
             return try await watching.show(store) { try answer(query, store) }
         }
         let settings = try await Settings(userOptions)
         let stores = try settings.stores()
         try await watching.show(settings.user, of: stores) {
-            let store = try open(try stores.currentAddress(of: settings.user), for: query)
+            let store = try open(try stores.currentAddress(of: settings.user), by: settings.engines, for: query)
             defer { store.close() }
             return try answer(query, store)
         }
     }
 
-    private func open(_ address: StoreAddress, for query: RecordQuery) throws -> any UserStoreBackend {
-        let store = try address.openAsWritten(.readOnly)
+    private func open(
+        _ address: StoreAddress,
+        by engines: Engines,
+        for query: RecordQuery
+    ) throws -> any UserStoreBackend {
+        let store = try address.openAsWritten(.readOnly, by: engines)
         do {
             _ = try query.bound(to: store.schema)
             return store

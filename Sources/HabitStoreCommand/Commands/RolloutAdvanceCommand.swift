@@ -62,12 +62,6 @@ struct RolloutAdvanceCommand: ReportingCommand {
     ) throws -> PromotionReport {
         let from = try store.stage()
         let decision = try store.advance(waitSeconds: waitSeconds, progress: progress)
-        return PromotionReport(
-            user: store.user,
-            from: from,
-            to: try store.stage(),
-            wanted: store.wantedStage,
-            decision: decision
-        )
+        return try PromotionReport(store, from: from, decision)
     }
 }

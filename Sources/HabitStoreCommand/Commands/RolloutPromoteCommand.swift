@@ -31,13 +31,7 @@ struct RolloutPromoteCommand: ReportingCommand {
                 )
             }
             let decision = try store.promote(to: to)
-            return PromotionReport(
-                user: store.user,
-                from: from,
-                to: try store.stage(),
-                wanted: store.wantedStage,
-                decision: decision
-            )
+            return try PromotionReport(store, from: from, decision)
         }
         switch output.format {
         case .json: try JSON.write(report)

@@ -108,7 +108,7 @@ struct VerifyCommand: ReportingCommand {
                 return try compare(source, with: source == a ? b : a)
             }
             let addresses = (try StoreAddress(parsing: a), try StoreAddress(parsing: b))
-            try compare(addresses.0, named: a, addresses.1, named: b)
+            try compare(addresses.0, named: a, addresses.1, named: b, by: .known)
         case .user:
             let settings = try await Settings(userOptions)
             let (current, other) = try settings.stores().addresses(of: settings.user)
@@ -116,7 +116,8 @@ struct VerifyCommand: ReportingCommand {
                 current,
                 named: "\(current.engine.rawValue) (current)",
                 other,
-                named: "\(other.engine.rawValue) (other)"
+                named: "\(other.engine.rawValue) (other)",
+                by: settings.engines
             )
         case .fixtures(let folder): try verifyFixtures(folder)
         }
@@ -200,11 +201,17 @@ struct VerifyCommand: ReportingCommand {
         return result
     }
 
-    private func compare(_ a: StoreAddress, named nameA: String, _ b: StoreAddress, named nameB: String) throws {
+    private func compare(
+        _ a: StoreAddress,
+        named nameA: String,
+        _ b: StoreAddress,
+        named nameB: String,
+        by engines: Engines
+    ) throws {
         let options = try options()
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let comparison = VersionComparison(.known, directory: FileManager.default.temporaryDirectory.path)
+        let comparison = VersionComparison(engines, directory: FileManager.default.temporaryDirectory.path)
         var report = try comparison.run(a, b) { left, right in
             let verifier = ShadowVerifier(
                 .init(name: Self.name(nameA, left), store: left.store),

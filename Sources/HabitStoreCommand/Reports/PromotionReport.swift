@@ -16,16 +16,24 @@ struct PromotionReport: Encodable {
     let cleanShadowReads: Int
     let upperBound: Double?
 
-    init(user: String, from: Stage, to: Stage, wanted: Stage?, decision: GateDecision?) {
-        self.user = user
+    /// Why the store that follows does not, where the gate refused; nil where nothing is known to keep it.
+    let mirrorFailure: String?
+
+    init(_ store: UserStore, from: Stage, _ decision: GateDecision?) throws {
+        user = store.user
         self.from = from
-        self.to = to
-        self.wanted = wanted
+        to = try store.stage()
+        wanted = store.wantedStage
         let isRefused = decision.map { !$0.isOpen } ?? false
         reasons = isRefused ? decision?.reasons ?? [] : []
         sentences = reasons.map(\.description)
         cleanShadowReads = decision?.cleanShadowReads ?? 0
         upperBound = decision?.upperBound
+        if isRefused, case .lagging(_, let error) = store.mirrorStatus {
+            mirrorFailure = error.description
+        } else {
+            mirrorFailure = nil
+        }
     }
 
     var isRefused: Bool { !reasons.isEmpty }
@@ -36,6 +44,7 @@ struct PromotionReport: Encodable {
         if isRefused {
             text += "  refused\(wanted.map { ", \($0.rawValue) is wanted" } ?? ""):\n"
             for sentence in sentences { text += "  - \(sentence)\n" }
+            if let mirrorFailure { text += "  the mirror cannot follow: \(mirrorFailure)\n" }
         }
         return text.split(separator: "\n").map { TerminalText.escaped(String($0)) + "\n" }.joined()
     }

@@ -30,16 +30,13 @@ extension StoreAddress {
 
     func openAsWritten(
         _ access: StoreAccess,
-        schema: Schema = HabitSchema.current
+        schema: Schema = HabitSchema.current,
+        by engines: Engines = .known
     ) throws -> any UserStoreBackend {
-        try Engines.known.openAsWritten(self, access, schema: schema)
+        try engines.openAsWritten(self, access, schema: schema)
     }
 
     func outline() throws -> StoreOutline { try Engines.known.outline(self) }
 
     func storedSchema() throws -> StoredSchema { try Engines.known.storedSchema(of: self) }
-
-    func migrator(_ plan: any SchemaMigrationPlan.Type) -> StoreMigrator {
-        StoreMigrator(self, engines: .known, plan: plan)
-    }
 }

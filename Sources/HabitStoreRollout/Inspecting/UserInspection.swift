@@ -31,7 +31,7 @@ struct UserInspection {
         let control = try? ControlFile.copy(of: directory.path + "/control")
         let witness = StoreWitness(directory, control)
         let found = look(wanted.engines)
-        take(found, into: &status)
+        take(found, witness, into: &status)
         // A kill that no store could be told of yet.
         if control?.isKilled == true { status.isKilled = true }
         let isKilled = status.isKilled || status.killTrigger != nil
@@ -44,15 +44,29 @@ struct UserInspection {
             )
         }
         noteDisagreement(found, wanted, into: &status)
-        judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)
+        if case .acceptedElsewhere(let standing, let left) = whereabouts.answer {
+            noteRefusal(StoreWitness.objection(toLeaving: left, for: standing), into: &status)
+        }
+        // The machine that the user belongs to has the evidence.
+        if found.leading.flatMap(witness.objection(toMachineOf:)) == nil {
+            judge(found, wanted, owesEvidence: (control?.owedDifferences ?? 0) > 0, into: &status)
+        }
         return status
     }
 
     /// What the stores remember of the evidence, without a look at that.
-    func anchor() -> EvidenceHead? { trust().anchor }
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` where another machine has the user's evidence.
+    func anchor() throws -> EvidenceHead? { try trust().anchor }
 
     /// By what lines of the evidence count, without a look at them.
-    func trust() -> EvidenceTrust { EvidenceTrust(look(known.pair()).leading?.state, seal: log.seal) }
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAuthoritative`` where another machine has the user's evidence.
+    func trust() throws -> EvidenceTrust {
+        let leading = look(known.pair()).leading
+        if let elsewhere = leading.flatMap(StoreWitness(directory, nil).objection(toMachineOf:)) { throw elsewhere }
+        return EvidenceTrust(leading?.state, seal: log.seal)
+    }
 
     private var log: EvidenceLog { EvidenceLog(directory, keys: options.evidenceKeys) }
 
@@ -85,7 +99,7 @@ struct UserInspection {
         return answer ?? false
     }
 
-    private func take(_ found: Found, into status: inout UserStatus) {
+    private func take(_ found: Found, _ witness: StoreWitness, into status: inout UserStatus) {
         let old = found.engines.old
         guard let leading = found.leading else {
             status.problems = problems(found, engine: old)
@@ -105,7 +119,9 @@ struct UserInspection {
         status.token = found.stores.standing(engine)?.token
         status.epoch = found.stores.standing(engine)?.epoch
         status.problems = problems(found, engine: engine)
-        if found.stores.standing(engine) == nil, found.stores.failures[engine] == nil {
+        if found.stores.standing(engine) == nil, found.stores.failures[engine] == nil,
+            witness.objection(toMachineOf: leading) == nil
+        {
             let missing = HabitStoreError(
                 .notFound,
                 "the user's current store is missing",

@@ -8,6 +8,7 @@ struct UserExamination {
     private let pair: StorePair
     private let control: ControlFile?
     private let controlFailure: HabitStoreError?
+    private let witness: StoreWitness
 
     init(_ directory: UserDirectory, schema: Schema, _ engines: Engines, _ options: RolloutOptions) throws {
         self.directory = directory
@@ -20,6 +21,7 @@ struct UserExamination {
             control = nil
             controlFailure = error
         }
+        witness = StoreWitness(directory, control)
     }
 
     func findings() throws -> [UserFinding] {
@@ -47,10 +49,15 @@ struct UserExamination {
             findings.append(UserFinding(.unreadable, controlFailure.description, "see to the file"))
         }
         findings += label()
-        findings += roles(found)
-        if let control { findings += held(found, against: control) }
-        findings += copies(found)
-        findings += evidence(found)
+        if let elsewhere = found.standings.leading.flatMap(witness.objection(toMachineOf:)) {
+            findings.append(UserFinding(.elsewhere, elsewhere.description, "nothing is wrong here"))
+        } else {
+            findings += roles(found)
+            findings += namesakes(found)
+            if let control { findings += held(found, against: control) }
+            findings += copies(found)
+            findings += evidence(found)
+        }
         for kind in Leftovers.kinds where try !Leftovers.folders(kind, in: directory).isEmpty {
             findings.append(
                 UserFinding(
@@ -132,6 +139,18 @@ struct UserExamination {
         (serving.state?.engines ?? pair.known.pair(old: serving.engine)).other(than: serving.engine)
     }
 
+    /// Stores that name another machine, beside one that serves here.
+    private func namesakes(_ found: StandingsFound) -> [UserFinding] {
+        found.standings.filter { witness.objection(toMachineOf: $0) != nil }.map { store in
+            UserFinding(
+                .elsewhere,
+                "the \(store.engine.rawValue) store is that of a user of this id on another machine "
+                    + "(\(store.machine?.place ?? "")), and no rollout takes this one there",
+                "give one of the two another id"
+            )
+        }
+    }
+
     private func roles(_ found: StandingsFound) -> [UserFinding] {
         let authoritative = found.standings.filter { $0.role == .authoritative && $0.epoch >= StageSwitch.firstEpoch }
         if authoritative.count > 1 {
@@ -145,9 +164,7 @@ struct UserExamination {
                 )
             ]
         }
-        if found.standings.isEmpty, found.failures.isEmpty, let control,
-            !StoreWitness(directory, control).knowsOfNobody
-        {
+        if found.standings.isEmpty, found.failures.isEmpty, control != nil, !witness.knowsOfNobody {
             let message = "the user had stores, and there are none"
             return [UserFinding(.noneAuthoritative, message, "put them back, or remove the whole folder")]
         }
@@ -168,7 +185,6 @@ struct UserExamination {
 
     private func held(_ found: StandingsFound, against control: ControlFile) -> [UserFinding] {
         var findings: [UserFinding] = []
-        let witness = StoreWitness(directory, control)
         if let serving = serving(found) {
             if let objection = witness.objection(toOwnerOf: serving) ?? witness.objection(to: serving, beside: found) {
                 findings.append(UserFinding(.stale, objection.description, "see `habitstore rollout adopt --help`"))
@@ -256,18 +272,21 @@ struct UserExamination {
 
     /// The store that serves, and another that has gone a way of its own and is in nobody's way.
     private func parted(_ found: StandingsFound) -> (serving: Standing, other: Standing)? {
-        guard let serving = serving(found), serving.state?.stage.awaitsMirror != true,
+        // Where no store is sure to be current nothing is taken for the worse one.
+        let engines = pair.engines(found.standings, preferring: pair.known.pair())
+        let whereabouts = Whereabouts(found, engines, witness, isKilled: control?.isKilled == true)
+        guard case .serves(let serving) = whereabouts.answer, serving.state?.stage.awaitsMirror != true,
             let other = found.standing(other(than: serving)), pair.hasParted(other, from: serving),
-            // What this machine went on with is not set aside for what another one has accepted: a person decides.
-            !other.isLeftBehind, !pair.wasAcceptedElsewhere(serving, beside: other, floor: control?.floor ?? 0)
+            // What another machine has made is not this one's to put aside.
+            witness.objection(toMachineOf: other) == nil
         else { return nil }
         return (serving, other)
     }
 
     /// The store that serves, beyond doubt, and another one whose file is damaged for good.
     private func damaged(_ found: StandingsFound) -> (serving: Standing, other: EngineName)? {
-        guard let serving = serving(found), let control, let failure = found.failures[other(than: serving)],
-            Whereabouts.lastingDamage.contains(failure.code), StoreWitness(directory, control).vouches(for: serving),
+        guard let serving = serving(found), let failure = found.failures[other(than: serving)],
+            Whereabouts.lastingDamage.contains(failure.code), witness.vouches(for: serving),
             let state = serving.state, state.engine(state.stage.authority) == serving.engine
         else { return nil }
         return (serving, other(than: serving))

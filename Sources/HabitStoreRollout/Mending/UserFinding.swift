@@ -10,6 +10,8 @@ public struct UserFinding: Sendable, Hashable, Codable {
         case twoAuthoritative
         /// No store is authoritative.
         case noneAuthoritative
+        /// A store names another machine: the user belongs there, or one of the same id does.
+        case elsewhere
         /// The store that would serve is older than what was acknowledged, or another user's.
         case stale
         /// A move was claimed and not finished.

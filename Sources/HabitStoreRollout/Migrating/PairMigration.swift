@@ -88,6 +88,7 @@ struct PairMigration {
         case .nobody: return nil
         case .serves(let standing), .reopens(let standing), .takesOver(let standing, _), .finishes(_, let standing):
             return (standing.engine, between.other(than: standing.engine))
+        case .acceptedElsewhere(let standing, let left): throw StoreWitness.objection(toLeaving: left, for: standing)
         case .refused(let error): throw error
         }
     }

@@ -13,6 +13,8 @@ struct Standing: Sendable {
     var owner: String?
     /// The machine that it says its user belongs to.
     var machine: Machine?
+    /// Whether other machines reach the store, too.
+    var isShared = false
     /// Whether it was read past the engine's library, which cannot open the file: nothing can be written to it.
     var isRescued = false
 

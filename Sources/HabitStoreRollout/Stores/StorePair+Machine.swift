@@ -36,15 +36,6 @@ extension StorePair {
         return try owned.encoded()
     }
 
-    /// Whether a store that serves was accepted on another machine, while this one went on with the other store: nobody here has claimed
-    /// its epoch.
-    ///
-    /// - Parameter floor: the highest epoch that was claimed here.
-    func wasAcceptedElsewhere(_ serving: Standing, beside other: Standing, floor: Int) -> Bool {
-        known.isShared(serving.engine) && !known.isShared(other.engine) && serving.epoch > floor
-            && other.role == .authoritative
-    }
-
     /// Has a copy that other machines reach say which machine has the user's other store: who finds the copy is not to take it for all
     /// that is left.
     ///

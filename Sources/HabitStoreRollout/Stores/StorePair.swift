@@ -67,10 +67,22 @@ final class StorePair: Sendable {
         guard let twin else { return store }
         store.close()
         files.withLock { $0[engine] = nil }
-        throw HabitStoreError(
+        throw twins(twin, engine)
+    }
+
+    /// Why two engines cannot be moved between: a server may be written in two ways. Nil where they have places of their own, or that
+    /// cannot be told now.
+    func objection(toTwins engine: EngineName, _ other: EngineName) -> HabitStoreError? {
+        guard let file = try? known.identity(of: address(engine)), file == (try? known.identity(of: address(other)))
+        else { return nil }
+        return twins(engine, other)
+    }
+
+    private func twins(_ engine: EngineName, _ other: EngineName) -> HabitStoreError {
+        HabitStoreError(
             .invalidValue,
-            "the engines \(twin) and \(engine) have one store of the user's between them; give each a server, or a place, of its own",
-            at: .init(path: address.path)
+            "the engines \(engine) and \(other) have one store of the user's between them; give each a server, or a place, of its own",
+            at: .init(path: address(other).path)
         )
     }
 
@@ -163,7 +175,8 @@ final class StorePair: Sendable {
             information: try replica.information(),
             state: state,
             owner: owner,
-            machine: machine.map(Machine.init(parsing:))
+            machine: machine.map(Machine.init(parsing:)),
+            isShared: known.isShared(engine)
         )
     }
 

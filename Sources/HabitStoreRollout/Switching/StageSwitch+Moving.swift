@@ -28,6 +28,11 @@ extension StageSwitch {
         guard target.state != actual.state else { return actual }
         target.state.remember(evidence)
         // What stands in the way of the move is found before anything is claimed for it.
+        if actual.stage == .off {
+            // A store that does not answer keeps nobody from a stage at which it only follows.
+            let twins = try? step(actual.other) { [pair] in pair.objection(toTwins: actual.engine, actual.other) }
+            if let twins { throw twins }
+        }
         if actual.stage.authority != .old || stage.authority != .old {
             let other = actual.other
             _ = try place(other)

@@ -58,18 +58,13 @@ extension StageSwitch {
         switch Whereabouts(found, engines, witness, isKilled: isKilled).answer {
         case .nobody: return nil
         case .serves(let standing):
-            if let other = found.standing(engines.other(than: standing.engine)),
-                pair.wasAcceptedElsewhere(standing, beside: other, floor: control.floor)
-            {
-                guard other.lineage == standing.lineage else {
-                    throw witness.objection(toOriginOf: standing, beside: other)
-                }
-                if try yield(other.engine, to: standing.engine) { return try settle(engines, isKilled: isKilled) }
-            }
             let actual = try settle(on: standing, found, engines)
             // What the other store was to bring, it could not.
             if let objection = witness.objection(to: standing, at: actual.token) { throw objection }
             return actual
+        case .acceptedElsewhere(let standing, let left):
+            guard try yield(left.engine, to: standing.engine) else { throw Self.overtaken(pair.directory) }
+            return try settle(engines, isKilled: isKilled)
         case .reopens(let sealed): return try reopen(sealed, found, engines)
         case .finishes(let left, let target):
             try finish(left, target)
@@ -171,9 +166,10 @@ extension StageSwitch {
     /// - Returns: whether that is so; nobody is served here before both stores were looked at.
     func yield(_ engine: EngineName, to other: EngineName) throws -> Bool {
         guard pair.known.isShared(other), let here = try standing(engine), here.role == .authoritative,
-            let state = here.state, let there = try standing(other), there.hasServed, there.role == .authoritative,
+            let there = try standing(other), there.hasServed, there.role == .authoritative,
             there.epoch >= here.epoch, there.lineage == here.lineage
         else { return false }
+        let state = here.state ?? RolloutState(unknown: engine, EnginePair(old: engine, new: other))
         let isContained = try step(engine) { [pair] in
             try pair.store(engine).replicaRead { here in
                 let token = try here.information().token

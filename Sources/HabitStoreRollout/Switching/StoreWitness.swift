@@ -67,6 +67,17 @@ struct StoreWitness: Sendable {
         )
     }
 
+    /// Why nobody can tell, by what the stores say alone, which of them is current.
+    static func objection(toLeaving left: Standing, for standing: Standing) -> HabitStoreError {
+        HabitStoreError(
+            .notAuthoritative,
+            "the \(standing.engine.rawValue) store was accepted on another machine while this one went on with the "
+                + "\(left.engine.rawValue) store: the user's next opening here, as by `habitstore rollout doctor --fix`, finds out whether "
+                + "anything is missing there",
+            at: .init(path: left.path)
+        )
+    }
+
     /// Why nobody follows to a store that other machines reach.
     func objection(toOriginOf standing: Standing, beside other: Standing) -> HabitStoreError {
         HabitStoreError(

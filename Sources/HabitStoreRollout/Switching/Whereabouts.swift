@@ -8,6 +8,9 @@ struct Whereabouts {
         case nobody
         /// This store serves.
         case serves(Standing)
+        /// This store serves, wherever it is reached from: it was accepted on another machine while this one went on with the store
+        /// that is left, which follows where it holds nothing more.
+        case acceptedElsewhere(Standing, left: Standing)
         /// A move got no further than sealing: this store takes its role again.
         case reopens(Standing)
         /// A move was decided in the store that was left, and only it can be finished: the other store takes the role.
@@ -53,6 +56,8 @@ struct Whereabouts {
             switch answer {
             case .nobody: nil
             case .serves(let standing): ahead ?? standing
+            case .acceptedElsewhere(let standing, let left):
+                throw StoreWitness.objection(toLeaving: left, for: standing)
             case .reopens(let standing), .takesOver(let standing, _), .finishes(_, let standing): standing
             case .refused(let error): throw error
             }
@@ -72,7 +77,7 @@ struct Whereabouts {
         var objection: HabitStoreError?
         if let authoritative, found.failures.isEmpty || isCurrent(authoritative, engines, witness) {
             objection = witness.objection(to: authoritative, beside: found)
-            if objection == nil { return .serves(authoritative) }
+            if objection == nil { return try serves(authoritative, found, engines, witness) }
         } else if let decided = try decided(own, found, witness) {
             return decided
         } else if let sealed = own.lazy.filter({ $0.role == .sealed }).leading {
@@ -97,6 +102,21 @@ struct Whereabouts {
             return .serves(rescued)
         }
         return try judgeWithoutRole(found, witness)
+    }
+
+    private static func serves(
+        _ serving: Standing,
+        _ found: StandingsFound,
+        _ engines: EnginePair,
+        _ witness: StoreWitness
+    ) throws(HabitStoreError) -> Answer {
+        // Nobody here has claimed its epoch, and the store in this machine's files was not left.
+        guard serving.isShared, serving.epoch > witness.floor,
+            let left = found.standing(engines.other(than: serving.engine)), !left.isShared, left.role == .authoritative,
+            left.hasServed || left.token > .zero
+        else { return .serves(serving) }
+        guard left.lineage == serving.lineage else { throw witness.objection(toOriginOf: serving, beside: left) }
+        return .acceptedElsewhere(serving, left: left)
     }
 
     /// What becomes of a move that was decided in the store that was left: it says so, on standby in the new epoch, and holds

@@ -27,7 +27,8 @@ extension UserStores {
 
     /// A user's evidence.
     ///
-    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, ``HabitStoreError/Code/notAuthoritative`` for one who
+    ///   belongs to another machine, which has the evidence.
     public func evidence(of user: String) throws -> EvidenceLog {
         // What other machines have added is taken over by looking.
         _ = try inspection(of: user).anchor()

@@ -1,0 +1,38 @@
+import Foundation
+import HabitStoreTesting
+import Testing
+import Trials
+
+/// Commands for users whose stores are on servers, by the names that `--servers` gives these.
+@Suite(.enabled(if: !StoreUnderTest.serverURIs.isEmpty, "no PostgreSQL server was started; see scripts/postgres.sh"))
+struct ServerUserTests {
+    /// What looks into a user's store knew the names of no server, and said that there is no such engine.
+    @Test func whatLooksIntoAUsersStoreKnowsTheServers() throws {
+        let sandbox = try Sandbox()
+        let uri = try #require(StoreUnderTest.serverURIs.first)
+        #expect(try sandbox.run("server", "prepare", uri).status == 0)
+        try sandbox.write(
+            "data/habitstore/habit-store.flagd.json",
+            """
+            {"flags": {"habit-store-old": {"state": "ENABLED", "variants": {"eu": "eu"}, "defaultVariant": "eu"}}}
+            """
+        )
+        let environment = ["HABITSTORE_USER": UUID().uuidString, "HABITSTORE_SERVERS": "eu=\(uri)"]
+        func run(_ arguments: String...) throws -> CommandRun { try sandbox.run(arguments, environment: environment) }
+        #expect(try run("habit", "add", "Run").status == 0)
+        let root = ["--root", sandbox.path("data/habitstore")]
+        let query = try sandbox.run(["query", "Habit"] + root, environment: environment)
+        #expect(query.status == 0, "\(query.errors)")
+        #expect(query.output.contains("Run"))
+        let export = try sandbox.run(
+            ["export", sandbox.path("all.json"), "--format", "json"] + root,
+            environment: environment
+        )
+        #expect(export.status == 0, "\(export.errors)")
+        #expect(export.output.contains("1 Habit"))
+        let migration = try sandbox.run(["migrate", "--dry-run"] + root, environment: environment)
+        #expect(migration.status == 0, "\(migration.errors)")
+        let verification = try sandbox.run(["verify"] + root, environment: environment)
+        #expect(verification.errors.contains("eu store only"))
+    }
+}
