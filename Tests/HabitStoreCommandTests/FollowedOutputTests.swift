@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Synchronization
 import Testing
 
@@ -19,20 +20,22 @@ struct FollowedOutputTests {
         let clock = Mutex(Date(timeIntervalSince1970: 1_784_159_999))
         let moments = Mutex(0)
         await #expect(throws: Enough.self) {
-            try await FollowedOutput.moments(of: store, in: calendar, now: { clock.withLock { $0 } }) {
-                let isNextDay = clock.withLock { $0.timeIntervalSince1970 >= 1_784_160_000 }
-                let count = moments.withLock {
-                    $0 += 1
-                    return $0
+            try await withTaskExecutorPreference(ThreadPerJob()) {
+                try await FollowedOutput.moments(of: store, in: calendar, now: { clock.withLock { $0 } }) {
+                    let isNextDay = clock.withLock { $0.timeIntervalSince1970 >= 1_784_160_000 }
+                    let count = moments.withLock {
+                        $0 += 1
+                        return $0
+                    }
+                    #expect(isNextDay == (count == 2))
+                    if count == 2 { throw Enough() }
+                    let night = Thread {
+                        // Looks that find the same day are no moments.
+                        Thread.sleep(forTimeInterval: 0.6)
+                        clock.withLock { $0 += 2 }
+                    }
+                    night.start()
                 }
-                #expect(isNextDay == (count == 2))
-                if count == 2 { throw Enough() }
-                let night = Thread {
-                    // Looks that find the same day are no moments.
-                    Thread.sleep(forTimeInterval: 0.6)
-                    clock.withLock { $0 += 2 }
-                }
-                night.start()
             }
         }
         #expect(moments.withLock { $0 } == 2)

@@ -82,8 +82,11 @@ extension StoreContract {
 
     /// Readers and a writer go on while others carry away what they can lay hands on, and use it from tasks.
     private static func escapesDisturbNobody(_ bench: ContractBench) async throws {
-        let store = try filled(bench)
-        let rounds = 1_000
+        try await withTaskExecutorPreference(ThreadPerJob()) { try await disturb(filled(bench), rounds: 1_000) }
+    }
+
+    private static func disturb(_ store: any EngineBackedStore, rounds: Int) async throws {
+        let threads = ThreadPerJob()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<2 {
                 group.addTask {
@@ -100,14 +103,14 @@ extension StoreContract {
                 for round in 0..<rounds {
                     let carried = try await store.read { transaction in
                         let carried = try CarriedAway(transaction)
-                        return (carried, Task { try carried.requireRefusal() })
+                        return (carried, Task(executorPreference: threads) { try carried.requireRefusal() })
                     }
                     try carried.0.requireRefusal()
                     try await carried.1.value
                     guard round.isMultiple(of: 20) else { continue }
                     let written = try await store.write { transaction in
                         let carried = try CarriedAway(transaction)
-                        return (carried, Task { try carried.requireRefusal() })
+                        return (carried, Task(executorPreference: threads) { try carried.requireRefusal() })
                     }
                     try written.0.requireRefusal()
                     try await written.1.value

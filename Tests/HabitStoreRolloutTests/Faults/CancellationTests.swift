@@ -108,10 +108,13 @@ struct CancellationTests {
         let user = try FaultyUser(at: stage)
         let store = try user.open()
         let ledger = Ledger()
+        let threads = ThreadPerJob()
         for _ in 0..<40 {
             let tasks = (0..<3).map { _ in write(store, ledger) }
-            let reading = Task.detached { try await store.fetch(FetchDescriptor<Draft>()).count }
-            let streaming = Task.detached {
+            let reading = Task.detached(executorPreference: threads) {
+                try await store.fetch(FetchDescriptor<Draft>()).count
+            }
+            let streaming = Task.detached(executorPreference: threads) {
                 var count = 0
                 for try await page in store.stream(FetchDescriptor<Draft>(), batchSize: 7) { count += page.count }
                 return count

@@ -103,12 +103,3 @@ struct KillFaultTests {
         }
     }
 }
-
-/// Runs what the app does in the background on threads of its own: on the cooperative pool it would begin behind all of the
-/// tests that wait there, which was minutes on a slow machine, and looked like an operation that was held up.
-private final class ThreadPerJob: TaskExecutor {
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        Thread.detachNewThread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-}

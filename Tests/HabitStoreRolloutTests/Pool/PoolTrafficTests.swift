@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreTesting
 import Synchronization
 import Testing
 
@@ -15,9 +16,10 @@ struct PoolTrafficTests {
         let users = try PooledUsers(limit: limit) { $0.advancesByItself = true }
         let handles = try (0..<Self.users).map { try users.store("user-\($0)") }
         let written = Tally()
+        let threads = ThreadPerJob()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
-                group.addTask {
+                group.addTask(executorPreference: threads) {
                     for round in 0..<30 {
                         let user = (worker * 5 + round) % Self.users
                         try await Self.work(handles[user], worker, round)
