@@ -67,7 +67,7 @@ struct EvidenceNumberTests {
 
     @Test(arguments: [
         "cleanShadowReads", "evidenceLifetimeSeconds", "verificationLifetimeSeconds", "rehearsalLifetimeSeconds",
-        "maximumLag",
+        "retentionSeconds", "maximumLag",
     ])
     func noNumberOfAPolicyEndsAnything(_ field: String) throws {
         for extreme in Self.extremes {

@@ -34,6 +34,7 @@ enum EvidenceSample {
         .admitted(to: .live, epoch: 2),
         .putBack(what: "the sqlite store"),
         .adopted(engine: .sqlite, epoch: 9, by: "root", because: "the backup is all there is"),
+        .retired(engine: .sqlite, epoch: 11, token: token(18), by: "root"),
         .reset(because: "a disk died", by: "root", sequence: 7, hash: EvidenceHead.start.hash, sizeBytes: 9, file: "a"),
         .reset(because: "a disk died", by: "root", sequence: 0, hash: EvidenceHead.start.hash, sizeBytes: 0, file: nil),
         .checkpoint(EvidenceCheckpoint(records: 7, anchor: .start, evidence: evidence)),
@@ -50,7 +51,7 @@ enum EvidenceSample {
 
     static let reasons: [GateReason] = [
         .stageSkipped(from: .off, to: .live), .alreadyThere, .notProposed(wanted: .shadow), .killed, .notBackfilled,
-        .mirrorParted,
+        .mirrorParted, .notComplete(stage: .live), .retentionNotOver(seconds: 86_400),
         .lagging(transactions: 3),
         .verificationMissing, .verificationStale(seconds: 90_000),
         .verificationNotClean(verdict: "mismatch", differences: 2), .coverageIncomplete(coverage: 0.999999),

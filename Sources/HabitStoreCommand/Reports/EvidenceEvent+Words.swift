@@ -45,6 +45,8 @@ extension EvidenceEvent {
         case .putBack(let what): ("PUT BACK", "\(what); what was proven before does not count")
         case .adopted(let engine, let epoch, let person, let reason):
             ("ADOPTED: the \(engine.rawValue) store", "by \(person), epoch \(epoch): \(reason)")
+        case .retired(let engine, let epoch, let token, let person):
+            ("RETIRED: the \(engine.rawValue) store", "by \(person), token \(token), epoch \(epoch)")
         case .reset(let reason, let person, let sequence, _, let sizeBytes, let file):
             (
                 "RESET",

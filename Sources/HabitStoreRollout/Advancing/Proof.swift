@@ -40,20 +40,7 @@ struct Proof {
             open.record([unverified(actual)])
             throw error
         }
-        let verified = EvidenceEvent.verified(
-            token: report.a.information.token,
-            epoch: actual.epoch,
-            verdict: report.verdict.rawValue,
-            coverage: coverage(report),
-            differences: report.openDifferenceCount,
-            anomalies: report.anomalies.count,
-            ignoredRules: report.appliedRuleCount
-        )
-        if report.openDifferenceCount > 0 {
-            open.recordDifference(verified)
-        } else {
-            open.record([verified])
-        }
+        open.record(report, epoch: actual.epoch)
         open.anchorEvidence()
         return report
     }
@@ -74,10 +61,7 @@ struct Proof {
     /// Compares each of the user's stores with itself, and writes the outcome down as evidence.
     private func compareWithThemselves(_ actual: ActualStage, _ progress: (String, Int, Int) -> Void) throws {
         // Alone, so that what another one has left behind can only be that of a process which was killed.
-        let lock = try FileLock(
-            path: open.directory.path + "/self-comparing.lock",
-            timeoutSeconds: open.options.lockWaitSeconds
-        )
+        let lock = try Leftovers.selfComparisons.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let comparison = try SelfComparison(open.directory, open.context.engines)
         let outcome = Result {
@@ -99,13 +83,6 @@ struct Proof {
         try outcome.get()
     }
 
-    /// The part of the records whose contents were compared.
-    private func coverage(_ report: VerificationReport) -> Double {
-        let records = max(report.a.counts.values.reduce(0, +), report.b.counts.values.reduce(0, +))
-        guard let contents = report.levels.first(where: { $0.name == "contents" }) else { return 0 }
-        return records == 0 ? 1 : min(1, Double(contents.compared) / Double(records))
-    }
-
     /// Executes the way back on copies of both stores: to `live`, a write there, and back to the old store by the kill
     /// switch, and verifies that nothing is missing. The outcome is written down as evidence.
     ///
@@ -115,10 +92,7 @@ struct Proof {
         let actual = try open.currentRoute().actual
         _ = open.leases.load()?.mirror?.settle(waitSeconds: open.options.stepLimitSeconds)
         // Alone, so that what another one has left behind can only be that of a process which was killed.
-        let lock = try FileLock(
-            path: open.directory.path + "/rehearsing.lock",
-            timeoutSeconds: open.options.lockWaitSeconds
-        )
+        let lock = try Leftovers.rehearsals.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let rehearsal = try Rehearsal(open.pair, actual, schema: open.context.schema)
         defer { rehearsal.remove() }
@@ -134,5 +108,30 @@ struct Proof {
         open.record([.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)])
         open.anchorEvidence()
         return failure
+    }
+}
+
+extension OpenUser {
+    /// Writes down what a verification of the user's stores has come to.
+    func record(_ report: VerificationReport, epoch: Int) {
+        let verified = EvidenceEvent.verified(
+            token: report.a.information.token,
+            epoch: epoch,
+            verdict: report.verdict.rawValue,
+            coverage: report.coverage,
+            differences: report.openDifferenceCount,
+            anomalies: report.anomalies.count,
+            ignoredRules: report.appliedRuleCount
+        )
+        if report.openDifferenceCount > 0 { recordDifference(verified) } else { record([verified]) }
+    }
+}
+
+extension VerificationReport {
+    /// The part of the records whose contents were compared.
+    fileprivate var coverage: Double {
+        let records = max(a.counts.values.reduce(0, +), b.counts.values.reduce(0, +))
+        guard let contents = levels.first(where: { $0.name == "contents" }) else { return 0 }
+        return records == 0 ? 1 : min(1, Double(contents.compared) / Double(records))
     }
 }

@@ -12,10 +12,11 @@ struct Rehearsal {
     /// the lock of the user's rehearsals.
     init(_ original: StorePair, _ actual: ActualStage, schema: Schema) throws {
         self.original = original
-        let beside = original.directory.path
         try Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)
-        let root = beside + "/" + Leftovers.rehearsals.prefix + Leftovers.name
-        folder = try UserDirectory(root: root, user: original.directory.user)
+        folder = try UserDirectory(
+            root: Leftovers.rehearsals.folder(in: original.directory),
+            user: original.directory.user
+        )
         try folder.make()
         try folder.takeMachine(of: original.directory)
         self.actual = actual

@@ -17,13 +17,7 @@ struct SelfComparison {
         self.directory = directory
         self.engines = engines
         try Leftovers.remove(Leftovers.selfComparisons, in: directory, engines)
-        folder = directory.path + "/" + Leftovers.selfComparisons.prefix + Leftovers.name
-        try PrivateFolder.make(
-            folder,
-            isNew: true,
-            or: .inputOutput,
-            "no folder for copies can be made; check the permissions and the space of the user's folder"
-        )
+        folder = try Leftovers.selfComparisons.makeFolder(in: directory)
     }
 
     /// Compares a store with itself.

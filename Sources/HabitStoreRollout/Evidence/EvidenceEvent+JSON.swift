@@ -73,7 +73,7 @@ extension EvidenceEvent: Codable {
         }
     }
 
-    /// The kinds from which on what was proven before does not count, and checkpoints.
+    /// The kinds from which on what was proven before does not count, those at the end of a rollout, and checkpoints.
     private static func begun(_ kind: String, _ fields: FlatFields) throws -> Self? {
         switch kind {
         case "putBack": .putBack(what: try fields("what"))
@@ -83,6 +83,13 @@ extension EvidenceEvent: Codable {
                 epoch: try fields("epoch"),
                 by: try fields("by"),
                 because: try fields("because")
+            )
+        case "retired":
+            .retired(
+                engine: try fields("engine"),
+                epoch: try fields("epoch"),
+                token: try fields("token"),
+                by: try fields("by")
             )
         case "reset":
             .reset(
@@ -147,6 +154,8 @@ extension EvidenceEvent: Codable {
         case .putBack(let what): ["kind": "putBack", "what": what]
         case .adopted(let engine, let epoch, let person, let reason):
             ["kind": "adopted", "engine": engine, "epoch": epoch, "by": person, "because": reason]
+        case .retired(let engine, let epoch, let token, let person):
+            ["kind": "retired", "engine": engine, "epoch": epoch, "token": token, "by": person]
         case .reset(let reason, let person, let sequence, let hash, let sizeBytes, let file):
             [
                 "kind": "reset", "because": reason, "by": person, "sequence": sequence, "hash": hash,

@@ -7,6 +7,8 @@ extension GateReason: Codable {
         case "stageSkipped": self = .stageSkipped(from: try fields("from"), to: try fields("to"))
         case "alreadyThere": self = .alreadyThere
         case "notProposed": self = .notProposed(wanted: try fields.optional("wanted"))
+        case "notComplete": self = .notComplete(stage: try fields("stage"))
+        case "retentionNotOver": self = .retentionNotOver(seconds: try fields("seconds"))
         case "killed": self = .killed
         case "notBackfilled": self = .notBackfilled
         case "mirrorParted": self = .mirrorParted
@@ -49,6 +51,8 @@ extension GateReason: Codable {
         case .stageSkipped(let from, let to): ["reason": "stageSkipped", "from": from, "to": to]
         case .alreadyThere: ["reason": "alreadyThere"]
         case .notProposed(let wanted): ["reason": "notProposed", "wanted": wanted]
+        case .notComplete(let stage): ["reason": "notComplete", "stage": stage]
+        case .retentionNotOver(let seconds): ["reason": "retentionNotOver", "seconds": seconds]
         case .killed: ["reason": "killed"]
         case .notBackfilled: ["reason": "notBackfilled"]
         case .mirrorParted: ["reason": "mirrorParted"]

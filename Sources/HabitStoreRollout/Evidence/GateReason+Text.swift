@@ -9,6 +9,12 @@ extension GateReason: CustomStringConvertible {
             (wanted.map { "the flags want \($0) for this user and nothing further" }
                 ?? "the flags propose no stage for this user")
                 + ": change the flag file first, with `habitstore flags set habit-store-stage`"
+        case .notComplete(let stage):
+            "the user is at \(stage), and a store that was left is removed at complete only: "
+                + "`habitstore rollout advance --user U` takes the user there"
+        case .retentionNotOver(let seconds):
+            "the store that was left is kept for \(Self.hours(seconds)) more: run `habitstore rollout retire` then, or ask for less "
+                + "with retentionSeconds in the policy"
         case .killed: "the kill switch is pulled: arm it again with `habitstore rollout rearm`"
         case .notBackfilled: "the mirror is not filled yet: `habitstore rollout advance --user U` fills it"
         case .mirrorParted:

@@ -6,6 +6,10 @@ public enum GateReason: Sendable, Hashable {
     case alreadyThere
     /// The flags want this stage at most, or say nothing.
     case notProposed(wanted: Stage?)
+    /// The user is in this stage, and the store that was left is removed at `complete` only.
+    case notComplete(stage: Stage)
+    /// The user came to `complete` too short a time ago, or nobody knows when; so much of the time is left.
+    case retentionNotOver(seconds: Double)
     /// The kill switch is pulled.
     case killed
     /// The mirror was never filled.

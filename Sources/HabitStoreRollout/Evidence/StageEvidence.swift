@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import ShadowVerifier
 
 /// What the evidence of a user's present stage comes to. Everything counts from the user's entry into the stage, except
@@ -53,6 +54,10 @@ struct StageEvidence: Sendable, Hashable, Codable {
     private(set) var stage = Stage.off
     /// The epoch that began with it.
     private(set) var epoch = 0
+    /// From when on the user is known to be in it, with the stores that there are; nil where nothing says so.
+    private(set) var since: EvidenceInstant?
+    /// The store that was removed, or is being, since the user came into the stage.
+    private(set) var retired: EngineName?
     /// The epoch from which on reads and verifications count.
     private var countsFrom = 0
     /// The form of the lines of the process that began the stay; nil for an earlier version's, whose reads have no epoch.
@@ -82,23 +87,25 @@ struct StageEvidence: Sendable, Hashable, Codable {
     /// What it says about a user who is at `stage`: nothing, where it ends in another one.
     func at(_ stage: Stage) -> Self {
         var copy = self
-        if self.stage != stage { copy.enter(stage, epoch, version) }
+        if self.stage != stage { copy.enter(stage, epoch, version, at: nil) }
         return copy
     }
 
     /// Takes the next record.
     ///
-    /// - Parameter counts: whether it counts when it speaks for the user; what speaks against a user counts in any case.
-    mutating func take(_ record: EvidenceRecord, counts: Bool = true) {
+    /// - Parameters:
+    ///   - counts: whether it counts when it speaks for the user; what speaks against a user counts in any case.
+    ///   - isDated: whether its time is believed.
+    mutating func take(_ record: EvidenceRecord, counts: Bool = true, isDated: Bool = true) {
         guard counts || !record.event.speaksForTheUser else { return }
         let time = EvidenceInstant(record.time)
         switch record.event {
         case .stageChanged(_, let to, let epoch, _, let reason, let version):
-            enter(to, epoch, counts ? version : EvidenceEvent.currentVersion, counts: counts)
+            enter(to, epoch, counts ? version : EvidenceEvent.currentVersion, at: isDated ? time : nil, counts: counts)
             if reason == .promoted { wasPromoted = true }
         // Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
         case .admitted(let to, let epoch):
-            if to == stage { enter(to, epoch, EvidenceEvent.currentVersion, counts: counts) }
+            if to == stage { enter(to, epoch, EvidenceEvent.currentVersion, at: isDated ? time : nil, counts: counts) }
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
             // One that was begun before the user came here, and recorded after.
             guard epoch >= countsFrom else { return }
@@ -127,14 +134,19 @@ struct StageEvidence: Sendable, Hashable, Codable {
             isRepaired = true
             cleanReads.removeAll()
         case .rehearsed(_, let isClean, _): rehearsal = Outcome(time: time, isClean: isClean)
-        case .migrated, .putBack, .reset: forget()
+        case .migrated, .reset: forget()
+        case .putBack:
+            forget()
+            since = isDated ? time : nil
+        case .retired(let engine, _, _, _): retired = engine
         case .adopted(_, let epoch, _, _):
             forget()
+            since = isDated ? time : nil
             // What was begun before, and is recorded after, does not count either.
             countsFrom = max(countsFrom, epoch)
         case .refused(let to, let reasons): refusal = Refusal(to: to, reasons)
-        // Whoever reads from there on begins with it.
-        case .checkpoint: break
+        // Whoever reads from there on begins with it. An earlier version's did not say since when.
+        case .checkpoint: if stage > .off, since == nil, isDated { since = time }
         // It may be a difference of a kind that this version has no word for.
         case .unknown:
             verification = nil
@@ -150,12 +162,20 @@ struct StageEvidence: Sendable, Hashable, Codable {
     /// What is another one in another stay.
     var stay: [Int] { [stage.position, epoch] }
 
-    private mutating func enter(_ stage: Stage, _ epoch: Int, _ version: Int?, counts: Bool = true) {
+    private mutating func enter(
+        _ stage: Stage,
+        _ epoch: Int,
+        _ version: Int?,
+        at time: EvidenceInstant?,
+        counts: Bool = true
+    ) {
         let rehearsal = rehearsal
         forget()
         self.rehearsal = rehearsal
         self.stage = stage
         self.epoch = epoch
+        since = time
+        retired = nil
         // No reads of an earlier stay count because somebody says that the stay began earlier.
         countsFrom = counts ? epoch : max(countsFrom, epoch)
         self.version = version
@@ -174,6 +194,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
 
     /// Nothing is proven by it any more; what speaks against the user stays.
     mutating func forgetGoodNews() {
+        since = nil
         if verification?.isClean == true { verification = nil }
         cleanReads.removeAll()
         selfComparisons = selfComparisons.filter { !$0.value.isClean }

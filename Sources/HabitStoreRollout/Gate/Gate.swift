@@ -57,6 +57,38 @@ public struct Gate: Sendable, Hashable {
         return GateDecision(reasons: reasons, cleanShadowReads: cleanReads)
     }
 
+    /// Whether the store that a user has left may be removed: at `complete`, when the flags want that still, behind the retention
+    /// time, and with a clean verification that no rule has helped.
+    ///
+    /// - Parameters:
+    ///   - wanted: the stage that the flags want; nil when they say nothing.
+    ///   - isVerified: whether the verification was to be made by now.
+    func decideRetirement(
+        from stage: Stage,
+        wanted: Stage?,
+        facts: GateFacts,
+        isVerified: Bool,
+        now: Date
+    ) -> GateDecision {
+        guard stage == .complete else {
+            return GateDecision(reasons: [.notComplete(stage: stage)], cleanShadowReads: 0)
+        }
+        let evidence = facts.evidence.evidence.at(stage)
+        var reasons = general(facts)
+        if wanted != .complete { reasons.append(.notProposed(wanted: wanted)) }
+        let age = evidence.since.map { now.timeIntervalSince($0.date) } ?? 0
+        if age < policy.retentionSeconds { reasons.append(.retentionNotOver(seconds: policy.retentionSeconds - age)) }
+        if isVerified {
+            reasons += verification(evidence, now)
+            if let count = evidence.verification?.ignoredRules, count > 0 {
+                reasons.append(.ignoredRules(count: count))
+            }
+        } else if evidence.differences > 0 {
+            reasons.append(.shadowDifferences(count: evidence.differences))
+        }
+        return GateDecision(reasons: reasons, cleanShadowReads: 0)
+    }
+
     private func general(_ facts: GateFacts) -> [GateReason] {
         var reasons: [GateReason] = facts.isKilled ? [.killed] : []
         if let damage = facts.evidence.damage {

@@ -13,6 +13,26 @@ enum Leftovers {
         let copies: [String]
         /// Whether a folder has folders of users, as a root has.
         let isRoot: Bool
+
+        /// The folder that this version makes.
+        func folder(in directory: UserDirectory) -> String { directory.path + "/" + prefix + Leftovers.name }
+
+        /// Makes the folder, which holds the copies themselves.
+        func makeFolder(in directory: UserDirectory) throws -> String {
+            let folder = folder(in: directory)
+            try PrivateFolder.make(
+                folder,
+                isNew: true,
+                or: .inputOutput,
+                "no folder for copies can be made; check the permissions and the space of the user's folder"
+            )
+            return folder
+        }
+
+        /// Takes the lock of whoever makes such copies.
+        func lock(in directory: UserDirectory, waitSeconds: Double) throws -> FileLock {
+            try FileLock(path: directory.path + "/" + lock, timeoutSeconds: waitSeconds)
+        }
     }
 
     static let rehearsals = Kind(prefix: "rehearsal-", lock: "rehearsing.lock", copies: ["rehearsal"], isRoot: true)
@@ -22,7 +42,13 @@ enum Leftovers {
         copies: ["copy", "second"],
         isRoot: false
     )
-    static let kinds = [rehearsals, selfComparisons]
+    static let retirements = Kind(
+        prefix: "retirement-",
+        lock: "retiring.lock",
+        copies: ["left", "serving"],
+        isRoot: false
+    )
+    static let kinds = [rehearsals, selfComparisons, retirements]
 
     /// The end of the name that this version gives; earlier ones gave random ones.
     static let name = "copies"
@@ -76,12 +102,12 @@ enum Leftovers {
         for kind in kinds {
             if onlyKnown {
                 var status = stat()
-                guard lstat(directory.path + "/" + kind.prefix + name, &status) == 0 else { continue }
+                guard lstat(kind.folder(in: directory), &status) == 0 else { continue }
             } else if try folders(kind, in: directory).isEmpty {
                 continue
             }
             do {
-                let lock = try FileLock(path: directory.path + "/" + kind.lock, timeoutSeconds: 0)
+                let lock = try kind.lock(in: directory, waitSeconds: 0)
                 defer { withExtendedLifetime(lock) {} }
                 try remove(kind, in: directory, engines)
                 isFound = true

@@ -203,7 +203,7 @@ public struct Backfill {
         let from = found.from
         try requireDestination(there, from, isEmpty: found.isEmpty)
         try replica.setRole(.backfilling, epoch: from.epoch)
-        try replica.setBackfillState(try encode(state))
+        try replica.setBackfillState(try Self.encode(state))
     }
 
     private func sourceChanged() -> HabitStoreError {
@@ -249,6 +249,11 @@ public struct Backfill {
     }
 
     // MARK: Copying
+
+    /// What a destination says whose copy has still to be begun: whatever it holds is removed then.
+    static func nothing(of lineage: UUID) throws -> String {
+        try encode(State(lineage: lineage, run: nil, startToken: .zero, entity: 0, lastID: nil, records: 0))
+    }
 
     /// Goes on where another run has stopped.
     private func takeOver(_ state: State, _ found: Found) throws -> State {
@@ -303,7 +308,7 @@ public struct Backfill {
             try destination.replicate { replica in
                 try requireOwn(replica)
                 try replica.apply(records)
-                try replica.setBackfillState(try encode(state))
+                try replica.setBackfillState(try Self.encode(state))
             }
             CrashPoint.reach("backfill.chunk")
             try progress(Progress(done: min(state.records, total), total: total))
@@ -410,7 +415,7 @@ public struct Backfill {
 
     // MARK: State
 
-    private func encode(_ state: State) throws -> String {
+    private static func encode(_ state: State) throws -> String {
         let encoder = JSONEncoder()
         // Sorted, so that copying the same store twice writes the same bytes.
         encoder.outputFormatting = .sortedKeys

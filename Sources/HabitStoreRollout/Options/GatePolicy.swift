@@ -11,6 +11,8 @@ public struct GatePolicy: Sendable, Hashable {
     public var verificationLifetimeSeconds = 86_400.0
     /// How long a rehearsal of the way back counts.
     public var rehearsalLifetimeSeconds = 7 * 86_400.0
+    /// How long a user has to be at `complete` before the store that was left may be removed.
+    public var retentionSeconds = 30 * 86_400.0
     /// How many transactions the mirror may be behind.
     public var maximumLag = 0
     /// Whether each store has to come out clean of a comparison with itself before the new one serves.
@@ -26,7 +28,7 @@ public struct GatePolicy: Sendable, Hashable {
 extension GatePolicy: Codable {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case cleanShadowReads, evidenceLifetimeSeconds, verificationLifetimeSeconds, rehearsalLifetimeSeconds
-        case maximumLag, requiresSelfComparison, ignoreRules
+        case retentionSeconds, maximumLag, requiresSelfComparison, ignoreRules
     }
 
     /// Reads the fields that are there; the others have their defaults.
@@ -59,6 +61,7 @@ extension GatePolicy: Codable {
         evidenceLifetimeSeconds = try field(.evidenceLifetimeSeconds, evidenceLifetimeSeconds)
         verificationLifetimeSeconds = try field(.verificationLifetimeSeconds, verificationLifetimeSeconds)
         rehearsalLifetimeSeconds = try field(.rehearsalLifetimeSeconds, rehearsalLifetimeSeconds)
+        retentionSeconds = try field(.retentionSeconds, retentionSeconds)
         maximumLag = try field(.maximumLag, maximumLag)
         requiresSelfComparison =
             try fields.decodeIfPresent(Bool.self, forKey: .requiresSelfComparison) ?? requiresSelfComparison

@@ -21,6 +21,7 @@ package enum CrashPoint {
         "kill.latched", "kill.fenced", "prune.authority", "prune.mirror", "evidence.appended", "evidence.anchored",
         "evidence.checkpointed",
         "evidence.archived", "evidence.shortened", "evidence.reset", "selfComparison.copied",
+        "retire.told", "retire.disowned", "retire.removed",
     ]
 
     /// Those that only users come to whose stores other machines reach.

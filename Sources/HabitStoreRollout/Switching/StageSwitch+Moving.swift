@@ -213,6 +213,29 @@ extension StageSwitch {
         }
     }
 
+    /// Makes a store that does not serve one that holds nothing, to whoever finds it: a copy that is to begin. No move gives it a role.
+    func disown(_ engine: EngineName) throws {
+        do {
+            guard let found = try standing(engine), found.role != .backfilling else { return }
+        } catch let error as HabitStoreError
+            where Whereabouts.lastingDamage.contains(error.code) && !pair.known.isShared(engine)
+        {
+            // Nobody is given a role in a file that cannot be read, and no other machine reaches it.
+            return
+        }
+        let place = try place(engine)
+        try step(engine) { [pair] in
+            try pair.store(engine).replicate { replica in
+                let information = try replica.information()
+                guard StorePlace(role: information.role, epoch: information.epoch) == place else {
+                    throw Self.overtaken(pair.directory)
+                }
+                try replica.setRole(.backfilling, epoch: information.epoch)
+                try replica.setBackfillState(try Backfill.nothing(of: information.lineage))
+            }
+        }
+    }
+
     /// Gives the store that serves, and goes on serving, another state, in the next epoch, so that all processes look again.
     func restate(_ actual: ActualStage, _ change: (inout RolloutState) -> Void) throws -> ActualStage {
         var target = actual

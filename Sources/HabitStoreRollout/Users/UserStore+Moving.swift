@@ -97,6 +97,30 @@ extension UserStore {
         return try lease.user.rearm(by: person)
     }
 
+    // MARK: The end
+
+    /// Removes the store that the user has left, where the gate lets: at `complete`, behind the policy's retention time, and when a
+    /// full verification, made now, of copies, finds it equal to the one that serves once the history has brought it there.
+    ///
+    /// - Parameters:
+    ///   - backup: a store that holds what the user has left, or a later state of it, to be verified in its place; nil for that
+    ///     itself.
+    ///   - person: who does it, for the evidence.
+    ///   - isDry: whether the gate is only asked; nothing is verified or removed.
+    ///   - progress: is told what is being done.
+    /// - Throws: ``HabitStoreError/Code/notFound`` where there is no such store any more; ``HabitStoreError/Code/unsupported`` where
+    ///   the history does not reach back to it; why something cannot be read, copied or removed. The store is there then, or
+    ///   a copy that holds nothing.
+    public func retire(
+        against backup: StoreAddress? = nil,
+        by person: String,
+        isDry: Bool = false,
+        progress: (String, Int, Int) -> Void = { _, _, _ in }
+    ) throws -> RetirementOutcome {
+        let lease = try files.lease()
+        return try Retirement(open: lease.user).run(against: backup, by: person, isDry: isDry, progress)
+    }
+
     // MARK: Evidence
 
     /// Begins the user's evidence anew, where it was lost or damaged: that keeps the gate closed for ever otherwise.

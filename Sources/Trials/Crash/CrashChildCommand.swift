@@ -149,6 +149,13 @@ struct CrashChildCommand: ParsableCommand {
             try user.flags.want(try user.store.stage(), kill: true)
             user.stores.reloadFlags()
             _ = try user.store.stage()
+        case .retire:
+            guard try user.store.stage() == .complete else { return false }
+            try user.flags.want(.complete)
+            user.stores.reloadFlags()
+            let outcome = try user.store.retire(by: "the sweep")
+            Report.Line.notMoved.tell("retire: \(outcome.isRemoved ? "removed" : "\(outcome.decision.reasons)")")
+            return false
         }
         return true
     }

@@ -9,6 +9,7 @@ enum Move: String, CaseIterable, ExpressibleByArgument {
     case backByFlags
     case backByHand
     case kill
+    case retire
 
     /// The stage it leads to; nil where there is none.
     func target(from stage: Stage) -> Stage? {
@@ -16,6 +17,7 @@ enum Move: String, CaseIterable, ExpressibleByArgument {
         case .forward: stage.next
         case .backByFlags, .backByHand: Stage.allCases.last { $0 < stage }
         case .kill: .off
+        case .retire: stage == .complete ? .complete : nil
         }
     }
 }

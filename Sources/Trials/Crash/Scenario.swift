@@ -75,12 +75,15 @@ struct Scenario: CustomStringConvertible {
         if stages.contains(where: { $0.mirror == .new && $0.authority == .old }) {
             points += ["mirror.began", "mirror.beforeCommit", "mirror.committed", "prune.mirror"]
         }
-        if start == .complete, move != .kill, swept.forgets(pair) {
+        if move == .retire {
+            points += swept.forgets(pair) ? [] : ["retire.told", "retire.disowned", "retire.removed"]
+        }
+        if start == .complete, move != .kill, move != .retire, swept.forgets(pair) {
             points += ["backfill.begun", "backfill.emptying", "backfill.chunk", "backfill.copied"]
         }
         if start == .off, target == .dualwrite { points += ["backfill.begun", "backfill.chunk", "backfill.copied"] }
-        if start.authority == .new || target.authority == .new { points.append("switch.sealed") }
-        if start.authority == .new, target.authority == .new { points.append("switch.claimed") }
+        if start != target, start.authority == .new || target.authority == .new { points.append("switch.sealed") }
+        if start.authority == .new, target.authority == .new, start != target { points.append("switch.claimed") }
         if start.authority != target.authority {
             points.append("switch.finished")
             let left = start.authority == .old ? pair.old : pair.new

@@ -82,6 +82,7 @@ extension RolloutOptions {
         options.followsFlags = false
         options.advancesByItself = false
         options.gate.cleanShadowReads = 3
+        options.gate.retentionSeconds = 0
         options.shadowReads.recordEvery = 3
         options.mirror.waitSeconds = 0.05
         options.mirror.copyChunk = 8

@@ -1,0 +1,201 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import ShadowVerifier
+
+/// The end of a rollout: the store that a user has left is removed.
+///
+/// A full verification comes first, of copies: what the user left, brought up to what serves by the history alone, against what
+/// serves. Then, with the lock of the user's switches held, the gate is asked again, the evidence is told, the store is made one
+/// that holds nothing to whoever finds it, and its files are removed. A process that dies in between leaves what the next try
+/// finishes, or what the next way back copies anew.
+struct Retirement {
+    let open: OpenUser
+
+    /// - Parameters:
+    ///   - backup: a store that holds what the user has left, or a later state of it, to be verified in its place; nil for that itself.
+    ///   - person: who does it, for the evidence.
+    ///   - isDry: whether the gate is only asked, and nothing verified.
+    func run(
+        against backup: StoreAddress?,
+        by person: String,
+        isDry: Bool,
+        _ progress: (String, Int, Int) -> Void
+    ) throws -> RetirementOutcome {
+        // What brings the copy up is not forgotten meanwhile.
+        open.historyReaders.add(1, ordering: .releasing)
+        defer { open.historyReaders.subtract(1, ordering: .releasing) }
+        let known = try open.currentRoute().actual
+        let isBegun = try isBegun(known)
+        let wanted = open.state.withLock { $0.wanted?.stage }
+        var decision = try decide(known, wanted, isKilled: open.context.pulledKill != nil, isVerified: false)
+        var outcome = RetirementOutcome(decision, known.other, open.pair.address(known.other))
+        guard decision.isOpen else { return outcome }
+        guard try open.pair.exists(known.other) else { throw nothingIsLeft(known) }
+        if isDry { return outcome }
+        if !isBegun { try verify(known, backup, progress) }
+        try open.move(nil) { look, actual, state in
+            decision = try decide(
+                actual,
+                state.wanted?.stage,
+                isKilled: look.pulled != nil,
+                isVerified: !isBegun
+            )
+            guard actual.epoch == known.epoch else { throw StageSwitch.overtaken(open.directory) }
+            guard decision.isOpen else { return nil }
+            try remove(actual, look.change, by: person, isBegun: isBegun)
+            outcome.isRemoved = true
+            return nil
+        }
+        outcome.decision = decision
+        guard outcome.isRemoved else { return outcome }
+        open.anchorEvidence()
+        outcome.leftBeside = try filesBeside(outcome.place)
+        return outcome
+    }
+
+    /// Files of the user's whose names begin with a store's, and that the engine did not take for its own.
+    private func filesBeside(_ place: String) throws -> [String] {
+        let stem = URL(fileURLWithPath: place).lastPathComponent + "-"
+        return try FileManager.default.contentsOfDirectory(atPath: open.directory.path)
+            .filter { $0.hasPrefix(stem) }.sorted()
+    }
+
+    private func nothingIsLeft(_ actual: ActualStage) -> HabitStoreError {
+        HabitStoreError(
+            .notFound,
+            "the user has no \(actual.other.rawValue) store any more; nothing is left to retire",
+            at: .init(path: open.pair.address(actual.other).path)
+        )
+    }
+
+    /// Whether a process has died between the evidence's word and the end of the files.
+    private func isBegun(_ actual: ActualStage) throws -> Bool {
+        let evidence = open.context.evidence
+        guard
+            try evidence.log.summary(evidence.trust(actual, open.pair)).evidence.at(actual.stage).retired
+                == actual.other
+        else { return false }
+        return (try? open.pair.standing(actual.other))?.role == .backfilling
+    }
+
+    private func decide(
+        _ actual: ActualStage,
+        _ wanted: Stage?,
+        isKilled: Bool,
+        isVerified: Bool
+    ) throws -> GateDecision {
+        let recorder = open.context.evidence
+        if recorder.owes(open.control) { open.record([]) }
+        let isShared = recorder.synchronize(actual, open.pair)
+        let facts = GateFacts(
+            evidence: try recorder.log.summary(recorder.trust(actual, open.pair)),
+            lag: 0,
+            isBackfilled: true,
+            isKilled: actual.state.isKilled || isKilled,
+            owesEvidence: recorder.owes(open.control) || !isShared
+        )
+        return Gate(policy: open.options.gate).decideRetirement(
+            from: actual.stage,
+            wanted: wanted,
+            facts: facts,
+            isVerified: isVerified,
+            now: Date()
+        )
+    }
+
+    // MARK: Verifying
+
+    /// Compares what the user has left with what serves, as wholes, and writes the outcome down as evidence.
+    private func verify(
+        _ actual: ActualStage,
+        _ backup: StoreAddress?,
+        _ progress: (String, Int, Int) -> Void
+    ) throws {
+        // Alone, so that what another one has left behind can only be that of a process which was killed.
+        let lock = try Leftovers.retirements.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
+        defer { withExtendedLifetime(lock) {} }
+        let (engines, schema) = (open.context.engines, open.context.schema)
+        let copies = try RetiredCopies(open.directory, engines)
+        defer { copies.remove() }
+        let given = try backup.map { try engines.open($0, .readOnly, schema: schema) }
+        defer { given?.close() }
+        let names = Leftovers.retirements.copies
+        // What was left first: copied the other way round it could be ahead.
+        let left = try copies.add(
+            given ?? open.pair.store(actual.other),
+            of: backup?.engine ?? actual.other,
+            as: names[0],
+            schema
+        )
+        defer { left.close() }
+        let serving = try copies.add(open.pair.store(actual.engine), of: actual.engine, as: names[1], schema)
+        defer { serving.close() }
+        try bringUp(left, to: serving, progress)
+        let report = try open.context.verification(serving, left).run { progress($0.level, $0.done, $0.total) }
+        open.record(report, epoch: actual.epoch)
+        open.anchorEvidence()
+    }
+
+    /// Brings the copy of what was left to what serves, by what the history tells: anything else would prove nothing.
+    private func bringUp(
+        _ left: any UserStoreBackend,
+        to serving: any UserStoreBackend,
+        _ progress: (String, Int, Int) -> Void
+    ) throws {
+        let from = try serving.replicaRead { try $0.information() }
+        try left.replicate { replica in
+            let there = try replica.information()
+            let agree = try serving.replicaRead { try Replication.agree($0, replica, at: there.token) }
+            guard there.lineage == from.lineage, there.token <= from.token, there.role != .backfilling, agree else {
+                throw unproven("has gone another way than the store that serves, and proves nothing of it")
+            }
+            guard there.token >= from.historyFloor else {
+                throw unproven(
+                    "is at token \(there.token), and the history of the store that serves begins behind token \(from.historyFloor)"
+                )
+            }
+            try serving.replicaRead { source in
+                let count = Int(from.token.rawValue - there.token.rawValue)
+                progress("history", 0, count)
+                _ = try Replication.carry(from: source, from, to: replica, there, schema: open.context.schema)
+                progress("history", count, count)
+            }
+        }
+    }
+
+    private func unproven(_ what: String) -> HabitStoreError {
+        HabitStoreError(
+            .unsupported,
+            "the store that the user has left \(what): nothing is removed; give a backup with --against that the history reaches, or take "
+                + "the user back and forward again",
+            at: .init(path: open.directory.path)
+        )
+    }
+
+    // MARK: Removing
+
+    private func remove(_ actual: ActualStage, _ change: StageSwitch, by person: String, isBegun: Bool) throws {
+        guard try open.pair.exists(actual.other) else { throw nothingIsLeft(actual) }
+        if !isBegun {
+            let event = EvidenceEvent.retired(
+                engine: actual.other,
+                epoch: actual.epoch,
+                token: actual.token,
+                by: person
+            )
+            guard open.record([event]) else {
+                throw HabitStoreError(
+                    .inputOutput,
+                    "the evidence cannot be written, and nothing is removed without a line of it",
+                    at: .init(path: open.directory.path)
+                )
+            }
+            CrashPoint.reach("retire.told")
+        }
+        try change.disown(actual.other)
+        CrashPoint.reach("retire.disowned")
+        open.pair.close(actual.other)
+        try open.pair.known.discard(open.pair.address(actual.other))
+        CrashPoint.reach("retire.removed")
+    }
+}
