@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "FeatureFlags", targets: ["FeatureFlags"]),
         .library(name: "FlagTools", targets: ["FlagTools"]),
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
+        .library(name: "HabitStoreFleet", targets: ["HabitStoreFleet"]),
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
@@ -109,6 +110,11 @@ let package = Package(
             swiftSettings: crashSettings
         ),
         .target(
+            name: "HabitStoreFleet",
+            dependencies: ["CSQLite", "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreRollout", "Hashing"],
+            swiftSettings: settings
+        ),
+        .target(
             name: "StandardEngines",
             dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier"],
             swiftSettings: settings
@@ -148,7 +154,8 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "StandardEngines",
-                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreImport", "HabitStoreReports",
+                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreImport",
+                "HabitStoreReports",
                 "HabitStorePostgres", "HabitStoreRollout",
                 "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -265,6 +272,11 @@ let package = Package(
         .testTarget(
             name: "HabitStoreCrashTests",
             dependencies: ["HabitStoreTesting", "Trials"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreFleetTests",
+            dependencies: ["HabitStore", "HabitStoreFleet", "HabitStoreRollout", "RolloutTesting", "StandardEngines"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -8,4 +8,11 @@ extension Double {
         if milliseconds < 1_000 { return String(format: "%.0f ms", milliseconds) }
         return String(format: "%.1f s", self)
     }
+
+    /// Seconds as people read long times: `45 s`, `12m 30s`, `3h 5m`, `2d 4h`.
+    var durationText: String {
+        guard self >= 60 else { return "\(Int(rounded(.up))) s" }
+        let units: Set<Duration.UnitsFormatStyle.Unit> = [.days, .hours, .minutes, .seconds]
+        return Duration.seconds(self).formatted(.units(allowed: units, width: .narrow, maximumUnitCount: 2))
+    }
 }

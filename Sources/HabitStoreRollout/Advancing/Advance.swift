@@ -9,10 +9,12 @@ struct Advance {
     /// Brings the user as far towards the wanted stage as the gate lets, and provides on the way what can be provided:
     /// verifications, and the rehearsal of the way back.
     ///
+    /// - Parameter permit: throws where the user is not to be moved any more; it is asked last before each move.
     /// - Returns: the last decision of the gate; nil where there was nothing to decide.
     func run(
         to stage: Stage?,
         waitSeconds: Double?,
+        permit: () throws -> Void = {},
         progress: (String, Int, Int) -> Void
     ) throws -> GateDecision? {
         var last: GateDecision?
@@ -31,7 +33,7 @@ struct Advance {
                 promotion.recordRefusal(decision, to: next, try open.currentRoute().actual)
                 break
             }
-            last = try promotion.promote(to: next)
+            last = try promotion.promote(to: next, permit: permit)
             if last?.isOpen != true { break }
         }
         return last

@@ -7,8 +7,10 @@ struct Promotion {
 
     /// Moves the user one stage forward, if the gate is open.
     ///
-    /// - Parameter stage: the stage to go to; nil for the one that is next.
-    func promote(to stage: Stage?) throws -> GateDecision {
+    /// - Parameters:
+    ///   - stage: the stage to go to; nil for the one that is next.
+    ///   - permit: throws where the user is not to be moved any more.
+    func promote(to stage: Stage?, permit: () throws -> Void = {}) throws -> GateDecision {
         var decision = GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
         try open.move(.promoted) { look, actual, state in
             // The user may have been moved past it meanwhile, and a promotion takes nobody back.
@@ -18,6 +20,7 @@ struct Promotion {
                 recordRefusal(decision, to: target, actual)
                 return nil
             }
+            try permit()
             guard open.record([.admitted(to: target, epoch: actual.epoch)]) else {
                 decision = GateDecision(reasons: [.evidenceUnwritable], cleanShadowReads: decision.cleanShadowReads)
                 return nil

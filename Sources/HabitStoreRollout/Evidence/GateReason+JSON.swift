@@ -44,7 +44,7 @@ extension GateReason: Codable {
     }
 
     /// The case's name, whatever its values.
-    var kind: String { fields.first?.value as? String ?? "" }
+    package var kind: String { fields.first?.value as? String ?? "" }
 
     private var fields: KeyValuePairs<String, (any Encodable)?> {
         switch self {

@@ -41,7 +41,7 @@ public enum Stage: String, Sendable, Hashable, Codable, CaseIterable, Comparable
     public var position: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     /// The stage at a place on the way, or nil.
-    init?(position: Int) {
+    package init?(position: Int) {
         guard Self.allCases.indices.contains(position) else { return nil }
         self = Self.allCases[position]
     }

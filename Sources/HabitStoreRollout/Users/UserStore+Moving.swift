@@ -24,6 +24,14 @@ extension UserStore {
         return try Advance(open: lease.user).run(to: stage, waitSeconds: waitSeconds, progress: progress)
     }
 
+    /// The same for whoever moves many users.
+    ///
+    /// - Parameter permit: is asked last before each move, and throws where the user is not to be moved any more.
+    package func advance(to stage: Stage, permit: () throws -> Void) throws -> GateDecision? {
+        let lease = try files.lease()
+        return try Advance(open: lease.user).run(to: stage, waitSeconds: nil, permit: permit) { _, _, _ in }
+    }
+
     /// Moves the user one stage forward, if the gate is open.
     ///
     /// - Parameter stage: the stage to go to; nil for the one that is next.

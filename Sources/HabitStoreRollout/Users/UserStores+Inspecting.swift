@@ -56,6 +56,20 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func check(_ user: String) throws { _ = try known(user) }
 
+    /// How many bytes the files of a user's stores have, logs included; nothing is opened, and what is on a server does not count.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
+    package func storeBytes(of user: String) throws -> Int {
+        let directory = try UserDirectory(root: root, user: user)
+        return engines.names.filter { !engines.isShared($0) }.reduce(0) { sum, engine in
+            let path = engines.address(engine, of: directory).path
+            return ["", "-wal"].reduce(sum) { sum, ending in
+                var status = stat()
+                return lstat(path + ending, &status) == 0 ? sum + Int(status.st_size) : sum
+            }
+        }
+    }
+
     /// Whether the user has a store that other machines reach, too.
     private func hasSharedStore(_ directory: UserDirectory) throws -> Bool {
         try engines.names.contains { engine in

@@ -1,0 +1,332 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// The users of one root, moved in waves.
+///
+/// ```swift
+/// let fleet = Fleet(root: "/var/lib/habits")
+/// try fleet.draw(plan, text: text, sizes: sizes, by: "me")
+/// try fleet.run(stores, by: "me") { print($0) }
+/// ```
+///
+/// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
+public struct Fleet: Sendable {
+    private let root: String
+    private let folder: FleetFolder
+    private let signals: FleetSignals
+
+    /// What was done.
+    public let ledger: FleetLedger
+
+    /// The fleet of a root; nothing is made yet.
+    public init(root: String) {
+        self.root = root
+        folder = FleetFolder(root: root)
+        signals = FleetSignals(folder: folder)
+        ledger = FleetLedger(folder)
+    }
+
+    // MARK: Planning
+
+    /// Who would be in which wave.
+    ///
+    /// Waves that were drawn once stay: users who have come since are added to the last one, and a plan with other waves is refused.
+    ///
+    /// - Parameter users: everybody, with the size of their stores in bytes.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a plan with other waves than were drawn.
+    public func drawing(_ plan: FleetPlan, _ users: [(user: String, bytes: Int)]) throws -> FleetMembers {
+        guard FileManager.default.fileExists(atPath: folder.members) else {
+            let salt = (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
+            return FleetMembers(plan, users, salt: salt)
+        }
+        let drawn = try FleetMembers.load(folder.members)
+        guard drawn.waves == plan.waves.map(\.name) else {
+            throw HabitStoreError(
+                .unsupported,
+                "the waves were drawn already (\(drawn.waves.joined(separator: ", "))), and nobody changes waves: keep their names and their "
+                    + "number; what each asks for may be changed",
+                at: .init(path: folder.members)
+            )
+        }
+        return drawn.adding(users, plan)
+    }
+
+    /// Draws the waves, and keeps the plan.
+    ///
+    /// - Parameters:
+    ///   - text: the plan as it is written, which is kept.
+    ///   - isYAML: whether that is YAML.
+    ///   - person: who does it, for the ledger.
+    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work; what keeps the files from being written.
+    @discardableResult
+    public func draw(
+        _ plan: FleetPlan,
+        text: Data,
+        isYAML: Bool,
+        _ users: [(user: String, bytes: Int)],
+        by person: String
+    ) throws -> FleetMembers {
+        try folder.make()
+        let lease = try takeLease()
+        defer { withExtendedLifetime(lease) {} }
+        let members = try drawing(plan, users)
+        let isNew = !FileManager.default.fileExists(atPath: folder.members)
+        do {
+            try DurableFile.replace(folder.members, members.data, draft: DurableFile.ownDraft(of: folder.members))
+            let path = folder.plan + (isYAML ? ".yaml" : ".json")
+            try DurableFile.replace(path, text, draft: DurableFile.ownDraft(of: path))
+            _ = try MarkerFile.remove(folder.plan + (isYAML ? ".json" : ".yaml"))
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the drawn waves cannot be written: \(error)",
+                at: .init(path: folder.path)
+            )
+        }
+        let index = try isNew ? FleetIndex.make(folder, members) : FleetIndex.open(folder)
+        if !isNew { try index.add(members.members) }
+        try ledger.append(.drawn(users: members.members.count, digest: members.digest, by: person))
+        return members
+    }
+
+    /// The plan that was kept.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` where none was, ``HabitStoreError/Code/corrupt`` for one that says nothing any more.
+    public func plan() throws -> FleetPlan {
+        let paths = [folder.plan + ".json", folder.plan + ".yaml"]
+        guard let path = paths.first(where: FileManager.default.fileExists(atPath:)) else {
+            throw HabitStoreError(
+                .notFound,
+                "there is no plan here; make one with `habitstore fleet plan FILE`",
+                at: .init(path: folder.path)
+            )
+        }
+        let (plan, issues) = try FleetPlanReader.read(path: path)
+        guard let plan else {
+            throw HabitStoreError(
+                .corrupt,
+                "the plan that was kept is damaged (\(issues.first?.message ?? "")); give it anew with `habitstore fleet plan FILE`",
+                at: .init(path: path)
+            )
+        }
+        return plan
+    }
+
+    // MARK: Running
+
+    /// How a run ended.
+    public enum End: Sendable, Hashable {
+        /// Everybody is where the plan wants them, but for so many who were killed.
+        case done(passedOver: Int)
+        /// Nobody is moved any more: who or what has stopped it, why, and for which user.
+        case halted(by: String, because: String, user: String?)
+    }
+
+    /// Moves users in waves, until all are where the plan wants them, somebody halts it, or it halts by itself.
+    ///
+    /// It waits, and so is not for a thread of Swift's tasks.
+    ///
+    /// - Parameters:
+    ///   - stores: the users of the root.
+    ///   - person: who runs it, for the ledger.
+    ///   - pressure: the share of the last seconds in which something waited for the disk, of a hundred; nil for the kernel's word.
+    ///   - tell: is told in one line what it is doing, or waits for.
+    /// - Throws: ``HabitStoreError/Code/busy`` while another run is at work; what keeps the fleet's files from being read or
+    ///   written. Nobody is moved then.
+    public func run(
+        _ stores: UserStores,
+        by person: String,
+        pressure: (() -> Double?)? = nil,
+        tell: @escaping (String) -> Void
+    ) throws -> End {
+        let plan = try plan()
+        let lease = try takeLease()
+        defer { withExtendedLifetime(lease) {} }
+        if let halted = signals.halted {
+            return .halted(by: halted.by, because: halted.because, user: halted.user)
+        }
+        let members = try FleetMembers.load(folder.members)
+        try requireWhole(members)
+        let run = try FleetRun(
+            plan: plan,
+            members: members,
+            index: FleetIndex.open(folder),
+            ledger: ledger,
+            signals: signals,
+            stores: stores,
+            by: person,
+            pressure: pressure ?? { IOPressure.now() },
+            tell: tell
+        )
+        switch try run.run() {
+        case .done(let passedOver): return .done(passedOver: passedOver)
+        case .halted(let reason): return .halted(by: reason.by, because: reason.because, user: reason.user)
+        }
+    }
+
+    /// The ledger is as it was written, and tells of these members.
+    private func requireWhole(_ members: FleetMembers) throws {
+        let contents = try ledger.read()
+        if let line = contents.damagedLine {
+            throw HabitStoreError(
+                .corrupt,
+                "the fleet's ledger is damaged in line \(line), and nobody is moved by it; put the file back",
+                at: .init(path: ledger.path)
+            )
+        }
+        let drawn = contents.entries.last { if case .drawn = $0.event { true } else { false } }
+        guard case .drawn(_, let digest, _)? = drawn?.event, digest == members.digest else {
+            throw HabitStoreError(
+                .corrupt,
+                "the fleet's members are not those that the ledger tells of; put the file back, or draw with `habitstore fleet plan FILE`",
+                at: .init(path: folder.members)
+            )
+        }
+    }
+
+    private func takeLease() throws -> LockedFile {
+        do {
+            return try LockedFile(folder.lease, timeoutSeconds: 0)
+        } catch {
+            throw HabitStoreError(
+                error.isBusy ? .busy : .inputOutput,
+                error.isBusy
+                    ? "another `habitstore fleet run` is at work on this root; there can be one"
+                    : "the fleet's lock cannot be taken: \(error)",
+                at: .init(path: folder.lease)
+            )
+        }
+    }
+
+    /// Whether a run is at work.
+    public var isRunning: Bool {
+        guard FileManager.default.fileExists(atPath: folder.lease) else { return false }
+        do {
+            _ = try LockedFile(folder.lease, timeoutSeconds: 0)
+            return false
+        } catch {
+            return error.isBusy
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Stops the fleet: whoever is being moved stays at the stage that was reached, and nobody is moved any more.
+    ///
+    /// - Returns: whether it was not stopped before.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` where that cannot be written down.
+    @discardableResult
+    public func halt(by person: String, because reason: String) throws -> Bool {
+        try folder.make()
+        guard try signals.halt(.init(by: person, because: reason)) else { return false }
+        try ledger.append(.halted(by: person, because: reason, user: nil))
+        return true
+    }
+
+    /// Begins with nobody from now on; who is on the way is brought there.
+    ///
+    /// - Returns: whether it was not paused before.
+    @discardableResult
+    public func pause(by person: String, because reason: String) throws -> Bool {
+        try folder.make()
+        guard try signals.pause(.init(by: person, because: reason)) else { return false }
+        try ledger.append(.paused(by: person, because: reason))
+        return true
+    }
+
+    /// Lets a fleet go on that was paused or halted; what was different before counts as seen to.
+    ///
+    /// - Returns: whether anything had stopped it.
+    @discardableResult
+    public func resume(by person: String, because reason: String) throws -> Bool {
+        guard signals.halted != nil || signals.paused != nil else { return false }
+        // The line first: a run that begins in between finds the file.
+        try ledger.append(.resumed(by: person, because: reason))
+        return try signals.resume()
+    }
+
+    /// Takes the users of the wave back that is on the way, to the stage `off`.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a fleet that goes on, which would move them again.
+    public func takeBack(_ stores: UserStores) throws -> (wave: Int, users: Int, failed: Int) {
+        guard signals.isHalted else {
+            throw HabitStoreError(
+                .unsupported,
+                "only a fleet that is halted is taken back; halt it first",
+                at: .init(path: folder.path)
+            )
+        }
+        let members = try FleetMembers.load(folder.members)
+        let wave = try ledger.read().entries.reversed().lazy.compactMap { entry -> Int? in
+            guard case .waveBegan(let wave, _, _) = entry.event else { return nil }
+            return wave
+        }.first
+        guard let wave else { return (wave: 0, users: 0, failed: 0) }
+        var (users, failed) = (0, 0)
+        for member in members.wave(wave) {
+            do {
+                let store = try stores.store(for: member.user)
+                defer { store.close() }
+                guard try store.stage() > .off else { continue }
+                try store.demote(to: .off)
+                users += 1
+            } catch {
+                failed += 1
+            }
+        }
+        try ledger.append(.tookBack(wave: wave, users: users, failed: failed))
+        return (wave: wave, users: users, failed: failed)
+    }
+
+    // MARK: Looking
+
+    /// Where the fleet is, by the index.
+    ///
+    /// - Throws: what keeps it from being read.
+    public func status() throws -> FleetStatus {
+        try FleetStatus(
+            plan: plan(),
+            members: FleetMembers.load(folder.members),
+            index: FleetIndex.open(folder),
+            ledger: ledger.read(),
+            signals: signals,
+            isRunning: isRunning
+        )
+    }
+
+    /// Holds the index against the stores.
+    ///
+    /// - Parameters:
+    ///   - sample: how many users are looked at; nil for all.
+    ///   - seed: decides who.
+    /// - Returns: who is not as the index says, and how.
+    public func audit(_ stores: UserStores, sample: Int?, seed: UInt64) throws -> FleetAudit {
+        try FleetAudit(FleetIndex.open(folder), stores, plan(), signals, sample: sample, seed: seed)
+    }
+
+    /// Makes the index anew from the stores and the members.
+    ///
+    /// - Parameter progress: is told how many users were looked at.
+    /// - Returns: how many users there are.
+    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work.
+    public func rebuild(_ stores: UserStores, progress: (Int, Int) -> Void) throws -> Int {
+        let lease = try takeLease()
+        defer { withExtendedLifetime(lease) {} }
+        let (plan, members) = (try plan(), try FleetMembers.load(folder.members))
+        let index = try FleetIndex.make(folder, members)
+        let mover = FleetMover(stores: stores, plan: plan, signals: signals)
+        var done = 0
+        while done < members.members.count {
+            let part = members.members[done...].prefix(Self.rebuildChunk)
+            let found = mover.look(at: part.map(\.user))
+            try index.note(zip(part, found).map { FleetIndex.Entry($0, $1, plan) })
+            done += part.count
+            progress(done, members.members.count)
+        }
+        return members.members.count
+    }
+
+    private static let rebuildChunk = 1_000
+}

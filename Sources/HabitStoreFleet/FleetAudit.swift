@@ -1,0 +1,61 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// The index held against the stores.
+public struct FleetAudit: Sendable {
+    /// A user who is not as the index says.
+    public struct Finding: Sendable, Hashable {
+        /// Whose.
+        public let user: String
+        /// What differs, in one line.
+        public let message: String
+    }
+
+    /// How many users were looked at.
+    public let users: Int
+    /// Who is not as the index says.
+    public let findings: [Finding]
+
+    init(
+        _ index: FleetIndex,
+        _ stores: UserStores,
+        _ plan: FleetPlan,
+        _ signals: FleetSignals,
+        sample: Int?,
+        seed: UInt64
+    ) throws {
+        var entries = try index.entries()
+        if let sample, sample < entries.count {
+            var generator = AuditGenerator(state: seed)
+            entries = Array(entries.shuffled(using: &generator).prefix(sample))
+        }
+        users = entries.count
+        let mover = FleetMover(stores: stores, plan: plan, signals: signals)
+        findings = zip(entries, mover.look(at: entries.map(\.user))).compactMap { entry, found in
+            // Nobody has looked at who is not begun with.
+            guard let stage = entry.stage else { return nil }
+            guard let there = found.stage else {
+                return Finding(user: entry.user, message: found.error ?? "no store says where the user is")
+            }
+            guard stage == there, entry.epoch == found.epoch else {
+                let epochs = "epoch \(entry.epoch ?? 0)) and the stores \(there.rawValue) (epoch \(found.epoch ?? 0)"
+                return Finding(user: entry.user, message: "the index says \(stage.rawValue) (\(epochs))")
+            }
+            return nil
+        }
+    }
+}
+
+/// SplitMix64, so that a seed gives the same sample anywhere (Steele, Lea and Flood, OOPSLA 2014).
+private struct AuditGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Where a fleet is, as its index has it.
+public struct FleetStatus: Sendable {
+    /// A wave.
+    public struct Wave: Sendable, Hashable {
+        /// What people call it.
+        public let name: String
+        /// How many users are in it.
+        public let users: Int
+        /// How many of them are at each stage; those of whom nothing is known are in none.
+        public let stages: [Stage: Int]
+        /// `done`, `soaking`, `running`, or `waiting` for the waves before.
+        public let state: String
+    }
+
+    /// What it is doing: `planned`, `running`, `soaking`, `waiting`, `paused`, `halted`, `done`, or `stopped` where no run is at work.
+    public let state: String
+    /// The same in one line: what it waits for, who or what has stopped it.
+    public let doing: String
+    /// Since when; nil where that is not known.
+    public let since: Date?
+    /// The waves.
+    public let waves: [Wave]
+    /// Why users wait: kinds of the gate's reasons, and how many users.
+    public let waiting: [(reasons: String, users: Int)]
+    /// How long what is left may take, in seconds, by the pace of the last hour; nil where that says nothing.
+    public let secondsLeft: ClosedRange<Double>?
+    /// The first line of the ledger that is not as it was written; nil where all are.
+    public let damagedLine: Int?
+
+    init(
+        plan: FleetPlan,
+        members: FleetMembers,
+        index: FleetIndex,
+        ledger: FleetLedger.Contents,
+        signals: FleetSignals,
+        isRunning: Bool
+    ) throws {
+        let counts = try index.counts()
+        let events = ledger.entries.map(\.event)
+        waves = members.waves.enumerated().map { number, name in
+            let own = counts.filter { $0.wave == number }
+            let stages = own.compactMap { count in count.stage.map { ($0, count.users) } }
+            let isBegun = events.contains { if case .waveBegan(number, _, _) = $0 { true } else { false } }
+            let isSoaking = events.contains { if case .soakBegan(number, _) = $0 { true } else { false } }
+            let isDone = events.contains(.waveDone(wave: number))
+            return Wave(
+                name: name,
+                users: own.reduce(0) { $0 + $1.users },
+                stages: Dictionary(uniqueKeysWithValues: stages),
+                state: isDone ? "done" : isSoaking ? "soaking" : isBegun ? "running" : "waiting"
+            )
+        }
+        waiting = try index.reasons()
+        damagedLine = ledger.damagedLine
+        let word = try index.word("state")
+        let isDone =
+            events.last { event in
+                switch event {
+                case .ended, .began: true
+                default: false
+                }
+            } == .ended(isDone: true)
+        if let halted = signals.halted {
+            state = "halted"
+            doing = "halted by \(halted.by): \(halted.because)" + (halted.user.map { " (user \($0))" } ?? "")
+        } else if isDone, !isRunning {
+            (state, doing) = ("done", "all \(members.waves.count) waves are done")
+        } else if let paused = signals.paused {
+            (state, doing) = ("paused", "paused by \(paused.by): \(paused.because)")
+        } else if isRunning {
+            (state, doing) = (word ?? "running", try index.word("doing") ?? "a run begins")
+        } else if events.contains(where: { if case .began = $0 { true } else { false } }) {
+            (state, doing) = ("stopped", "no run is at work; `habitstore fleet run` goes on where it was")
+        } else {
+            (state, doing) = ("planned", "nobody was moved yet; `habitstore fleet run` begins")
+        }
+        since = try index.word("since").flatMap(Double.init).map(Date.init(timeIntervalSince1970:))
+        let arrived = try index.arrivals(since: 0)
+        let recent = try index.arrivals(since: Date().timeIntervalSince1970 - Self.paceSeconds)
+        secondsLeft = Self.secondsLeft(
+            members.members.count - arrived,
+            recent,
+            soaks: zip(plan.waves, waves).filter { $1.state != "done" }.reduce(0) { $0 + $1.0.soakSeconds },
+            isRunning: isRunning && (word == "running" || word == "soaking")
+        )
+    }
+
+    private static let paceSeconds = 3_600.0
+
+    /// Between the pace of the last hour and half of it, with the soaks that are left; nothing is said by a handful of users.
+    private static func secondsLeft(_ users: Int, _ recent: Int, soaks: Double, isRunning: Bool) -> ClosedRange<Double>?
+    {
+        guard isRunning, recent >= 10 else { return nil }
+        let moving = Double(users) * paceSeconds / Double(recent)
+        return moving + soaks...2 * moving + soaks
+    }
+}

@@ -1,0 +1,37 @@
+import HabitStoreRollout
+
+/// Something that was done with a fleet. None of it names a user but the one for whom it was halted.
+///
+/// The JSON form is one object with the case's name, whose value is an object of the case's values.
+public enum FleetEvent: Sendable, Hashable, Codable {
+    /// Waves were drawn, or those who have come since were added to the last one; `digest` is that of the members' file.
+    case drawn(users: Int, digest: String, by: String)
+    /// A run began.
+    case began(by: String)
+    /// A run ended without anything wrong: all waves are done, or somebody has stopped it.
+    case ended(isDone: Bool)
+    /// Users of a wave are moved from here on.
+    case waveBegan(wave: Int, name: String, users: Int)
+    /// All users of a wave have come to the plan's stage, but for so many who cannot; they are watched from here on.
+    case soakBegan(wave: Int, passedOver: Int)
+    /// A wave's time is over, and the next one may begin.
+    case waveDone(wave: Int)
+    /// Nobody is begun with.
+    case paused(by: String, because: String)
+    /// Users are moved again.
+    case resumed(by: String, because: String)
+    /// Nobody is moved any more; `user` is the one for whom, where it was one.
+    case halted(by: String, because: String, user: String?)
+    /// The users of a wave were taken back.
+    case tookBack(wave: Int, users: Int, failed: Int)
+
+    /// Whether somebody has let the fleet begin, or go on: what was found before does not stop it any more.
+    var isLeave: Bool {
+        switch self {
+        case .drawn, .resumed: true
+        default: false
+        }
+    }
+
+    var isHalt: Bool { if case .halted = self { true } else { false } }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// What is known of everybody, for whoever asks often: `fleet.sqlite`. The stores are the truth, and it is made anew from them.
+final class FleetIndex {
+    /// A user, as last seen.
+    struct Entry: Hashable {
+        var user: String
+        var wave: Int
+        var lane: FleetMembers.Lane
+        /// nil where nobody has looked, or no store can tell.
+        var stage: Stage?
+        var epoch: Int?
+        var token: Int?
+        var lag: Int?
+        var bytes: Int
+        /// What a verification, or a try to move the user, came to last.
+        var verdict: String?
+        /// Why the user waits, by the kinds of the gate's reasons, with commas between; or what went wrong.
+        var reasons: String?
+        /// The clean shadow reads that the gate counted last.
+        var cleanReads: Int
+        /// When the user came to the plan's stage, in seconds since 1970, and the token then.
+        var arrived: Double?
+        var arrivedToken: Int?
+    }
+
+    private let database: IndexDatabase
+    private static let version = 1
+
+    private init(_ database: IndexDatabase) { self.database = database }
+
+    /// Opens the index.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` where there is none, ``HabitStoreError/Code/corrupt`` for one that is damaged.
+    static func open(_ folder: FleetFolder) throws -> FleetIndex {
+        guard FileManager.default.fileExists(atPath: folder.index) else {
+            throw HabitStoreError(
+                .notFound,
+                "the fleet has no index; make it from the stores with `habitstore fleet audit --rebuild`",
+                at: .init(path: folder.index)
+            )
+        }
+        let database = try IndexDatabase(folder.index, mayMake: false)
+        var found = -1
+        try database.query("PRAGMA user_version") { found = $0.int(0) }
+        guard found == version else {
+            throw HabitStoreError(
+                .unsupported,
+                "the fleet's index is of version \(found), and this program knows \(version); make it anew with `habitstore fleet audit "
+                    + "--rebuild`",
+                at: .init(path: folder.index)
+            )
+        }
+        var verdict = ""
+        try database.query("PRAGMA quick_check(1)") { verdict = $0.text(0) ?? "" }
+        guard verdict == "ok" else {
+            throw HabitStoreError(
+                .corrupt,
+                "the fleet's index is damaged; nobody is moved by it: make it anew from the stores with `habitstore fleet audit --rebuild`",
+                at: .init(path: folder.index)
+            )
+        }
+        return FleetIndex(database)
+    }
+
+    /// Makes the index anew; what is known of members who are in the old one is not taken over.
+    static func make(_ folder: FleetFolder, _ members: FleetMembers) throws -> FleetIndex {
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            guard unlink(folder.index + ending) == 0 || errno == ENOENT else {
+                throw HabitStoreError(
+                    .permissionDenied,
+                    "the fleet's index cannot be replaced: \(String(cString: strerror(errno)))",
+                    at: .init(path: folder.index + ending)
+                )
+            }
+        }
+        let database = try IndexDatabase(folder.index, mayMake: true)
+        try database.run(
+            """
+            PRAGMA journal_mode = WAL;
+            PRAGMA synchronous = NORMAL;
+            CREATE TABLE member (
+              user TEXT PRIMARY KEY, wave INTEGER NOT NULL, lane TEXT NOT NULL, stage INTEGER, epoch INTEGER, token INTEGER,
+              lag INTEGER, bytes INTEGER NOT NULL, verdict TEXT, reasons TEXT, cleanReads INTEGER NOT NULL DEFAULT 0,
+              arrived REAL, arrivedToken INTEGER
+            ) WITHOUT ROWID;
+            CREATE TABLE word (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+            PRAGMA user_version = \(version);
+            """
+        )
+        let index = FleetIndex(database)
+        try index.add(members.members)
+        return index
+    }
+
+    /// Adds members who are not in it.
+    func add(_ members: [FleetMembers.Member]) throws {
+        try database.transaction {
+            for member in members {
+                try database.query(
+                    "INSERT OR IGNORE INTO member (user, wave, lane, bytes) VALUES (?1, ?2, ?3, ?4)",
+                    [.text(member.user), .int(member.wave), .text(member.lane.rawValue), .int(member.bytes)]
+                )
+            }
+        }
+    }
+
+    /// Writes down what is known of users, all or none.
+    func note(_ entries: [Entry]) throws {
+        try database.transaction {
+            for entry in entries {
+                try database.query(
+                    """
+                    UPDATE member SET stage = ?2, epoch = ?3, token = ?4, lag = ?5, verdict = ?6, reasons = ?7, cleanReads = ?8,
+                      arrived = ?9, arrivedToken = ?10
+                    WHERE user = ?1
+                    """,
+                    [
+                        .text(entry.user), .of(entry.stage?.position), .of(entry.epoch), .of(entry.token),
+                        .of(entry.lag), .of(entry.verdict), .of(entry.reasons), .int(entry.cleanReads),
+                        entry.arrived.map { .double($0) } ?? .null, .of(entry.arrivedToken),
+                    ]
+                )
+            }
+        }
+    }
+
+    /// The users of a wave; of all for nil.
+    func entries(wave: Int? = nil) throws -> [Entry] {
+        var entries: [Entry] = []
+        try database.query(
+            "SELECT \(Self.columns) FROM member WHERE ?1 IS NULL OR wave = ?1 ORDER BY user",
+            [.of(wave)]
+        ) { entries.append(try Self.entry($0)) }
+        return entries
+    }
+
+    /// One user; nil for who is no member.
+    func entry(_ user: String) throws -> Entry? {
+        var found: Entry?
+        try database.query("SELECT \(Self.columns) FROM member WHERE user = ?1", [.text(user)]) {
+            found = try Self.entry($0)
+        }
+        return found
+    }
+
+    private static let columns =
+        "user, wave, lane, stage, epoch, token, lag, bytes, verdict, reasons, cleanReads, arrived, arrivedToken"
+
+    private static func entry(_ row: IndexDatabase.Row) throws -> Entry {
+        Entry(
+            user: row.text(0) ?? "",
+            wave: row.int(1),
+            lane: row.text(2).flatMap(FleetMembers.Lane.init) ?? .normal,
+            stage: row.optionalInt(3).flatMap(Stage.init(position:)),
+            epoch: row.optionalInt(4),
+            token: row.optionalInt(5),
+            lag: row.optionalInt(6),
+            bytes: row.int(7),
+            verdict: row.text(8),
+            reasons: row.text(9),
+            cleanReads: row.int(10),
+            arrived: row.optionalDouble(11),
+            arrivedToken: row.optionalInt(12)
+        )
+    }
+
+    // MARK: Sums
+
+    /// How many users of each wave are at each stage; nil for those of whom nothing is known.
+    func counts() throws -> [(wave: Int, stage: Stage?, users: Int, bytes: Int)] {
+        var counts: [(wave: Int, stage: Stage?, users: Int, bytes: Int)] = []
+        try database.query("SELECT wave, stage, count(*), sum(bytes) FROM member GROUP BY wave, stage") { row in
+            let stage = row.optionalInt(1).flatMap(Stage.init(position:))
+            counts.append((wave: row.int(0), stage: stage, users: row.int(2), bytes: row.int(3)))
+        }
+        return counts
+    }
+
+    /// Why users wait, the most frequent first.
+    func reasons(wave: Int? = nil, limit: Int = 10) throws -> [(reasons: String, users: Int)] {
+        var found: [(reasons: String, users: Int)] = []
+        try database.query(
+            """
+            SELECT reasons, count(*) AS users FROM member WHERE reasons IS NOT NULL AND (?1 IS NULL OR wave = ?1)
+            GROUP BY reasons ORDER BY users DESC, reasons LIMIT ?2
+            """,
+            [.of(wave), .int(limit)]
+        ) { found.append((reasons: $0.text(0) ?? "", users: $0.int(1))) }
+        return found
+    }
+
+    /// How many users have come to the plan's stage since a time, in seconds since 1970.
+    func arrivals(since time: Double) throws -> Int {
+        var count = 0
+        try database.query("SELECT count(*) FROM member WHERE arrived >= ?1", [.double(time)]) { count = $0.int(0) }
+        return count
+    }
+
+    // MARK: What the run is doing
+
+    /// Keeps a word under a name.
+    func set(_ name: String, _ value: String?) throws {
+        try database.query("INSERT OR REPLACE INTO word (name, value) VALUES (?1, ?2)", [.text(name), .of(value)])
+    }
+
+    /// The word under a name.
+    func word(_ name: String) throws -> String? {
+        var value: String?
+        try database.query("SELECT value FROM word WHERE name = ?1", [.text(name)]) { value = $0.text(0) }
+        return value
+    }
+}
+
+extension IndexDatabase.Value {
+    fileprivate static func of(_ value: Int?) -> Self { value.map { .int($0) } ?? .null }
+
+    fileprivate static func of(_ value: String?) -> Self { value.map { .text($0) } ?? .null }
+}

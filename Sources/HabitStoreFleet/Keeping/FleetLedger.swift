@@ -1,0 +1,132 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import Hashing
+
+/// What was done with a fleet: one line each in `ledger.jsonl`, each with the hash of the one before, as users' evidence is written
+/// (``EvidenceRecord`` has the rule). It is only ever added to.
+public struct FleetLedger: Sendable {
+    /// A line.
+    public struct Entry: Sendable, Hashable, Codable {
+        /// What was done.
+        public let event: FleetEvent
+        /// The line's number, from 1.
+        public let sequence: Int
+        /// When.
+        public let time: Date
+    }
+
+    /// What all lines come to.
+    public struct Contents: Sendable {
+        /// The lines that could be read.
+        public internal(set) var entries: [Entry] = []
+        /// The first line that is not as it was written, from 1; nil where all are.
+        public internal(set) var damagedLine: Int?
+    }
+
+    /// The file.
+    public let path: String
+
+    init(_ folder: FleetFolder) { path = folder.ledger }
+
+    private static let start = String(repeating: "0", count: 64)
+    private static let lockWaitSeconds = 10.0
+    /// `{"hash":"`, the digits, and `",`: what the hash does not cover.
+    private static let prefixLength = 75
+
+    /// Adds an event, and waits until it is on the disk.
+    ///
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be written.
+    func append(_ event: FleetEvent, at time: Date = Date()) throws {
+        do {
+            let lock = try LockedFile(path + ".lock", timeoutSeconds: Self.lockWaitSeconds)
+            defer { withExtendedLifetime(lock) {} }
+            let file = try OpenFile(path, O_RDWR | O_CREAT | O_APPEND)
+            let lines = try Self.lines(Data(contentsOf: URL(fileURLWithPath: path)))
+            // What a process that died has left of a line was told to nobody.
+            try file.truncate(to: off_t(lines.bytes))
+            let previous = lines.lines.last.map { Self.hash(of: $0) } ?? Self.start
+            let content = try Self.content(Entry(event: event, sequence: lines.lines.count + 1, time: time), previous)
+            let hash = Self.hash(Data(content.utf8))
+            try file.write(Data("{\"hash\":\"\(hash)\",\(content)".utf8))
+            try file.synchronize()
+            try DurableFile.synchronizeFolder(of: path)
+        } catch let failure as FileFailure {
+            throw HabitStoreError(
+                failure.isBusy ? .busy : .inputOutput,
+                "the fleet's ledger cannot be written, and nobody is moved without it: \(failure)",
+                at: .init(path: path)
+            )
+        } catch let error as CocoaError {
+            throw HabitStoreError(
+                .inputOutput,
+                "the fleet's ledger cannot be read, and nobody is moved without it",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    /// Reads all of it.
+    ///
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be read; one that is not there is empty.
+    public func read() throws -> Contents {
+        guard FileManager.default.fileExists(atPath: path) else { return Contents() }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw HabitStoreError(.inputOutput, "the fleet's ledger cannot be read", at: .init(path: path))
+        }
+        var contents = Contents()
+        var previous = Self.start
+        for (number, line) in Self.lines(data).lines.enumerated() {
+            let entry = try? Self.decoder().decode(Entry.self, from: line)
+            let isOwn = line.count > Self.prefixLength && Self.written(line) == Self.hash(of: line)
+            let follows = String(decoding: line.dropFirst(Self.prefixLength), as: UTF8.self)
+                .hasPrefix("\"previous\":\"\(previous)\",\"sequence\":\(number + 1),")
+            guard let entry, isOwn, follows else {
+                contents.damagedLine = number + 1
+                return contents
+            }
+            contents.entries.append(entry)
+            previous = Self.hash(of: line)
+        }
+        return contents
+    }
+
+    // MARK: Lines
+
+    /// Whole lines without their ends, and how many bytes they take.
+    private static func lines(_ data: Data) -> (lines: [Data], bytes: Int) {
+        var lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Data($0) }
+        let rest = lines.popLast() ?? Data()
+        return (lines, data.count - rest.count)
+    }
+
+    private static func content(_ entry: Entry, _ previous: String) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let event = String(decoding: try encoder.encode(entry.event), as: UTF8.self)
+        let time = entry.time.formatted(format)
+        return "\"previous\":\"\(previous)\",\"sequence\":\(entry.sequence),\"time\":\"\(time)\",\"event\":\(event)}\n"
+    }
+
+    private static let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    private static func decoder() -> JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            try format.parse(decoder.singleValueContainer().decode(String.self))
+        }
+        return decoder
+    }
+
+    /// The hash that a line should have: of its bytes from the 76th on, newline included.
+    private static func hash(of line: Data) -> String { hash(Data(line.dropFirst(prefixLength)) + Data("\n".utf8)) }
+
+    private static func written(_ line: Data) -> String {
+        String(decoding: line.dropFirst(9).prefix(64), as: UTF8.self)
+    }
+
+    private static func hash(_ data: Data) -> String {
+        SHA256.hash(data: data).map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,209 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import Hashing
+
+/// Who is in which wave. It is drawn once and written down, so that neither a restart nor a plan that was changed moves anybody from
+/// one wave to another.
+///
+/// The file is text, a line each with tabs between: `habitstore-fleet 1 SALT`, a line `wave NAME` for each wave, a line
+/// `WAVE LANE BYTES USER` for each user in the order in which they are moved, and at the end `sha256` and the digest of all bytes
+/// before. In names and ids a tab, a line feed, a carriage return and a backslash are `\t`, `\n`, `\r` and `\\`.
+public struct FleetMembers: Sendable, Hashable {
+    /// How a user is moved.
+    public enum Lane: String, Sendable, Hashable, CaseIterable {
+        /// Beside others.
+        case normal
+        /// Alone, behind the others of the wave: the user's stores are large.
+        case heavy
+    }
+
+    /// A user.
+    public struct Member: Sendable, Hashable {
+        /// The id.
+        public let user: String
+        /// The wave's number, from 0.
+        public let wave: Int
+        /// How the user is moved.
+        public let lane: Lane
+        /// How large the user's stores were when the waves were drawn.
+        public let bytes: Int
+    }
+
+    /// The names of the waves.
+    public let waves: [String]
+    /// Everybody, in the order in which they are moved.
+    public let members: [Member]
+    /// What decides who comes when, in hexadecimal digits.
+    let salt: String
+
+    /// Draws the waves.
+    ///
+    /// Whose SHA-256 of salt and id is least comes into the first wave, and so on: the draw follows from the salt, and nobody can
+    /// choose a wave by an id.
+    ///
+    /// - Parameters:
+    ///   - users: everybody, and how large their stores are.
+    ///   - salt: random hexadecimal digits.
+    init(_ plan: FleetPlan, _ users: [(user: String, bytes: Int)], salt: String) {
+        self.salt = salt
+        waves = plan.waves.map(\.name)
+        let start = Array(salt.utf8)
+        let keyed = users.map { user, bytes in
+            (key: Array(SHA256.hash(data: start + Array(user.utf8)).prefix(16)), user: user, bytes: bytes)
+        }
+        let order = keyed.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        var drawn: [Member] = []
+        var begin = 0
+        for (number, wave) in plan.waves.enumerated() {
+            let isLast = number == plan.waves.count - 1
+            let end = isLast ? order.count : min(order.count, max(begin, Self.count(wave.extent, of: order.count)))
+            // Small ones first: what goes wrong goes wrong soon.
+            let part = order[begin..<end].sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
+            drawn += part.map { _, user, bytes in
+                Member(user: user, wave: number, lane: bytes >= plan.heavyBytes ? .heavy : .normal, bytes: bytes)
+            }
+            begin = end
+        }
+        members = drawn
+    }
+
+    private init(waves: [String], members: [Member], salt: String) {
+        (self.waves, self.members, self.salt) = (waves, members, salt)
+    }
+
+    /// Never nobody, where there is anybody.
+    private static func count(_ extent: FleetPlan.Wave.Extent, of all: Int) -> Int {
+        switch extent {
+        case .users(let count): count
+        case .percent(let percent): Int((Double(all) * percent / 100).rounded(.up))
+        }
+    }
+
+    /// The same, with those who have come since in the last wave.
+    func adding(_ users: [(user: String, bytes: Int)], _ plan: FleetPlan) -> FleetMembers {
+        let known = Set(members.map(\.user))
+        let new = users.filter { !known.contains($0.user) }.sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
+        let added = new.map { user, bytes in
+            Member(
+                user: user,
+                wave: waves.count - 1,
+                lane: bytes >= plan.heavyBytes ? .heavy : .normal,
+                bytes: bytes
+            )
+        }
+        return FleetMembers(waves: waves, members: members + added, salt: salt)
+    }
+
+    /// The users of a wave, in their order.
+    public func wave(_ number: Int) -> [Member] { members.filter { $0.wave == number } }
+
+    // MARK: The file
+
+    private static let head = "habitstore-fleet\t1"
+
+    /// The file's bytes.
+    var data: Data {
+        var text = Self.head + "\t" + salt + "\n"
+        for wave in waves { text += "wave\t\(Self.escaped(wave))\n" }
+        for member in members {
+            text += "\(member.wave)\t\(member.lane.rawValue)\t\(member.bytes)\t\(Self.escaped(member.user))\n"
+        }
+        var data = Data(text.utf8)
+        data.append(contentsOf: "sha256\t\(Self.digest(data))\n".utf8)
+        return data
+    }
+
+    /// The digest that stands at the file's end.
+    var digest: String { Self.digest(data) }
+
+    private static func digest(_ data: Data) -> String {
+        SHA256.hash(data: data).map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
+    }
+
+    /// Reads the file.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` where nothing was drawn, ``HabitStoreError/Code/corrupt`` for a file that is
+    ///   damaged.
+    static func load(_ path: String) throws -> FleetMembers {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw HabitStoreError(
+                .notFound,
+                "no waves were drawn here; draw them with `habitstore fleet plan FILE`",
+                at: .init(path: path)
+            )
+        }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw HabitStoreError(.permissionDenied, "the fleet's members cannot be read", at: .init(path: path))
+        }
+        guard let members = FleetMembers(data) else {
+            throw HabitStoreError(
+                .corrupt,
+                "the fleet's members are damaged, and nobody is moved by them; put the file back",
+                at: .init(path: path)
+            )
+        }
+        return members
+    }
+
+    private init?(_ data: Data) {
+        let lines = String(decoding: data, as: UTF8.self).utf8.split(separator: UInt8(ascii: "\n"))
+        guard let first = lines.first, let last = lines.last, lines.count >= 2 else { return nil }
+        let head = first.split(separator: UInt8(ascii: "\t")).map { String(Substring($0)) }
+        guard head.count == 3, head[0] + "\t" + head[1] == Self.head else { return nil }
+        let end = String(Substring(last)) + "\n"
+        guard data.count > end.utf8.count, end == "sha256\t\(Self.digest(data.prefix(data.count - end.utf8.count)))\n"
+        else { return nil }
+        var (waves, members): ([String], [Member]) = ([], [])
+        members.reserveCapacity(lines.count)
+        for line in lines.dropFirst().dropLast() {
+            let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+            if fields.count == 2, fields[0].elementsEqual("wave".utf8) {
+                waves.append(Self.unescaped(fields[1]))
+                continue
+            }
+            guard fields.count == 4, let wave = Int(Substring(fields[0])),
+                let lane = Lane(rawValue: String(Substring(fields[1]))), let bytes = Int(Substring(fields[2]))
+            else { return nil }
+            members.append(Member(user: Self.unescaped(fields[3]), wave: wave, lane: lane, bytes: bytes))
+        }
+        guard members.allSatisfy({ waves.indices.contains($0.wave) }) else { return nil }
+        self.init(waves: waves, members: members, salt: head[2])
+    }
+
+    private static let escapes: [(character: Character, letter: Character)] = [
+        ("\\", "\\"), ("\t", "t"), ("\n", "n"), ("\r", "r"),
+    ]
+
+    private static func escaped(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 == 0x5C || $0 < 0x20 }) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if let escape = escapes.first(where: { $0.character == Character(scalar) }) {
+                result += "\\" + String(escape.letter)
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func unescaped(_ bytes: Substring.UTF8View) -> String {
+        let text = String(Substring(bytes))
+        guard text.utf8.contains(0x5C) else { return text }
+        var result = ""
+        var isEscaped = false
+        for scalar in text.unicodeScalars {
+            if isEscaped {
+                let escape = escapes.first { $0.letter == Character(scalar) }
+                result.unicodeScalars.append(escape?.character.unicodeScalars.first ?? scalar)
+                isEscaped = false
+            } else if scalar == "\\" {
+                isEscaped = true
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

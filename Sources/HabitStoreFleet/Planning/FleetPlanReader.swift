@@ -1,0 +1,253 @@
+import FeatureFlags
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Reads plans, and says of each thing that is wrong where it stands.
+public struct FleetPlanReader {
+    /// Something that is wrong with a plan.
+    public struct Issue: Sendable, Hashable, CustomStringConvertible {
+        /// The file.
+        public let file: String
+        /// The line, from 1.
+        public let line: Int
+        /// The column, from 1.
+        public let column: Int
+        /// What, and what to do.
+        public let message: String
+
+        /// `file:line:column: what is wrong`.
+        public var description: String { "\(file):\(line):\(column): \(message)" }
+    }
+
+    private let source: SourceText
+    private var issues: [Issue] = []
+
+    /// Reads a plan.
+    ///
+    /// - Parameter path: a JSON file, or a YAML file by its ending.
+    /// - Returns: the plan, or all that is wrong with it.
+    /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/inputOutput`` where the file cannot be read.
+    public static func read(path: String) throws -> (plan: FleetPlan?, issues: [Issue]) {
+        do {
+            let source = try SourceText(bytes: FlagFileReader.read(path: path), name: path)
+            let root: JSONNode
+            if path.hasSuffix(".yaml") || path.hasSuffix(".yml") {
+                root = try YAMLReader.parse(source)
+            } else {
+                var warnings = FlagWarningList()
+                root = try JSONParser.parse(source, warnings: &warnings)
+            }
+            var reader = FleetPlanReader(source: source)
+            let plan = reader.plan(root)
+            return (reader.issues.isEmpty ? plan : nil, reader.issues)
+        } catch let error where error.location.line != nil {
+            let issue = Issue(
+                file: path,
+                line: error.location.line ?? 1,
+                column: error.location.column ?? 1,
+                message: error.message
+            )
+            return (nil, [issue])
+        } catch {
+            throw HabitStoreError(
+                error.code == .fileNotFound ? .notFound : .inputOutput,
+                "the plan cannot be read",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+    }
+
+    private init(source: SourceText) { self.source = source }
+
+    private mutating func add(_ message: String, at offset: Int) {
+        let place = source.location(at: offset)
+        issues.append(Issue(file: source.name, line: place.line ?? 1, column: place.column ?? 1, message: message))
+    }
+
+    // MARK: The parts
+
+    private mutating func plan(_ root: JSONNode) -> FleetPlan? {
+        let known: Set = [
+            "$schema", "stage", "waves", "usersPerMinute", "mebibytesPerSecond", "atOnce", "ioPressure", "heavyBytes",
+            "hours",
+            "lookSeconds", "halts",
+        ]
+        guard let fields = object(root, known, "a plan") else { return nil }
+        guard let waves = fields["waves"] else {
+            add("a plan has waves: \"waves\": [{\"name\": \"canary\", \"users\": 10}, …]", at: root.range.lowerBound)
+            return nil
+        }
+        var plan = FleetPlan(waves: self.waves(waves))
+        if let stage = fields["stage"] {
+            let name = text(stage, "stage")
+            if let known = name.flatMap(Stage.init(rawValue:)), known > .off {
+                plan.stage = known
+            } else if name != nil {
+                let names = Stage.allCases.dropFirst().map(\.rawValue).joined(separator: ", ")
+                add("stage is one of \(names)", at: stage.range.lowerBound)
+            }
+        }
+        plan.usersPerMinute = number(fields["usersPerMinute"], "usersPerMinute", above: 0)
+        plan.mebibytesPerSecond = number(fields["mebibytesPerSecond"], "mebibytesPerSecond", above: 0)
+        plan.atOnce = whole(fields["atOnce"], "atOnce", 1...64) ?? plan.atOnce
+        plan.ioPressure = pressure(fields["ioPressure"], "ioPressure", plan.ioPressure)
+        plan.heavyBytes = whole(fields["heavyBytes"], "heavyBytes", 1...Int.max) ?? plan.heavyBytes
+        plan.lookSeconds = number(fields["lookSeconds"], "lookSeconds", above: 0) ?? plan.lookSeconds
+        if let hours = fields["hours"] { plan.hours = self.hours(hours) }
+        if let halts = fields["halts"] { plan.halts = self.halts(halts) }
+        return plan
+    }
+
+    private mutating func waves(_ node: JSONNode) -> [FleetPlan.Wave] {
+        guard case .array(let nodes) = node.value, !nodes.isEmpty else {
+            add("waves is a list of at least one wave", at: node.range.lowerBound)
+            return []
+        }
+        var waves: [FleetPlan.Wave] = []
+        for (number, node) in nodes.enumerated() {
+            guard let wave = wave(node, number + 1) else { continue }
+            if waves.contains(where: { $0.name == wave.name }) {
+                add("two waves are called \"\(wave.name)\"; give each a name of its own", at: node.range.lowerBound)
+            }
+            if let before = waves.last, Self.isBehind(before.extent, wave.extent) {
+                add(
+                    "a wave's extent holds the waves before, and this one is not above \"\(before.name)\"",
+                    at: node.range.lowerBound
+                )
+            }
+            waves.append(wave)
+        }
+        if let last = waves.last, last.extent != .percent(100), let node = nodes.last {
+            add("the last wave is for everybody who is left: \"percent\": 100", at: node.range.lowerBound)
+        }
+        return waves
+    }
+
+    /// Whether a wave is no larger than the one before, as far as that does not depend on how many users there are.
+    private static func isBehind(_ before: FleetPlan.Wave.Extent, _ wave: FleetPlan.Wave.Extent) -> Bool {
+        switch (before, wave) {
+        case (.users(let a), .users(let b)): a >= b
+        case (.percent(let a), .percent(let b)): a >= b
+        case (.percent, .users): true
+        case (.users, .percent): false
+        }
+    }
+
+    private mutating func wave(_ node: JSONNode, _ number: Int) -> FleetPlan.Wave? {
+        let known: Set = ["name", "users", "percent", "soakSeconds", "cleanShadowReads", "writes"]
+        guard let fields = object(node, known, "a wave") else { return nil }
+        let users = whole(fields["users"], "users", 1...Int.max)
+        let percent = self.number(fields["percent"], "percent", above: 0, most: 100)
+        guard (fields["users"] == nil) != (fields["percent"] == nil) else {
+            add("a wave has users or percent, and only one of them", at: node.range.lowerBound)
+            return nil
+        }
+        guard let extent = users.map(FleetPlan.Wave.Extent.users) ?? percent.map(FleetPlan.Wave.Extent.percent) else {
+            return nil
+        }
+        return FleetPlan.Wave(
+            name: fields["name"].flatMap { text($0, "name") } ?? "wave \(number)",
+            extent: extent,
+            soakSeconds: self.number(fields["soakSeconds"], "soakSeconds", above: nil) ?? 0,
+            cleanShadowReads: whole(fields["cleanShadowReads"], "cleanShadowReads", 0...Int.max) ?? 0,
+            writes: whole(fields["writes"], "writes", 0...Int.max) ?? 0
+        )
+    }
+
+    private mutating func hours(_ node: JSONNode) -> FleetPlan.Hours? {
+        guard let fields = object(node, ["from", "to", "timeZone"], "hours") else { return nil }
+        let from = fields["from"].flatMap { minute($0, "from") }
+        let to = fields["to"].flatMap { minute($0, "to") }
+        let zone = fields["timeZone"].flatMap { text($0, "timeZone") } ?? "GMT"
+        if TimeZone(identifier: zone) == nil {
+            add("there is no time zone \"\(zone)\"; write one as Europe/Berlin", at: node.range.lowerBound)
+        }
+        guard let from, let to, from != to else {
+            add("hours has from and to, as \"08:00\" and \"20:00\"", at: node.range.lowerBound)
+            return nil
+        }
+        return FleetPlan.Hours(from: from, to: to, timeZone: zone)
+    }
+
+    private mutating func minute(_ node: JSONNode, _ name: String) -> Int? {
+        guard let text = text(node, name) else { return nil }
+        let parts = text.split(separator: ":").map { Int($0) }
+        guard parts.count == 2, let hour = parts[0], let minute = parts[1], (0...23).contains(hour),
+            (0...59).contains(minute)
+        else {
+            add("\(name) is a time of the day, as \"08:00\"", at: node.range.lowerBound)
+            return nil
+        }
+        return hour * 60 + minute
+    }
+
+    private mutating func halts(_ node: JSONNode) -> FleetPlan.Halts {
+        var halts = FleetPlan.Halts()
+        let known: Set = ["errorsInARow", "inconclusiveLooks", "demotedPercent", "ioPressure"]
+        guard let fields = object(node, known, "halts") else { return halts }
+        halts.errorsInARow = whole(fields["errorsInARow"], "errorsInARow", 1...Int.max) ?? halts.errorsInARow
+        halts.inconclusiveLooks =
+            whole(fields["inconclusiveLooks"], "inconclusiveLooks", 1...Int.max) ?? halts.inconclusiveLooks
+        halts.demotedPercent =
+            number(fields["demotedPercent"], "demotedPercent", above: nil, most: 100) ?? halts.demotedPercent
+        halts.ioPressure = pressure(fields["ioPressure"], "ioPressure", halts.ioPressure)
+        return halts
+    }
+
+    // MARK: Values
+
+    private mutating func object(_ node: JSONNode, _ known: Set<String>, _ what: String) -> [String: JSONNode]? {
+        guard case .object(let members) = node.value else {
+            add("\(what) is an object", at: node.range.lowerBound)
+            return nil
+        }
+        var fields: [String: JSONNode] = [:]
+        for member in members {
+            guard known.contains(member.key) else {
+                let names = known.filter { $0 != "$schema" }.sorted().joined(separator: ", ")
+                add("\(what) has no field \"\(member.key)\"; it has \(names)", at: member.keyRange.lowerBound)
+                continue
+            }
+            fields[member.key] = member.value
+        }
+        return fields
+    }
+
+    private mutating func text(_ node: JSONNode, _ name: String) -> String? {
+        if case .string(let text) = node.value, !text.isEmpty { return text }
+        add("\(name) is a text that is not empty", at: node.range.lowerBound)
+        return nil
+    }
+
+    /// A share of a hundred; null turns it off.
+    private mutating func pressure(_ node: JSONNode?, _ name: String, _ normal: Double?) -> Double? {
+        guard let node else { return normal }
+        if case .null = node.value { return nil }
+        return number(node, name, above: 0, most: 100)
+    }
+
+    /// - Parameter above: what it has to be above; nil for a number that is not negative.
+    private mutating func number(_ node: JSONNode?, _ name: String, above: Double?, most: Double = 1e12) -> Double? {
+        guard let node else { return nil }
+        let value: Double? =
+            switch node.value {
+            case .int(let value): Double(value)
+            case .double(let value): value
+            default: nil
+            }
+        if let value, value.isFinite, value > (above ?? -1), value >= 0, value <= most { return value }
+        let least = above == nil ? "from 0" : "above 0"
+        add("\(name) is a number \(least)\(most < 1e12 ? " to \(Int(most))" : "")", at: node.range.lowerBound)
+        return nil
+    }
+
+    private mutating func whole(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Int>) -> Int? {
+        guard let node else { return nil }
+        if case .int(let value) = node.value, let whole = Int(exactly: value), range.contains(whole) { return whole }
+        let most = range.upperBound == Int.max ? "" : " to \(range.upperBound)"
+        add("\(name) is a whole number from \(range.lowerBound)\(most)", at: node.range.lowerBound)
+        return nil
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import HabitStoreRollout
+
+extension FleetIndex.Entry {
+    /// The verdict of who had come to the plan's stage, and is not there any more.
+    static let demoted = "demoted"
+
+    /// A member of whom nothing is known but what was seen.
+    init(_ member: FleetMembers.Member, _ found: FleetMover.Found, _ plan: FleetPlan) {
+        self.init(
+            user: member.user,
+            wave: member.wave,
+            lane: member.lane,
+            bytes: member.bytes,
+            cleanReads: 0
+        )
+        take(found, plan)
+    }
+
+    /// Takes what was seen of the user.
+    mutating func take(_ found: FleetMover.Found, _ plan: FleetPlan) {
+        verdict = found.verdict
+        reasons = found.reasons
+        guard let stage = found.stage else { return }
+        (self.stage, epoch, token, lag) = (stage, found.epoch, found.token, found.lag)
+        cleanReads = max(cleanReads, found.cleanReads)
+        if stage >= plan.stage {
+            if arrived == nil { (arrived, arrivedToken) = (Date().timeIntervalSince1970, found.token) }
+        } else if arrived != nil {
+            arrived = nil
+            verdict = Self.demoted
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import Synchronization
+
+/// Moves single users, and looks at them.
+struct FleetMover: Sendable {
+    /// What was seen of a user.
+    struct Found: Sendable {
+        let user: String
+        var stage: Stage?
+        var epoch: Int?
+        var token: Int?
+        var lag: Int?
+        var cleanReads = 0
+        /// What it came to, in a word.
+        var verdict: String?
+        /// Why the user waits, by the kinds of the gate's reasons.
+        var reasons: String?
+        /// What went wrong.
+        var error: String?
+        /// A difference between the user's stores that is to stop the fleet.
+        var difference: String?
+        /// Whether a verification came to no conclusion.
+        var isInconclusive = false
+        /// Whether the fleet goes on without the user, who was killed.
+        var cannotBeMoved = false
+    }
+
+    let stores: UserStores
+    let plan: FleetPlan
+    let signals: FleetSignals
+
+    /// Marks the end of a try that the fleet has stopped.
+    struct Stopped: Error {}
+
+    /// Moves users, all of them at once.
+    func move(_ users: [String], since: Date) -> [Found] {
+        let results = Results()
+        let group = DispatchGroup()
+        for (number, user) in users.enumerated() {
+            Self.queue.async(group: group) { results.take(move(user, since: since), number) }
+        }
+        group.wait()
+        return results.all
+    }
+
+    /// Looks at users, as many at once as there are processors.
+    func look(at users: [String], since: Date = .distantFuture) -> [Found] {
+        let results = Results()
+        DispatchQueue.concurrentPerform(iterations: users.count) { number in
+            results.take(look(at: users[number], since: since), number)
+        }
+        return results.all
+    }
+
+    private final class Results: Sendable {
+        private let found = Mutex<[Int: Found]>([:])
+
+        func take(_ result: Found, _ number: Int) { found.withLock { $0[number] = result } }
+
+        /// In the order of the users.
+        var all: [Found] { found.withLock { found in found.sorted { $0.key < $1.key }.map(\.value) } }
+    }
+
+    private static let queue = DispatchQueue(label: "habitstore.fleet", attributes: .concurrent)
+
+    private func move(_ user: String, since: Date) -> Found {
+        var decision: GateDecision?
+        do {
+            try stores.check(user)
+            let store = try stores.store(for: user)
+            defer { store.close() }
+            decision = try store.advance(to: plan.stage, permit: { if signals.isHalted { throw Stopped() } })
+        } catch is Stopped {
+            return look(at: user, since: since)
+        } catch {
+            var found = Found(user: user)
+            found.verdict = "error"
+            found.error = "\(error)"
+            found.reasons = (error as? HabitStoreError)?.code.rawValue ?? "error"
+            return found
+        }
+        var found = look(at: user, since: since)
+        found.cleanReads = decision?.cleanShadowReads ?? 0
+        guard let decision, !decision.isOpen else { return found }
+        found.verdict = "waits"
+        found.reasons = decision.reasons.map(\.kind).sorted().joined(separator: ",")
+        for reason in decision.reasons {
+            switch reason {
+            case .killed: found.cannotBeMoved = true
+            case .verificationNotClean("mismatch", _), .shadowDifferences:
+                found.difference = found.difference ?? reason.description
+            case .verificationNotClean: found.isInconclusive = true
+            default: break
+            }
+        }
+        return found
+    }
+
+    /// Looks at a user; nothing is changed.
+    func look(at user: String, since: Date) -> Found {
+        var found = Found(user: user)
+        do {
+            let status = try stores.status(of: user)
+            (found.stage, found.epoch) = (status.stage, status.epoch)
+            found.token = status.token.map { Int($0.rawValue) }
+            if case .behind(let count) = status.mirror { found.lag = count }
+            found.cleanReads = status.cleanShadowReads
+            if let difference = status.evidence.lastDifference, difference.time >= since {
+                found.difference = difference.message
+            }
+            found.verdict = found.difference == nil ? "sound" : "different"
+            if let problem = status.problems.first {
+                found.verdict = "error"
+                found.error = problem.error.description
+                found.reasons = problem.error.code.rawValue
+            }
+            found.cannotBeMoved = status.isKilled
+        } catch {
+            found.verdict = "error"
+            found.error = "\(error)"
+            found.reasons = (error as? HabitStoreError)?.code.rawValue ?? "error"
+        }
+        return found
+    }
+
+    /// What tells without a look into a store that a user may have become different.
+    func sign(of user: String) -> Int {
+        guard let signs = try? stores.signs(of: user) else { return 0 }
+        var hasher = Hasher()
+        hasher.combine(signs)
+        return hasher.finalize()
+    }
+}

@@ -1,0 +1,91 @@
+import DurableFiles
+import Foundation
+import HabitStore
+
+/// The word of whoever stops a fleet: files whose existence is what they say, so that neither an index nor a page is needed for it,
+/// and a program that cannot be reached is told all the same.
+struct FleetSignals: Sendable {
+    /// Why nobody is moved.
+    struct Reason: Sendable, Hashable {
+        var by: String
+        var because: String
+        /// The user for whom; nil for nobody.
+        var user: String?
+
+        fileprivate var text: String {
+            "by: \(Self.line(by))\nbecause: \(Self.line(because))\n" + (user.map { "user: \(Self.line($0))\n" } ?? "")
+        }
+
+        fileprivate init(parsing text: String) {
+            var fields: [String: String] = [:]
+            for line in text.split(separator: "\n") {
+                guard let colon = line.firstRange(of: ": ") else { continue }
+                fields[String(line[..<colon.lowerBound])] = String(line[colon.upperBound...])
+            }
+            (by, because, user) = (fields["by"] ?? "somebody", fields["because"] ?? "nobody said why", fields["user"])
+        }
+
+        init(by: String, because: String, user: String? = nil) {
+            (self.by, self.because, self.user) = (by, because, user)
+        }
+
+        private static func line(_ text: String) -> String { text.replacing("\n", with: " ") }
+    }
+
+    let folder: FleetFolder
+
+    /// Why nobody is moved any more; nil where nothing keeps the fleet.
+    var halted: Reason? { reason(folder.halted) }
+
+    /// Why nobody is begun with; nil where nothing does.
+    var paused: Reason? { reason(folder.paused) }
+
+    /// Whether nobody is to be moved any more; it costs a look into a folder.
+    var isHalted: Bool {
+        var status = stat()
+        return lstat(folder.halted, &status) == 0
+    }
+
+    /// - Returns: whether it was not there before.
+    @discardableResult
+    func halt(_ reason: Reason) throws -> Bool { try make(folder.halted, reason) }
+
+    @discardableResult
+    func pause(_ reason: Reason) throws -> Bool { try make(folder.paused, reason) }
+
+    /// - Returns: whether anything had stopped the fleet.
+    func resume() throws -> Bool {
+        do {
+            let wasHalted = try MarkerFile.remove(folder.halted)
+            return try MarkerFile.remove(folder.paused) || wasHalted
+        } catch {
+            throw HabitStoreError(
+                .permissionDenied,
+                "the fleet cannot be let go on: \(error)",
+                at: .init(path: folder.path)
+            )
+        }
+    }
+
+    private func make(_ path: String, _ reason: Reason) throws -> Bool {
+        do {
+            return try MarkerFile.make(path, reason.text)
+        } catch {
+            var status = stat()
+            // It is there, which is what counts.
+            if lstat(path, &status) == 0 { return true }
+            throw HabitStoreError(
+                .inputOutput,
+                "the fleet cannot be stopped by its file: \(error); the kill switch needs none of it",
+                at: .init(path: path)
+            )
+        }
+    }
+
+    private func reason(_ path: String) -> Reason? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let data = FileManager.default.contents(atPath: path) ?? Data()
+        return Reason(parsing: String(decoding: data.prefix(65_536), as: UTF8.self))
+    }
+}

@@ -1,0 +1,13 @@
+import Foundation
+
+/// How much of the time something waits for the disk, by the kernel's own word (`/proc/pressure/io`, since Linux 4.20).
+enum IOPressure {
+    /// The share of the last ten seconds in which some task waited, of a hundred; nil where the kernel does not say.
+    static func now(_ path: String = "/proc/pressure/io") -> Double? {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
+        guard let some = text.split(separator: "\n").first(where: { $0.hasPrefix("some ") }),
+            let field = some.split(separator: " ").first(where: { $0.hasPrefix("avg10=") })
+        else { return nil }
+        return Double(field.dropFirst("avg10=".count))
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import HabitStoreRollout
+import HabitStoreTesting
+import Testing
+
+/// `habitstore fleet`, by the process that people run.
+@Suite(.timeLimit(.minutes(10)))
+struct FleetTests {
+    private let sandbox: Sandbox
+    private let root: String
+    private static let users = (0..<4).map { "user-\($0)" }
+
+    init() throws {
+        sandbox = try Sandbox()
+        root = sandbox.path("data/habitstore")
+        for user in Self.users {
+            let added = try sandbox.run(["habit", "add", "Run"], environment: ["HABITSTORE_USER": user])
+            try #require(added.status == 0, "\(added.errors)")
+        }
+        try sandbox.write("data/habitstore/habit-store.policy.json", #"{"cleanShadowReads": 0}"#)
+        try sandbox.write(
+            "data/habitstore/habit-store.flagd.json",
+            """
+            {"flags": {"habit-store-stage": {
+              "state": "ENABLED", "variants": {"complete": "complete"}, "defaultVariant": "complete"
+            }}}
+            """
+        )
+        try sandbox.write(
+            "plan.json",
+            #"{"waves": [{"name": "canary", "users": 1}, {"name": "all", "percent": 100}], "lookSeconds": 0.2, "ioPressure": null}"#
+        )
+    }
+
+    private func run(_ arguments: String...) throws -> CommandRun { try sandbox.run(["fleet"] + arguments) }
+
+    private func promotions(of user: String) throws -> Int {
+        try EvidenceLog(UserDirectory(root: root, user: user)).read().records.count { record in
+            if case .stageChanged(_, _, _, _, .promoted, _) = record.event { true } else { false }
+        }
+    }
+
+    @Test func aPlanIsDrawnRunAndReported() throws {
+        let dry = try run("plan", sandbox.path("plan.json"), "--dry-run")
+        #expect(dry.status == 0 && dry.output.contains("nothing was written"), "\(dry.errors)")
+        #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
+        #expect(try run("run").status == 74)
+        #expect(try run("plan", sandbox.path("plan.json")).status == 0)
+        #expect(try run("status").output.contains("planned: nobody was moved yet"))
+        #expect(try run("halt", "--because", "lunch").output == "halted\n")
+        let halted = try run("run")
+        #expect(halted.status == 1 && halted.output.contains("lunch"))
+        #expect(try run("resume", "--because", "back").status == 0)
+        let done = try run("run")
+        #expect(done.status == 0 && done.output == "all waves are done\n", "\(done.errors)")
+        #expect(done.errors.contains("wave 1 of 2"))
+        #expect(try run("status").output.contains("done: all 2 waves are done"))
+        let report = try run("report")
+        #expect(report.status == 0 && report.output.contains("HALTED") && report.output.contains("whole"))
+        #expect(try run("audit", "--seed", "3").status == 0)
+        for user in Self.users { #expect(try promotions(of: user) == 5) }
+    }
+
+    @Test func aPlanThatIsWrongIsToldByItsPlace() throws {
+        try sandbox.write("wrong.json", "{\n  \"waves\": [{\"users\": -1}]\n}")
+        let wrong = try run("plan", sandbox.path("wrong.json"))
+        #expect(wrong.status == 65)
+        #expect(wrong.errors.contains("wrong.json:2:24: users is a whole number from 1"), "\(wrong.errors)")
+        #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
+    }
+
+    /// Killed again and again, a run loses nobody and moves nobody twice.
+    @Test func aRunThatIsKilledGoesOnWhereItWas() throws {
+        let seed = UInt64.random(in: 0...99_999)
+        var generator = SeededGenerator(seed: seed)
+        #expect(try run("plan", sandbox.path("plan.json")).status == 0)
+        let members = try #require(FileManager.default.contents(atPath: root + "/fleet/members.tsv"))
+        for _ in 0..<8 {
+            let process = try sandbox.process(["fleet", "run"], environment: [:])
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            Thread.sleep(forTimeInterval: Double.random(in: 0.05...0.8, using: &generator))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        let done = try run("run")
+        #expect(done.status == 0, "seed \(seed): \(done.errors)")
+        #expect(FileManager.default.contents(atPath: root + "/fleet/members.tsv") == members)
+        for user in Self.users { #expect(try promotions(of: user) == 5, "seed \(seed), \(user)") }
+        let report = try run("report")
+        #expect(report.status == 0 && report.output.contains("whole"), "seed \(seed)")
+        #expect(report.output.split(separator: "\n").count { $0.contains("wave 1 is done") } == 1, "seed \(seed)")
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import RolloutTesting
+import Testing
+
+@testable import HabitStoreFleet
+
+/// What a fleet keeps is damaged, missing or not to be written: one line, and nobody is moved.
+struct FleetFilesTests {
+    private func refused(_ test: TestFleet, _ words: String) throws {
+        #expect { try test.run() } throws: { "\($0)".contains(words) && !"\($0)".contains("\n") }
+        #expect(try test.stages().values.allSatisfy { $0 == .off })
+    }
+
+    @Test func withoutAPlanNobodyIsMoved() throws { try refused(TestFleet(1), "there is no plan here") }
+
+    @Test func aDamagedIndexIsMadeAnewFromTheStores() throws {
+        let test = try TestFleet(3)
+        _ = try test.draw(TestFleet.twoWaves)
+        let folder = FleetFolder(root: test.root)
+        for ending in ["-wal", "-shm"] { unlink(folder.index + ending) }
+        try Data("no database, for certain".utf8).write(to: URL(fileURLWithPath: folder.index))
+        try refused(test, "the fleet's index is damaged")
+        #expect(try test.fleet.rebuild(test.stores()) { _, _ in } == 3)
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.fleet.rebuild(test.stores()) { _, _ in } == 3)
+        #expect(try test.fleet.status().waves.map { $0.stages[.complete] } == [2, 1])
+        #expect(try test.fleet.audit(test.stores(), sample: 2, seed: 7).findings.isEmpty)
+    }
+
+    @Test func anAuditFindsWhoIsNotAsTheIndexSays() throws {
+        let test = try TestFleet(3)
+        _ = try test.draw(TestFleet.twoWaves)
+        _ = try test.run()
+        let store = try test.stores().store(for: "user-1")
+        try store.demote(to: .off)
+        store.close()
+        let audit = try test.fleet.audit(test.stores(), sample: nil, seed: 1)
+        #expect(audit.findings.map(\.user) == ["user-1"])
+        #expect(audit.findings[0].message.contains("complete") && audit.findings[0].message.contains("off"))
+    }
+
+    @Test(arguments: ["began", "drawn", "seq"]) func aLedgerThatWasChangedIsRefused(_ word: String) throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        try test.fleet.pause(by: "a test", because: "began")
+        _ = try test.fleet.resume(by: "a test", because: "drawn")
+        let path = test.fleet.ledger.path
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try text.replacing(word, with: "x" + word.dropFirst()).write(toFile: path, atomically: false, encoding: .utf8)
+        try refused(test, "the fleet's ledger is damaged in line")
+    }
+
+    /// A process that dies in the middle of a line has told nobody of it.
+    @Test func halfALineIsNoDamage() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        let path = test.fleet.ledger.path
+        let whole = try #require(FileManager.default.contents(atPath: path))
+        try (whole + Data("{\"hash\":\"".utf8)).write(to: URL(fileURLWithPath: path))
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.fleet.ledger.read().damagedLine == nil)
+    }
+
+    @Test func membersOfAnotherDrawingAreRefused() throws {
+        let (test, other) = (try TestFleet(2), try TestFleet(2))
+        _ = try test.draw(TestFleet.twoWaves)
+        _ = try other.draw(TestFleet.twoWaves)
+        let (mine, theirs) = (FleetFolder(root: test.root).members, FleetFolder(root: other.root).members)
+        try #require(FileManager.default.contents(atPath: theirs)).write(to: URL(fileURLWithPath: mine))
+        try refused(test, "are not those that the ledger tells of")
+    }
+
+    @Test(.enabled(if: getuid() != 0, "root writes anyway"))
+    func aFolderThatCannotBeWrittenMovesNobody() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        let folder = FleetFolder(root: test.root).path
+        chmod(folder, 0o500)
+        defer { chmod(folder, 0o700) }
+        try refused(test, "cannot be written")
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreRollout
+import RolloutTesting
+import StandardEngines
+import Testing
+
+@testable import HabitStoreFleet
+
+/// A fleet moves everybody once, and stops at the first bad sign.
+@Suite(.timeLimit(.minutes(5)))
+struct FleetRunTests {
+    @Test func everybodyComesThereInWavesAndOnce() throws {
+        let test = try TestFleet(5)
+        let members = try test.draw(TestFleet.twoWaves)
+        #expect(members.wave(0).count == 2 && members.wave(1).count == 3)
+        let (end, told) = try test.run()
+        #expect(end == .done(passedOver: 0))
+        #expect(told.contains { $0.contains("wave 1 of 2") } && told.contains { $0.contains("wave 2 of 2") })
+        #expect(try test.stages().values.allSatisfy { $0 == .complete })
+        #expect(try test.promotions().values.allSatisfy { $0 == 5 })
+        let contents = try test.fleet.ledger.read()
+        #expect(contents.damagedLine == nil)
+        let waves = contents.entries.compactMap { entry -> Int? in
+            if case .waveDone(let wave) = entry.event { wave } else { nil }
+        }
+        #expect(waves == [0, 1])
+        let status = try test.fleet.status()
+        #expect(status.state == "done")
+        #expect(status.waves.map { $0.stages[.complete] } == [2, 3])
+        // Nothing is left to do.
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.promotions().values.allSatisfy { $0 == 5 })
+        #expect(try test.fleet.audit(test.stores(), sample: nil, seed: 1).findings.isEmpty)
+    }
+
+    /// One user's new store has lost a record past the program.
+    @Test func aDifferenceHaltsBeforeAnybodyElseIsMoved() throws {
+        let test = try TestFleet(4)
+        let members = try test.draw(
+            #"{"waves": [{"users": 1}, {"users": 2}, {"percent": 100}], "lookSeconds": 0.2, "ioPressure": null, "atOnce": 1}"#
+        )
+        let victim = members.members[1].user
+        try plant(victim, test)
+        let (end, _) = try test.run()
+        guard case .halted(let person, let reason, let user) = end else {
+            Issue.record("\(end)")
+            return
+        }
+        #expect(user == victim && person == "the run")
+        #expect(reason.contains("differ"))
+        let stages = try test.stages()
+        #expect(stages[members.members[0].user] == .complete)
+        for member in members.members.dropFirst(2) { #expect(stages[member.user] == .off) }
+        #expect(try test.fleet.status().doing.contains(victim))
+        // It stays so until somebody lets it go on.
+        guard case .halted = try test.run().end else {
+            Issue.record("a fleet that was halted has begun")
+            return
+        }
+        #expect(try test.stages()[members.members[2].user] == .off)
+        try repair(victim, test)
+        #expect(try test.fleet.resume(by: "a test", because: "the store was copied anew"))
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.stages().values.allSatisfy { $0 == .complete })
+    }
+
+    /// Takes a record away from a user's new store, which is at `shadow`.
+    private func plant(_ name: String, _ test: TestFleet) throws {
+        let stores = try test.stores()
+        let store = try stores.store(for: name)
+        try store.advance(to: .dualwrite)
+        try store.advance(to: .shadow)
+        _ = store.settleMirror(waitSeconds: 10)
+        store.close()
+        let directory = try UserDirectory(root: test.root, user: name)
+        let address = Engines.standard.address(.lmdb, ofUser: name, inFolder: directory.path)
+        let new = try Engines.standard.open(address, .readWrite, schema: HabitSchema.current)
+        defer { new.close() }
+        try new.replicate { replica in
+            var first: UUID?
+            try replica.enumerate(entity: 0, after: nil) { id, _ in
+                first = id
+                return false
+            }
+            try replica.remove(entity: 0, id: try #require(first))
+        }
+    }
+
+    /// Has the new store copied anew.
+    private func repair(_ name: String, _ test: TestFleet) throws {
+        let stores = try test.stores()
+        let store = try stores.store(for: name)
+        try store.demote(to: .off)
+        store.close()
+        let directory = try UserDirectory(root: test.root, user: name)
+        try Engines.standard.discard(
+            Engines.standard.address(.lmdb, ofUser: name, inFolder: directory.path)
+        )
+        // A rehearsal that failed is repeated by a person.
+        let again = try stores.store(for: name)
+        defer { again.close() }
+        try again.advance(to: .shadow)
+        #expect(try again.rehearse() == nil)
+    }
+
+    @Test func whoWasKilledIsPassedOver() throws {
+        let test = try TestFleet(3)
+        let members = try test.draw(TestFleet.twoWaves)
+        let killed = members.members[0].user
+        let stores = try test.stores()
+        let store = try stores.store(for: killed)
+        try test.user.want("complete", kill: true)
+        stores.reloadFlags()
+        #expect(try store.land())
+        store.close()
+        try test.user.want("complete")
+        #expect(try test.run().end == .done(passedOver: 1))
+        #expect(try test.stages()[killed] == .off)
+        #expect(try test.stages().values.count { $0 == .complete } == 2)
+    }
+
+    @Test func aHaltStopsWhatIsUnderWay() throws {
+        let test = try TestFleet(6)
+        _ = try test.draw(TestFleet.twoWaves)
+        var looks = 0
+        let (end, _) = try test.run {
+            looks += 1
+            // Whoever asks for the disk's word is about to begin with the next users.
+            if looks == 2 { _ = try? test.fleet.halt(by: "a person", because: "a phone rang") }
+            return nil
+        }
+        #expect(end == .halted(by: "a person", because: "a phone rang", user: nil))
+        let moved = try test.stages().values.count { $0 != .off }
+        #expect(moved <= 4)
+        // Who is being moved stays where the halt came.
+        #expect(try test.promotions().values.reduce(0, +) <= 20)
+        let (wave, _, failed) = try test.fleet.takeBack(test.stores())
+        #expect(failed == 0)
+        let members = try FleetMembers.load(FleetFolder(root: test.root).members)
+        let stages = try test.stages()
+        #expect(members.wave(wave).allSatisfy { stages[$0.user] == .off })
+    }
+
+    @Test func theDiskIsWaitedForAndHaltsAtLast() throws {
+        let test = try TestFleet(3)
+        _ = try test.draw(
+            #"{"waves": [{"percent": 100}], "lookSeconds": 0.1, "ioPressure": 30, "halts": {"ioPressure": 90}, "atOnce": 1}"#
+        )
+        var words: [Double?] = [50, 50, 10, 95]
+        let (end, told) = try test.run { words.isEmpty ? nil : words.removeFirst() }
+        guard case .halted(_, let reason, nil) = end else {
+            Issue.record("\(end)")
+            return
+        }
+        #expect(reason.contains("95"))
+        #expect(told.contains { $0.contains("waited for it in 50") })
+        #expect(try test.stages().values.count { $0 == .complete } == 1)
+    }
+
+    @Test func thereIsOneRunAtATime() throws {
+        let test = try TestFleet(1)
+        _ = try test.draw(TestFleet.twoWaves.replacing("\"users\": 2", with: "\"users\": 1"))
+        let folder = FleetFolder(root: test.root)
+        let descriptor = open(folder.lease, O_RDWR)
+        defer { close(descriptor) }
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        #expect { try test.run() } throws: { "\($0)".contains("another `habitstore fleet run`") }
+        #expect(try test.stages().values.allSatisfy { $0 == .off })
+        #expect(test.fleet.isRunning)
+    }
+
+    /// Somebody takes a user back by hand while the wave is watched: a bad sign, until a person has looked at it.
+    @Test func whoIsTakenBackHaltsTheWaveAndIsBroughtThereAgain() throws {
+        let test = try TestFleet(3)
+        let members = try test.draw(
+            #"{"waves": [{"users": 2, "soakSeconds": 30}, {"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#
+        )
+        let taken = members.members[1].user
+        let halted = try test.run(isTold: { line in
+            guard line.contains("is watched until") else { return }
+            guard let store = try? test.stores().store(for: taken) else { return }
+            defer { store.close() }
+            _ = try? store.demote(to: .live)
+        }).end
+        guard case .halted(_, let reason, let user) = halted else {
+            Issue.record("\(halted)")
+            return
+        }
+        #expect(user == taken && reason.contains("1 of 2 users of the wave were taken back"))
+        #expect(try test.fleet.resume(by: "a test", because: "it was me"))
+        _ = try test.draw(
+            #"{"waves": [{"users": 2}, {"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#
+        )
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.stages().values.allSatisfy { $0 == .complete })
+    }
+
+    @Test func whoComesBehindTheLastWaveIsMovedByTheNextRun() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        #expect(try test.run().end == .done(passedOver: 0))
+        let late = try test.stores().store(for: "late")
+        try late.save(Habit(name: "Swim"))
+        late.close()
+        _ = try test.draw(TestFleet.twoWaves)
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.stores().status(of: "late").stage == .complete)
+    }
+
+    @Test func errorsInARowHalt() throws {
+        let test = try TestFleet(4)
+        _ = try test.draw(
+            #"{"waves": [{"percent": 100}], "lookSeconds": 0.1, "ioPressure": null, "atOnce": 1, "halts": {"errorsInARow": 3}}"#
+        )
+        for name in test.users {
+            let directory = try UserDirectory(root: test.root, user: name)
+            let address = Engines.standard.address(.sqlite, ofUser: name, inFolder: directory.path)
+            try Data("no store".utf8).write(to: URL(fileURLWithPath: address.path))
+        }
+        guard case .halted(_, let reason, _) = try test.run().end else {
+            Issue.record("nothing has halted it")
+            return
+        }
+        #expect(reason.contains("3 errors in a row"))
+        #expect(!reason.contains("\n"))
+    }
+}
