@@ -22,6 +22,8 @@ CLUSTERS ?= 2
 failover: ROUNDS = 200
 # `make model SIZE=large`
 SIZE ?= small
+# What `make test` runs in processes of their own; the rest is one more.
+TEST_PARTS ?= HabitStoreRolloutTests HabitStore(Postgres|SQLite|LMDB)?Tests
 # `make soak-shadow READS=20000 SEED=7`
 READS ?= 1000000
 DATA ?= both
@@ -57,7 +59,8 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
-	@sh scripts/with-postgres.sh sh scripts/test.sh $(SWIFT) test --skip-build --disable-xctest $(BUILD_FLAGS)
+	@TEST_PARTS="$(TEST_PARTS)" sh scripts/with-postgres.sh \
+		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 

@@ -65,7 +65,7 @@ struct FleetTests {
         try sandbox.write("wrong.json", "{\n  \"waves\": [{\"users\": -1}]\n}")
         let wrong = try run("plan", sandbox.path("wrong.json"))
         #expect(wrong.status == 65)
-        #expect(wrong.errors.contains("wrong.json:2:24: users is a whole number from 1"), "\(wrong.errors)")
+        #expect(wrong.errors.contains("wrong.json:2:23: users is a whole number from 1"), "\(wrong.errors)")
         #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
     }
 
