@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 
@@ -21,6 +22,38 @@ struct FleetFolder: Sendable {
     var halted: String { path + "/halted" }
     /// Is there while nobody is to be begun with, and says why.
     var paused: String { path + "/paused" }
+
+    /// Reads one of the files; nobody is waited for.
+    ///
+    /// - Parameter what: the file, in words.
+    /// - Returns: nil where there is none.
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` for what is no file, or cannot be read.
+    static func contents(_ path: String, _ what: String) throws -> Data? {
+        do {
+            // A pipe that nobody writes to would be waited for for ever.
+            let file = try OpenFile(path, O_RDONLY | O_NONBLOCK)
+            guard try file.status().st_mode & S_IFMT == S_IFREG else {
+                throw HabitStoreError(
+                    .inputOutput,
+                    "what stands in the place of \(what) is no file",
+                    at: .init(path: path)
+                )
+            }
+            var data = Data()
+            try file.forEachChunk { bytes, _ in
+                data.append(contentsOf: bytes)
+                return true
+            }
+            return data
+        } catch let failure as FileFailure {
+            if failure.number == ENOENT { return nil }
+            throw HabitStoreError(
+                failure.number == EACCES ? .permissionDenied : .inputOutput,
+                "\(what) cannot be read: \(failure.reason)",
+                at: .init(path: path)
+            )
+        }
+    }
 
     /// Makes the folder.
     ///

@@ -41,8 +41,8 @@ public struct FleetLedger: Sendable {
         do {
             let lock = try LockedFile(path + ".lock", timeoutSeconds: Self.lockWaitSeconds)
             defer { withExtendedLifetime(lock) {} }
+            let lines = Self.lines(try FleetFolder.contents(path, "the fleet's ledger") ?? Data())
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_APPEND)
-            let lines = try Self.lines(Data(contentsOf: URL(fileURLWithPath: path)))
             // What a process that died has left of a line was told to nobody.
             try file.truncate(to: off_t(lines.bytes))
             let previous = lines.lines.last.map { Self.hash(of: $0) } ?? Self.start
@@ -57,13 +57,6 @@ public struct FleetLedger: Sendable {
                 "the fleet's ledger cannot be written, and nobody is moved without it: \(failure)",
                 at: .init(path: path)
             )
-        } catch let error as CocoaError {
-            throw HabitStoreError(
-                .inputOutput,
-                "the fleet's ledger cannot be read, and nobody is moved without it",
-                at: .init(path: path),
-                underlying: error
-            )
         }
     }
 
@@ -71,10 +64,7 @@ public struct FleetLedger: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be read; one that is not there is empty.
     public func read() throws -> Contents {
-        guard FileManager.default.fileExists(atPath: path) else { return Contents() }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw HabitStoreError(.inputOutput, "the fleet's ledger cannot be read", at: .init(path: path))
-        }
+        guard let data = try FleetFolder.contents(path, "the fleet's ledger") else { return Contents() }
         var contents = Contents()
         var previous = Self.start
         for (number, line) in Self.lines(data).lines.enumerated() {

@@ -126,15 +126,12 @@ public struct FleetMembers: Sendable, Hashable {
     /// - Throws: ``HabitStoreError/Code/notFound`` where nothing was drawn, ``HabitStoreError/Code/corrupt`` for a file that is
     ///   damaged.
     static func load(_ path: String) throws -> FleetMembers {
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard let data = try FleetFolder.contents(path, "the fleet's members") else {
             throw HabitStoreError(
                 .notFound,
                 "no waves were drawn here; draw them with `habitstore fleet plan FILE`",
                 at: .init(path: path)
             )
-        }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw HabitStoreError(.permissionDenied, "the fleet's members cannot be read", at: .init(path: path))
         }
         guard let members = FleetMembers(data) else {
             throw HabitStoreError(

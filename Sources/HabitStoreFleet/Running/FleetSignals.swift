@@ -85,7 +85,8 @@ struct FleetSignals: Sendable {
     private func reason(_ path: String) -> Reason? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
-        let data = FileManager.default.contents(atPath: path) ?? Data()
-        return Reason(parsing: String(decoding: data.prefix(65_536), as: UTF8.self))
+        // That it is there is what counts, whatever it is.
+        let data = (try? FleetFolder.contents(path, "the reason")) ?? nil
+        return Reason(parsing: String(decoding: (data ?? Data()).prefix(65_536), as: UTF8.self))
     }
 }
