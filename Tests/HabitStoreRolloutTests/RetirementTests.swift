@@ -133,33 +133,51 @@ struct RetirementTests {
     @Test func aHistoryThatDoesNotReachBackProvesNothing() throws {
         let (user, store) = try completed()
         defer { store.close() }
-        let backup = user.folder.path("backup.sqlite")
-        try user.withStore(.old) { try $0.backup(to: backup) }
         try store.pruneHistory(through: try store.currentToken())
         #expect { try store.retire(by: "a test") } throws: {
             "\($0)".contains("the history of the store that serves begins")
         }
-        #expect { try store.retire(against: StoreAddress(.sqlite, path: backup), by: "a test") } throws: {
-            "\($0)".contains("the history of the store that serves begins")
-        }
-        // A backup that the history reaches.
-        let later = user.folder.path("later.lmdb")
-        try user.withStore(.new) { try $0.backup(to: later) }
-        try store.save(Habit(name: "later"))
-        #expect(try store.retire(against: StoreAddress(.lmdb, path: later), by: "a test").isRemoved)
-        #expect(try store.fetchCount(FetchDescriptor<Habit>(predicate: #Predicate { $0.name == "later" })) == 1)
+        #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }
 
-    @Test func aStoreOfAnotherOriginProvesNothing() throws {
+    /// Where what was left cannot be read a backup of it proves as much.
+    @Test func aBackupIsVerifiedInThePlaceOfADamagedStore() throws {
+        let (user, first) = try completed()
+        first.close()
+        let (backup, serving) = (user.folder.path("backup.sqlite"), user.folder.path("serving.lmdb"))
+        try user.withStore(.old) { try $0.backup(to: backup) }
+        try user.withStore(.new) { try $0.backup(to: serving) }
+        try Data("no store, for certain".utf8).write(to: URL(fileURLWithPath: user.address(.old).path))
+        let store = try user.stores { $0.gate.retentionSeconds = 0 }.store(for: "alice")
+        defer { store.close() }
+        #expect(throws: HabitStoreError.self) { try store.retire(by: "a test") }
+        // What serves proves nothing of itself.
+        #expect { try store.retire(against: StoreAddress(.lmdb, path: serving), by: "a test") } throws: {
+            "\($0)".contains("does not say that it was taken before")
+        }
+        #expect { try store.retire(against: user.address(.new), by: "a test") } throws: {
+            "\($0)".contains("does not say that it was taken before")
+        }
+        #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
+        #expect(try store.retire(against: StoreAddress(.sqlite, path: backup), by: "a test").isRemoved)
+        #expect(try store.fetchCount(FetchDescriptor<Habit>()) > 0)
+    }
+
+    /// The store that serves was given as the backup, and what it had lost was held against itself.
+    @Test func whatWasLeftIsVerifiedWhateverBackupIsGiven() throws {
         let (user, store) = try completed()
         defer { store.close() }
-        let other = user.folder.path("other.sqlite")
-        let stranger = try SQLiteHabitStore(path: other)
-        try stranger.save(Habit(name: "somebody else's"))
-        stranger.close()
-        #expect { try store.retire(against: StoreAddress(.sqlite, path: other), by: "a test") } throws: {
-            "\($0)".contains("has gone another way")
+        try user.withStore(.new, .readWrite) { new in
+            try new.replicate { replica in
+                var first: UUID?
+                try replica.enumerate(entity: 0, after: nil) { id, _ in
+                    first = id
+                    return false
+                }
+                try replica.remove(entity: 0, id: try #require(first))
+            }
         }
+        #expect(try !store.retire(against: user.address(.new), by: "a test").isRemoved)
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }
 
@@ -201,42 +219,54 @@ struct RetirementTests {
 
     /// Checkpoints of earlier versions do not say when a user came to a stage: the time runs from the checkpoint on.
     @Test func anEarlierCheckpointBeginsTheTimeAnew() throws {
+        func record(_ second: Double, _ event: EvidenceEvent) -> EvidenceRecord {
+            let time = Date(timeIntervalSince1970: second)
+            return EvidenceRecord(sequence: 1, time: time, event: event, previous: "", hash: "")
+        }
         var evidence = StageEvidence()
         evidence.take(
-            EvidenceRecord(
-                sequence: 1,
-                time: Date(timeIntervalSince1970: 1_000),
-                event: .stageChanged(from: .rampdown, to: .complete, epoch: 7, token: .zero, reason: .promoted),
-                previous: "",
-                hash: ""
-            )
+            record(1_000, .stageChanged(from: .rampdown, to: .complete, epoch: 7, token: .zero, reason: .promoted))
         )
         #expect(evidence.since == EvidenceInstant(Date(timeIntervalSince1970: 1_000)))
         var text = try #require(JSONSerialization.jsonObject(with: JSONEncoder().encode(evidence)) as? [String: Any])
         text["since"] = nil
         var earlier = try JSONDecoder().decode(StageEvidence.self, from: JSONSerialization.data(withJSONObject: text))
         #expect(earlier.since == nil)
-        earlier.take(
-            EvidenceRecord(
-                sequence: 2,
-                time: Date(timeIntervalSince1970: 2_000),
-                event: .checkpoint(EvidenceCheckpoint(records: 1, anchor: nil, evidence: earlier)),
-                previous: "",
-                hash: ""
-            )
-        )
-        #expect(earlier.since == EvidenceInstant(Date(timeIntervalSince1970: 2_000)))
+        let checkpoint = EvidenceCheckpoint(records: 1, anchor: nil, evidence: earlier)
+        earlier.take(record(2_000, .checkpoint(checkpoint)), counts: false)
+        #expect(earlier.since == nil)
+        earlier.take(record(3_000, .checkpoint(checkpoint)))
+        #expect(earlier.since == EvidenceInstant(Date(timeIntervalSince1970: 3_000)))
         #expect(earlier.at(.complete).since == earlier.since)
         #expect(earlier.at(.live).since == nil)
     }
 
+    /// A process died before a store was told of the move's line: the time runs from the next try on.
+    @Test func aTimeThatNobodyVouchesForBeginsWithTheFirstTry() throws {
+        let (user, store) = try completed(retentionSeconds: 3_600)
+        defer { store.close() }
+        let epoch = try store.files.lease().user.currentRoute().actual.epoch
+        for (from, to) in [(Stage.complete, Stage.off), (.rampdown, .complete)] {
+            let event = EvidenceEvent.stageChanged(from: from, to: to, epoch: epoch, token: .zero, reason: .promoted)
+            try EvidenceLog(user.directory).append([event], at: Date(timeIntervalSinceNow: -86_400 * 365))
+        }
+        for _ in 0..<2 {
+            let reasons = try store.retire(by: "a test").decision.reasons
+            #expect(reasons.map(\.kind) == ["retentionNotOver"])
+        }
+        let open = try store.files.lease().user
+        let trust = open.context.evidence.trust(try open.currentRoute().actual, open.pair)
+        let since = try #require(try EvidenceLog(user.directory).summary(trust).evidence.at(.complete).since)
+        #expect(abs(since.date.timeIntervalSinceNow) < 300)
+    }
+
     /// Whoever can add a line could say that the user has been there for a year.
-    @Test func theTimeOfALineWithoutAKeysSealIsNotBelieved() throws {
+    @Test(arguments: [false, true]) func theTimeOfALineThatDoesNotCountIsNotBelieved(hasKey: Bool) throws {
         let user = try StagedUser()
         let keys = try EvidenceKeys([Data(String(repeating: "k", count: 32).utf8)])
         let stores = try user.stores {
             $0.gate.retentionSeconds = 3_600
-            $0.evidenceKeys = keys
+            $0.evidenceKeys = hasKey ? keys : nil
         }
         let store = try stores.store(for: "alice")
         defer { store.close() }

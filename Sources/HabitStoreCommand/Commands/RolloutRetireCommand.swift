@@ -31,7 +31,7 @@ struct RolloutRetireCommand: ReportingCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A backup of what the user has left, sqlite:PATH, lmdb:PATH or a path, to be verified in its place.",
+            "A backup of what the user has left, sqlite:PATH, lmdb:PATH or a path, to be verified where that cannot be read.",
             valueName: "store"
         )
     )

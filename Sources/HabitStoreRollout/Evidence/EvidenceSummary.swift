@@ -104,26 +104,25 @@ public struct EvidenceSummary: Sendable, Hashable {
         }
         guard let record = walk.take(bytes) else { return }
         let stay = evidence.stay
-        let doubt = trust.doubt(record.sequence, bytes)
-        count(record, counts: doubt == nil, isDated: doubt == nil || trust.seal?.holds(bytes) != false)
+        count(record, counts: trust.doubt(record.sequence, bytes) == nil)
         if evidence.stay != stay { refusal = [] }
     }
 
-    private mutating func count(_ record: EvidenceRecord, counts: Bool, isDated: Bool = true) {
+    private mutating func count(_ record: EvidenceRecord, counts: Bool) {
         records = records.addingSaturated(1)
         recordsRead += 1
         if case .checkpoint(let state) = record.event, records == 1 {
             records = records.addingSaturated(state.records)
             evidence = state.evidence
             if !counts { evidence.forgetGoodNews() }
-            evidence.take(record, isDated: isDated)
+            evidence.take(record, counts: counts)
             vouchedAnchor = state.anchor
             // One that counts lies before the anchor itself, which is to be found behind it.
             if state.anchor == anchor, trust.vouched == nil || record.sequence > (anchor?.sequence ?? 0) {
                 containsAnchor = true
             }
         } else {
-            evidence.take(record, counts: counts, isDated: isDated)
+            evidence.take(record, counts: counts)
         }
         if record.head == anchor { containsAnchor = true }
         // Who began the chain anew may have died before the stores were told of it; what they remember lies before it.

@@ -93,19 +93,32 @@ struct StageEvidence: Sendable, Hashable, Codable {
 
     /// Takes the next record.
     ///
-    /// - Parameters:
-    ///   - counts: whether it counts when it speaks for the user; what speaks against a user counts in any case.
-    ///   - isDated: whether its time is believed.
-    mutating func take(_ record: EvidenceRecord, counts: Bool = true, isDated: Bool = true) {
+    /// - Parameter counts: whether it counts when it speaks for the user, and its time is believed; what speaks against a user counts in
+    ///   any case.
+    mutating func take(_ record: EvidenceRecord, counts: Bool = true) {
         guard counts || !record.event.speaksForTheUser else { return }
         let time = EvidenceInstant(record.time)
         switch record.event {
         case .stageChanged(_, let to, let epoch, _, let reason, let version):
-            enter(to, epoch, counts ? version : EvidenceEvent.currentVersion, at: isDated ? time : nil, counts: counts)
+            enter(
+                to,
+                epoch,
+                counts ? version : EvidenceEvent.currentVersion,
+                at: counts ? time : to == stage ? since : nil,
+                counts: counts
+            )
             if reason == .promoted { wasPromoted = true }
         // Nobody is let in where they are: the user left in between, and the line of that is lost with its process.
         case .admitted(let to, let epoch):
-            if to == stage { enter(to, epoch, EvidenceEvent.currentVersion, at: isDated ? time : nil, counts: counts) }
+            if to == stage {
+                enter(
+                    to,
+                    epoch,
+                    EvidenceEvent.currentVersion,
+                    at: counts ? time : to == stage ? since : nil,
+                    counts: counts
+                )
+            }
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
             // One that was begun before the user came here, and recorded after.
             guard epoch >= countsFrom else { return }
@@ -137,27 +150,37 @@ struct StageEvidence: Sendable, Hashable, Codable {
         case .migrated, .reset: forget()
         case .putBack:
             forget()
-            since = isDated ? time : nil
+            since = counts ? time : nil
         case .retired(let engine, _, _, _): retired = engine
         case .adopted(_, let epoch, _, _):
             forget()
-            since = isDated ? time : nil
+            since = counts ? time : nil
             // What was begun before, and is recorded after, does not count either.
             countsFrom = max(countsFrom, epoch)
         case .refused(let to, let reasons): refusal = Refusal(to: to, reasons)
-        // Whoever reads from there on begins with it. An earlier version's did not say since when.
-        case .checkpoint: if stage > .off, since == nil, isDated { since = time }
+        // Whoever reads from there on begins with it.
+        case .checkpoint: break
         // It may be a difference of a kind that this version has no word for.
         case .unknown:
             verification = nil
             cleanReads.removeAll()
         case .backfilled, .killed, .rearmed: break
         }
+        // A checkpoint of an earlier version did not say it, and nobody was told of a line of a process that died.
+        if counts, stage > .off, since == nil { since = time }
     }
 
     /// Whether reads were made since the user came here. A process may write down late what it read in an earlier stay at
     /// the same stage. An epoch that is later than the stay's first one is one of the same stay.
     private func isOfThisStay(_ epoch: Int?) -> Bool { epoch.map { $0 >= countsFrom } ?? (version == nil) }
+
+    /// What the last verification has found, for people; nil where that was nothing.
+    var verifiedDifference: Difference? {
+        guard let verification, verification.differences > 0 else { return nil }
+        let count = verification.differences
+        let message = "a verification has found \(count) difference\(count == 1 ? "" : "s")"
+        return Difference(time: verification.time, stage: stage, message: message)
+    }
 
     /// What is another one in another stay.
     var stay: [Int] { [stage.position, epoch] }

@@ -12,7 +12,7 @@ struct Retirement {
     let open: OpenUser
 
     /// - Parameters:
-    ///   - backup: a store that holds what the user has left, or a later state of it, to be verified in its place; nil for that itself.
+    ///   - backup: a backup of what the user has left, to be verified in its place where that cannot be read.
     ///   - person: who does it, for the evidence.
     ///   - isDry: whether the gate is only asked, and nothing verified.
     func run(
@@ -29,7 +29,13 @@ struct Retirement {
         let wanted = open.state.withLock { $0.wanted?.stage }
         var decision = try decide(known, wanted, isKilled: open.context.pulledKill != nil, isVerified: false)
         var outcome = RetirementOutcome(decision, known.other, open.pair.address(known.other))
-        guard decision.isOpen else { return outcome }
+        guard decision.isOpen else {
+            // The time runs from a line that the stores are told of.
+            if !isDry, decision.reasons.map(\.kind) == ["retentionNotOver"], try since(known) == nil {
+                try verify(known, backup, progress)
+            }
+            return outcome
+        }
         guard try open.pair.exists(known.other) else { throw nothingIsLeft(known) }
         if isDry { return outcome }
         if !isBegun { try verify(known, backup, progress) }
@@ -66,6 +72,12 @@ struct Retirement {
             "the user has no \(actual.other.rawValue) store any more; nothing is left to retire",
             at: .init(path: open.pair.address(actual.other).path)
         )
+    }
+
+    /// Since when the user is known to be there.
+    private func since(_ actual: ActualStage) throws -> EvidenceInstant? {
+        let evidence = open.context.evidence
+        return try evidence.log.summary(evidence.trust(actual, open.pair)).evidence.at(actual.stage).since
     }
 
     /// Whether a process has died between the evidence's word and the end of the files.
@@ -117,13 +129,13 @@ struct Retirement {
         let (engines, schema) = (open.context.engines, open.context.schema)
         let copies = try RetiredCopies(open.directory, engines)
         defer { copies.remove() }
-        let given = try backup.map { try engines.open($0, .readOnly, schema: schema) }
+        let given = try backup.flatMap { try readable($0, actual) }
         defer { given?.close() }
         let names = Leftovers.retirements.copies
         // What was left first: copied the other way round it could be ahead.
         let left = try copies.add(
             given ?? open.pair.store(actual.other),
-            of: backup?.engine ?? actual.other,
+            of: given == nil ? actual.other : backup?.engine ?? actual.other,
             as: names[0],
             schema
         )
@@ -134,6 +146,31 @@ struct Retirement {
         let report = try open.context.verification(serving, left).run { progress($0.level, $0.done, $0.total) }
         open.record(report, epoch: actual.epoch)
         open.anchorEvidence()
+    }
+
+    /// The backup that is verified in the place of what the user has left, where that cannot be read any more: nil where it can.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a store that does not say that it was taken while both were kept, or of the one
+    ///   that was left: it may hold what serves, which proves nothing of itself.
+    private func readable(_ backup: StoreAddress, _ actual: ActualStage) throws -> (any UserStoreBackend)? {
+        if (try? open.pair.standing(actual.other)) != nil { return nil }
+        let store = try open.context.engines.open(backup, .readOnly, schema: open.context.schema)
+        do {
+            let standing = try store.replicaRead { try open.pair.standing(backup.engine, $0) }
+            let isOfBoth = standing.state.map { $0.stage < Stage.complete } ?? false
+            guard isOfBoth || standing.role == .standby else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "the backup does not say that it was taken before the user came to complete, or of the store that was left: it proves "
+                        + "nothing, and nothing is removed",
+                    at: .init(path: backup.path)
+                )
+            }
+            return store
+        } catch {
+            store.close()
+            throw error
+        }
     }
 
     /// Brings the copy of what was left to what serves, by what the history tells: anything else would prove nothing.
@@ -166,8 +203,7 @@ struct Retirement {
     private func unproven(_ what: String) -> HabitStoreError {
         HabitStoreError(
             .unsupported,
-            "the store that the user has left \(what): nothing is removed; give a backup with --against that the history reaches, or take "
-                + "the user back and forward again",
+            "the store that the user has left \(what): nothing is removed; take the user back and forward again",
             at: .init(path: open.directory.path)
         )
     }

@@ -111,8 +111,8 @@ extension UserStore {
     /// full verification, made now, of copies, finds it equal to the one that serves once the history has brought it there.
     ///
     /// - Parameters:
-    ///   - backup: a store that holds what the user has left, or a later state of it, to be verified in its place; nil for that
-    ///     itself.
+    ///   - backup: a backup of what the user has left, taken while both stores were kept or of that store, to be verified in its place
+    ///     where that cannot be read.
     ///   - person: who does it, for the evidence.
     ///   - isDry: whether the gate is only asked; nothing is verified or removed.
     ///   - progress: is told what is being done.
