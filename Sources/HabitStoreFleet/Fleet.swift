@@ -37,11 +37,33 @@ public struct Fleet: Sendable {
     /// - Parameter users: everybody, with the size of their stores in bytes.
     /// - Throws: ``HabitStoreError/Code/unsupported`` for a plan with other waves than were drawn.
     public func drawing(_ plan: FleetPlan, _ users: [(user: String, bytes: Int)]) throws -> FleetMembers {
+        guard !users.isEmpty else {
+            throw HabitStoreError(.notFound, "there are no users under this root", at: .init(path: root))
+        }
         guard FileManager.default.fileExists(atPath: folder.members) else {
+            try requireUndrawn()
             let salt = (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
             return FleetMembers(plan, users, salt: salt)
         }
         let drawn = try FleetMembers.load(folder.members)
+        try requireWaves(plan, drawn)
+        return drawn.adding(users, plan)
+    }
+
+    private func requireUndrawn() throws {
+        guard try ledger.read().entries.contains(where: { if case .drawn = $0.event { true } else { false } }) else {
+            return
+        }
+        throw HabitStoreError(
+            .corrupt,
+            "the waves were drawn once, and the file of their members is gone; put it back, or remove the whole folder of the fleet to begin "
+                + "anew",
+            at: .init(path: folder.members)
+        )
+    }
+
+    /// Makes sure that a plan is for the waves that were drawn.
+    private func requireWaves(_ plan: FleetPlan, _ drawn: FleetMembers) throws {
         guard drawn.waves == plan.waves.map(\.name) else {
             throw HabitStoreError(
                 .unsupported,
@@ -50,7 +72,6 @@ public struct Fleet: Sendable {
                 at: .init(path: folder.members)
             )
         }
-        return drawn.adding(users, plan)
     }
 
     /// Draws the waves, and keeps the plan.
@@ -68,27 +89,42 @@ public struct Fleet: Sendable {
         _ users: [(user: String, bytes: Int)],
         by person: String
     ) throws -> FleetMembers {
+        // Nothing is made for a plan that cannot be drawn.
+        _ = try drawing(plan, users)
         try folder.make()
         let lease = try takeLease()
         defer { withExtendedLifetime(lease) {} }
         let members = try drawing(plan, users)
         let isNew = !FileManager.default.fileExists(atPath: folder.members)
+        try write(members)
         do {
-            try DurableFile.replace(folder.members, members.data, draft: DurableFile.ownDraft(of: folder.members))
             let path = folder.plan + (isYAML ? ".yaml" : ".json")
             try DurableFile.replace(path, text, draft: DurableFile.ownDraft(of: path))
             _ = try MarkerFile.remove(folder.plan + (isYAML ? ".json" : ".yaml"))
         } catch {
             throw HabitStoreError(
                 .inputOutput,
-                "the drawn waves cannot be written: \(error)",
+                "the plan cannot be kept: \(error)",
                 at: .init(path: folder.path)
             )
         }
         let index = try isNew ? FleetIndex.make(folder, members) : FleetIndex.open(folder)
         if !isNew { try index.add(members.members) }
-        try ledger.append(.drawn(users: members.members.count, digest: members.digest, by: person))
+        let head = try ledger.append(.drawn(users: members.members.count, digest: members.digest, by: person))
+        try index.set(FleetIndex.head, head)
         return members
+    }
+
+    private func write(_ members: FleetMembers) throws {
+        do {
+            try DurableFile.replace(folder.members, members.data, draft: DurableFile.ownDraft(of: folder.members))
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the fleet's members cannot be written: \(error)",
+                at: .init(path: folder.members)
+            )
+        }
     }
 
     /// The plan that was kept.
@@ -96,7 +132,15 @@ public struct Fleet: Sendable {
     /// - Throws: ``HabitStoreError/Code/notFound`` where none was, ``HabitStoreError/Code/corrupt`` for one that says nothing any more.
     public func plan() throws -> FleetPlan {
         let paths = [folder.plan + ".json", folder.plan + ".yaml"]
-        guard let path = paths.first(where: FileManager.default.fileExists(atPath:)) else {
+        let present = paths.filter(FileManager.default.fileExists(atPath:))
+        guard present.count <= 1 else {
+            throw HabitStoreError(
+                .corrupt,
+                "there are two plans here; give the one that counts with `habitstore fleet plan FILE`",
+                at: .init(path: folder.path)
+            )
+        }
+        guard let path = present.first else {
             throw HabitStoreError(
                 .notFound,
                 "there is no plan here; make one with `habitstore fleet plan FILE`",
@@ -147,12 +191,27 @@ public struct Fleet: Sendable {
         if let halted = signals.halted {
             return .halted(by: halted.by, because: halted.because, user: halted.user)
         }
-        let members = try FleetMembers.load(folder.members)
-        try requireWhole(members)
+        var members = try FleetMembers.load(folder.members)
+        try requireWaves(plan, members)
+        let index = try FleetIndex.open(folder)
+        try requireWhole(members, index)
+        let joined = try members.adding(
+            stores.users().users.map { (user: $0, bytes: try stores.storeBytes(of: $0)) },
+            plan
+        )
+        if joined.members.count > members.members.count {
+            let count = joined.members.count - members.members.count
+            members = joined
+            // A process that dies in between leaves members whom the ledger does not tell of, which is said by the next one.
+            let head = try ledger.append(.joined(users: count, digest: members.digest))
+            try write(members)
+            try index.set(FleetIndex.head, head)
+        }
+        try index.add(members.members)
         let run = try FleetRun(
             plan: plan,
             members: members,
-            index: FleetIndex.open(folder),
+            index: index,
             ledger: ledger,
             signals: signals,
             stores: stores,
@@ -166,8 +225,8 @@ public struct Fleet: Sendable {
         }
     }
 
-    /// The ledger is as it was written, and tells of these members.
-    private func requireWhole(_ members: FleetMembers) throws {
+    /// The ledger is as it was written, has come to what the index remembers of it, and tells of these members.
+    private func requireWhole(_ members: FleetMembers, _ index: FleetIndex) throws {
         let contents = try ledger.read()
         if let line = contents.damagedLine {
             throw HabitStoreError(
@@ -176,11 +235,24 @@ public struct Fleet: Sendable {
                 at: .init(path: ledger.path)
             )
         }
-        let drawn = contents.entries.last { if case .drawn = $0.event { true } else { false } }
-        guard case .drawn(_, let digest, _)? = drawn?.event, digest == members.digest else {
+        if let head = try index.word(FleetIndex.head), !contents.heads.contains(head) {
             throw HabitStoreError(
                 .corrupt,
-                "the fleet's members are not those that the ledger tells of; put the file back, or draw with `habitstore fleet plan FILE`",
+                "the fleet's ledger lacks lines that were written, and nobody is moved by it; put the file back",
+                at: .init(path: ledger.path)
+            )
+        }
+        let digests = contents.entries.compactMap { entry -> String? in
+            switch entry.event {
+            case .drawn(_, let digest, _), .joined(_, let digest): digest
+            default: nil
+            }
+        }
+        // The line of who has joined is written before their file.
+        guard digests.suffix(2).contains(members.digest) else {
+            throw HabitStoreError(
+                .corrupt,
+                "the fleet's members are not those that the ledger tells of; put the file back",
                 at: .init(path: folder.members)
             )
         }
@@ -213,13 +285,24 @@ public struct Fleet: Sendable {
 
     // MARK: Stopping
 
+    private func requireFleet() throws {
+        var status = stat()
+        guard lstat(folder.path, &status) == 0 else {
+            throw HabitStoreError(
+                .notFound,
+                "there is no fleet under this root, and nothing to stop; is it the right root?",
+                at: .init(path: root)
+            )
+        }
+    }
+
     /// Stops the fleet: whoever is being moved stays at the stage that was reached, and nobody is moved any more.
     ///
     /// - Returns: whether it was not stopped before.
     /// - Throws: ``HabitStoreError/Code/inputOutput`` where that cannot be written down.
     @discardableResult
     public func halt(by person: String, because reason: String) throws -> Bool {
-        try folder.make()
+        try requireFleet()
         guard try signals.halt(.init(by: person, because: reason)) else { return false }
         try ledger.append(.halted(by: person, because: reason, user: nil))
         return true
@@ -230,7 +313,7 @@ public struct Fleet: Sendable {
     /// - Returns: whether it was not paused before.
     @discardableResult
     public func pause(by person: String, because reason: String) throws -> Bool {
-        try folder.make()
+        try requireFleet()
         guard try signals.pause(.init(by: person, because: reason)) else { return false }
         try ledger.append(.paused(by: person, because: reason))
         return true
@@ -265,6 +348,7 @@ public struct Fleet: Sendable {
         }.first
         guard let wave else { return (wave: 0, users: 0, failed: 0) }
         var (users, failed) = (0, 0)
+        let index = try FleetIndex.open(folder)
         for member in members.wave(wave) {
             do {
                 let store = try stores.store(for: member.user)
@@ -272,6 +356,9 @@ public struct Fleet: Sendable {
                 guard try store.stage() > .off else { continue }
                 try store.demote(to: .off)
                 users += 1
+                guard var entry = try index.entry(member.user) else { continue }
+                (entry.stage, entry.arrived, entry.sign, entry.verdict) = (.off, nil, nil, nil)
+                try index.note([entry])
             } catch {
                 failed += 1
             }

@@ -63,6 +63,52 @@ struct FleetFilesTests {
         #expect(try test.fleet.ledger.read().damagedLine == nil)
     }
 
+    /// Lines that are cut off at the end show by what the index remembers.
+    @Test func aLedgerThatWasCutIsRefused() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        let path = test.fleet.ledger.path
+        let drawn = try #require(FileManager.default.contents(atPath: path))
+        #expect(try test.run().end == .done(passedOver: 0))
+        try drawn.write(to: URL(fileURLWithPath: path))
+        #expect { try test.run() } throws: { "\($0)".contains("lacks lines that were written") }
+    }
+
+    /// Other waves were run until there was none of their number, and the process died.
+    @Test func aKeptPlanWithOtherWavesIsRefused() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        let path = FleetFolder(root: test.root).plan + ".json"
+        try Data(#"{"waves": [{"name": "zz", "percent": 100}]}"#.utf8).write(to: URL(fileURLWithPath: path))
+        try refused(test, "the waves were drawn already")
+    }
+
+    @Test func wavesAreNotDrawnAgainWhereTheirMembersAreGone() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        #expect(unlink(FleetFolder(root: test.root).members) == 0)
+        try refused(test, "put the file back")
+        #expect { try test.draw(TestFleet.twoWaves) } throws: { "\($0)".contains("the file of their members is gone") }
+    }
+
+    /// A misspelt root was made, and the fleet that was meant went on.
+    @Test func nothingIsHaltedWhereThereIsNoFleet() throws {
+        let test = try TestFleet(1)
+        let fleet = Fleet(root: test.root + "-misspelt")
+        #expect { try fleet.halt(by: "a test", because: "x") } throws: { "\($0)".contains("there is no fleet") }
+        #expect(!FileManager.default.fileExists(atPath: test.root + "-misspelt"))
+    }
+
+    /// The run waited for ever for a user of whom the index knew nothing.
+    @Test func aRowThatIsMissingInTheIndexIsAdded() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(TestFleet.twoWaves)
+        let database = try IndexDatabase(FleetFolder(root: test.root).index, mayMake: false)
+        try database.run("DELETE FROM member WHERE user = 'user-1'")
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.stages().values.allSatisfy { $0 == .complete })
+    }
+
     @Test func membersOfAnotherDrawingAreRefused() throws {
         let (test, other) = (try TestFleet(2), try TestFleet(2))
         _ = try test.draw(TestFleet.twoWaves)

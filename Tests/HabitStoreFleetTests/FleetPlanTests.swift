@@ -31,6 +31,8 @@ struct FleetPlanTests {
         (#"{"waves": [{"percent": 100}], "atOnce": 1.5}"#, 1, 41, "whole number"),
         (#"{"waves": [{"percent": 100}], "hours": {"from": "25:00", "to": "8:00"}}"#, 1, 49, "time of the day"),
         (#"{"waves": [{"percent": 100}}"#, 1, 28, "]"),
+        (#"{"waves": [{"percent": 100}], "usersPerMinute": 1e-300}"#, 1, 49, "from 0.001"),
+        (#"{"stage": "live", "stage": "complete", "waves": [{"percent": 100}]}"#, 1, 19, "twice"),
     ])
     func whatIsWrongHasItsPlace(_ text: String, _ line: Int, _ column: Int, _ words: String) throws {
         let (plan, issues) = try read(text)

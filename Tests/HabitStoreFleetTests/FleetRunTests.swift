@@ -196,6 +196,87 @@ struct FleetRunTests {
         #expect(try test.stages().values.allSatisfy { $0 == .complete })
     }
 
+    /// What a person took back by the fleet's own command was counted against the wave, for ever.
+    @Test func afterAHaltThatTookTheWaveBackTheFleetGoesOn() throws {
+        let test = try TestFleet(3)
+        _ = try test.draw(TestFleet.twoWaves)
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.fleet.halt(by: "a test", because: "to take it back"))
+        #expect(try test.fleet.takeBack(test.stores()).users == 1)
+        #expect(try test.fleet.resume(by: "a test", because: "it was me"))
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.stages().values.allSatisfy { $0 == .complete })
+    }
+
+    /// It said that all waves were done.
+    @Test func whoWasTakenBackBehindTheLastWaveIsBroughtThereAgain() throws {
+        let test = try TestFleet(3)
+        _ = try test.draw(
+            TestFleet.twoWaves.replacing("\"ioPressure\"", with: "\"halts\": {\"demotedPercent\": 100}, \"ioPressure\"")
+        )
+        #expect(try test.run().end == .done(passedOver: 0))
+        let store = try test.stores().store(for: "user-2")
+        try store.demote(to: .off)
+        store.close()
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.stages().values.allSatisfy { $0 == .complete })
+    }
+
+    /// Swift takes them for equal, and they are two users.
+    @Test func idsThatDifferInTheirFormOnlyAreTwoUsers() throws {
+        let test = try TestFleet(1)
+        for name in ["\u{E9}", "e\u{301}"] {
+            let store = try test.stores().store(for: name)
+            try store.save(Habit(name: "Run"))
+            store.close()
+        }
+        let members = try test.draw(TestFleet.twoWaves)
+        #expect(members.members.count == 3)
+        #expect(try test.run().end == .done(passedOver: 0))
+        for name in ["\u{E9}", "e\u{301}"] { #expect(try test.stores().status(of: name).stage == .complete) }
+        #expect(try test.fleet.status().waves.map { $0.stages[.complete] } == [2, 1])
+    }
+
+    /// A verification by hand was no difference to the fleet.
+    @Test func aVerificationByHandThatDiffersHaltsTheFleet() throws {
+        let test = try TestFleet(3)
+        let members = try test.draw(
+            #"{"stage": "live", "waves": [{"users": 1}, {"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#
+        )
+        let first = members.members[0].user
+        let end = try test.run(isTold: { line in
+            guard line.contains("wave 2 of 2") else { return }
+            try? changeAndVerify(first, test)
+        }).end
+        guard case .halted(_, let reason, let user) = end else {
+            // It came too late for this run; the next one sees it.
+            guard case .halted(_, _, first) = try test.run().end else {
+                Issue.record("\(end)")
+                return
+            }
+            return
+        }
+        #expect(user == first && reason.contains("differ"))
+    }
+
+    private func changeAndVerify(_ name: String, _ test: TestFleet) throws {
+        let directory = try UserDirectory(root: test.root, user: name)
+        let address = Engines.standard.address(.sqlite, ofUser: name, inFolder: directory.path)
+        let old = try Engines.standard.open(address, .readWrite, schema: HabitSchema.current)
+        try old.replicate { replica in
+            var first: UUID?
+            try replica.enumerate(entity: 0, after: nil) { id, _ in
+                first = id
+                return false
+            }
+            if let first { try replica.remove(entity: 0, id: first) }
+        }
+        old.close()
+        let store = try test.stores().store(for: name)
+        defer { store.close() }
+        _ = try store.verify()
+    }
+
     @Test func whoComesBehindTheLastWaveIsMovedByTheNextRun() throws {
         let test = try TestFleet(2)
         _ = try test.draw(TestFleet.twoWaves)
@@ -203,7 +284,6 @@ struct FleetRunTests {
         let late = try test.stores().store(for: "late")
         try late.save(Habit(name: "Swim"))
         late.close()
-        _ = try test.draw(TestFleet.twoWaves)
         #expect(try test.run().end == .done(passedOver: 0))
         #expect(try test.stores().status(of: "late").stage == .complete)
     }

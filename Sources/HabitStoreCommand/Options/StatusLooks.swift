@@ -18,8 +18,8 @@ struct StatusLooks {
     private var stores: UserStores?
     private var listing = UserListing(users: [])
     private var root: RootSigns?
-    private var signs: [String: UserSigns] = [:]
-    private var found: [String: Result<UserStatus, any Error>] = [:]
+    private var signs: [UserKey: UserSigns] = [:]
+    private var found: [UserKey: Result<UserStatus, any Error>] = [:]
     private(set) var timeZone = TimeZone.current
     private var signsAreDue = ContinuousClock.now
     private var fullIsDue = ContinuousClock.now
@@ -29,12 +29,12 @@ struct StatusLooks {
     init(options: PolicyOptions, jobs: JobOptions) { (self.options, self.jobs) = (options, jobs) }
 
     /// The users who could be looked at.
-    var statuses: [UserStatus] { listing.users.compactMap { try? found[$0]?.get() } }
+    var statuses: [UserStatus] { listing.users.compactMap { try? found[UserKey($0)]?.get() } }
 
     /// Why the others could not be, and of which folders nobody can tell whose they are.
     var failures: [any Error] {
         listing.users.compactMap { user in
-            guard case .failure(let error) = found[user] else { return nil }
+            guard case .failure(let error) = found[UserKey(user)] else { return nil }
             return error
         } + listing.unknown
     }
@@ -62,7 +62,9 @@ struct StatusLooks {
         if isFull || readsAll { try await readSettings() }
         let isForAll = isFull || root != before
         let concerned = listing.users.filter { user in
-            guard !isForAll, let last = signs[user], let now = try? stores?.signs(of: user) else { return true }
+            guard !isForAll, let last = signs[UserKey(user)], let now = try? stores?.signs(of: user) else {
+                return true
+            }
             return readsAll ? now != last : now.place != last.place
         }
         await look(at: concerned)
@@ -84,9 +86,9 @@ struct StatusLooks {
     private mutating func look(at users: [String]) async {
         guard let stores else { return }
         // Read before the stores: what changes meanwhile is seen by the next look.
-        for user in users { signs[user] = try? stores.signs(of: user) }
+        for user in users { signs[UserKey(user)] = try? stores.signs(of: user) }
         for result in await jobs.run("looking", users, { try stores.status(of: $0) }) {
-            found[result.user] = result.result
+            found[UserKey(result.user)] = result.result
         }
     }
 

@@ -90,6 +90,7 @@ extension FleetEvent {
     var words: (what: String, details: String) {
         switch self {
         case .drawn(let users, let digest, let person): ("drawn", "\(users) users, by \(person), \(digest.prefix(12))…")
+        case .joined(let users, let digest): ("joined", "\(users) users in the last wave, \(digest.prefix(12))…")
         case .began(let person): ("a run began", "by \(person)")
         case .ended(let isDone): ("a run ended", isDone ? "all waves are done" : "")
         case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users) users")

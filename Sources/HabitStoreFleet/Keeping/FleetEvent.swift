@@ -4,8 +4,10 @@ import HabitStoreRollout
 ///
 /// The JSON form is one object with the case's name, whose value is an object of the case's values.
 public enum FleetEvent: Sendable, Hashable, Codable {
-    /// Waves were drawn, or those who have come since were added to the last one; `digest` is that of the members' file.
+    /// Waves were drawn, or their plan given anew; `digest` is that of the members' file.
     case drawn(users: Int, digest: String, by: String)
+    /// Those who have come since were added to the last wave.
+    case joined(users: Int, digest: String)
     /// A run began.
     case began(by: String)
     /// A run ended without anything wrong: all waves are done, or somebody has stopped it.
@@ -32,6 +34,4 @@ public enum FleetEvent: Sendable, Hashable, Codable {
         default: false
         }
     }
-
-    var isHalt: Bool { if case .halted = self { true } else { false } }
 }

@@ -24,6 +24,8 @@ final class FleetIndex {
         /// When the user came to the plan's stage, in seconds since 1970, and the token then.
         var arrived: Double?
         var arrivedToken: Int?
+        /// What the user's files looked like then.
+        var sign: Int?
     }
 
     private let database: IndexDatabase
@@ -84,7 +86,7 @@ final class FleetIndex {
             CREATE TABLE member (
               user TEXT PRIMARY KEY, wave INTEGER NOT NULL, lane TEXT NOT NULL, stage INTEGER, epoch INTEGER, token INTEGER,
               lag INTEGER, bytes INTEGER NOT NULL, verdict TEXT, reasons TEXT, cleanReads INTEGER NOT NULL DEFAULT 0,
-              arrived REAL, arrivedToken INTEGER
+              arrived REAL, arrivedToken INTEGER, sign INTEGER
             ) WITHOUT ROWID;
             CREATE TABLE word (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
             PRAGMA user_version = \(version);
@@ -114,13 +116,14 @@ final class FleetIndex {
                 try database.query(
                     """
                     UPDATE member SET stage = ?2, epoch = ?3, token = ?4, lag = ?5, verdict = ?6, reasons = ?7, cleanReads = ?8,
-                      arrived = ?9, arrivedToken = ?10
+                      arrived = ?9, arrivedToken = ?10, sign = ?11
                     WHERE user = ?1
                     """,
                     [
                         .text(entry.user), .of(entry.stage?.position), .of(entry.epoch), .of(entry.token),
                         .of(entry.lag), .of(entry.verdict), .of(entry.reasons), .int(entry.cleanReads),
                         entry.arrived.map { .double($0) } ?? .null, .of(entry.arrivedToken),
+                        .of(entry.sign),
                     ]
                 )
             }
@@ -147,7 +150,7 @@ final class FleetIndex {
     }
 
     private static let columns =
-        "user, wave, lane, stage, epoch, token, lag, bytes, verdict, reasons, cleanReads, arrived, arrivedToken"
+        "user, wave, lane, stage, epoch, token, lag, bytes, verdict, reasons, cleanReads, arrived, arrivedToken, sign"
 
     private static func entry(_ row: IndexDatabase.Row) throws -> Entry {
         Entry(
@@ -163,7 +166,8 @@ final class FleetIndex {
             reasons: row.text(9),
             cleanReads: row.int(10),
             arrived: row.optionalDouble(11),
-            arrivedToken: row.optionalInt(12)
+            arrivedToken: row.optionalInt(12),
+            sign: row.optionalInt(13)
         )
     }
 
@@ -200,6 +204,9 @@ final class FleetIndex {
     }
 
     // MARK: What the run is doing
+
+    /// The name of the word that says how far the ledger had come.
+    static let head = "ledger"
 
     /// Keeps a word under a name.
     func set(_ name: String, _ value: String?) throws {

@@ -22,6 +22,8 @@ public struct FleetLedger: Sendable {
         public internal(set) var entries: [Entry] = []
         /// The first line that is not as it was written, from 1; nil where all are.
         public internal(set) var damagedLine: Int?
+        /// The places that the lines are at: their numbers and hashes.
+        var heads: [String] = []
     }
 
     /// The file.
@@ -36,8 +38,10 @@ public struct FleetLedger: Sendable {
 
     /// Adds an event, and waits until it is on the disk.
     ///
+    /// - Returns: the place that the ledger has come to.
     /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be written.
-    func append(_ event: FleetEvent, at time: Date = Date()) throws {
+    @discardableResult
+    func append(_ event: FleetEvent, at time: Date = Date()) throws -> String {
         do {
             let lock = try LockedFile(path + ".lock", timeoutSeconds: Self.lockWaitSeconds)
             defer { withExtendedLifetime(lock) {} }
@@ -51,6 +55,7 @@ public struct FleetLedger: Sendable {
             try file.write(Data("{\"hash\":\"\(hash)\",\(content)".utf8))
             try file.synchronize()
             try DurableFile.synchronizeFolder(of: path)
+            return "\(lines.lines.count + 1) \(hash)"
         } catch let failure as FileFailure {
             throw HabitStoreError(
                 failure.isBusy ? .busy : .inputOutput,
@@ -78,6 +83,7 @@ public struct FleetLedger: Sendable {
             }
             contents.entries.append(entry)
             previous = Self.hash(of: line)
+            contents.heads.append("\(entry.sequence) \(previous)")
         }
         return contents
     }

@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 import HabitStore
+import HabitStoreRollout
 import Hashing
 
 /// Who is in which wave. It is drawn once and written down, so that neither a restart nor a plan that was changed moves anybody from
@@ -82,8 +83,10 @@ public struct FleetMembers: Sendable, Hashable {
 
     /// The same, with those who have come since in the last wave.
     func adding(_ users: [(user: String, bytes: Int)], _ plan: FleetPlan) -> FleetMembers {
-        let known = Set(members.map(\.user))
-        let new = users.filter { !known.contains($0.user) }.sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
+        let known = Set(members.map { UserKey($0.user) })
+        let new = users.filter { !known.contains(UserKey($0.user)) }.sorted {
+            ($0.bytes, $0.user) < ($1.bytes, $1.user)
+        }
         let added = new.map { user, bytes in
             Member(
                 user: user,
@@ -129,7 +132,7 @@ public struct FleetMembers: Sendable, Hashable {
         guard let data = try FleetFolder.contents(path, "the fleet's members") else {
             throw HabitStoreError(
                 .notFound,
-                "no waves were drawn here; draw them with `habitstore fleet plan FILE`",
+                "no waves were drawn here: draw them with `habitstore fleet plan FILE`, or put the file back if they were",
                 at: .init(path: path)
             )
         }

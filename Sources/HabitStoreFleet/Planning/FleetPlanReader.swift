@@ -20,6 +20,12 @@ public struct FleetPlanReader {
         public var description: String { "\(file):\(line):\(column): \(message)" }
     }
 
+    private static let mostWaves = 100
+    /// The slowest pace: a user in a thousand minutes, a mebibyte in a thousand seconds.
+    private static let slowest = 0.001
+    /// The longest time: ten years.
+    private static let longest = 315_360_000.0
+
     private let source: SourceText
     private var issues: [Issue] = []
 
@@ -32,13 +38,21 @@ public struct FleetPlanReader {
         do {
             let source = try SourceText(bytes: FlagFileReader.read(path: path), name: path)
             let root: JSONNode
+            var warnings = FlagWarningList()
             if path.hasSuffix(".yaml") || path.hasSuffix(".yml") {
                 root = try YAMLReader.parse(source)
             } else {
-                var warnings = FlagWarningList()
                 root = try JSONParser.parse(source, warnings: &warnings)
             }
             var reader = FleetPlanReader(source: source)
+            reader.issues = warnings.warnings.map { warning in
+                Issue(
+                    file: path,
+                    line: warning.location.line ?? 1,
+                    column: warning.location.column ?? 1,
+                    message: warning.message
+                )
+            }
             let plan = reader.plan(root)
             return (reader.issues.isEmpty ? plan : nil, reader.issues)
         } catch let error where error.location.line != nil {
@@ -52,7 +66,7 @@ public struct FleetPlanReader {
         } catch {
             throw HabitStoreError(
                 error.code == .fileNotFound ? .notFound : .inputOutput,
-                "the plan cannot be read",
+                "the plan cannot be read: \(error.message)",
                 at: .init(path: path),
                 underlying: error
             )
@@ -89,12 +103,12 @@ public struct FleetPlanReader {
                 add("stage is one of \(names)", at: stage.range.lowerBound)
             }
         }
-        plan.usersPerMinute = number(fields["usersPerMinute"], "usersPerMinute", above: 0)
-        plan.mebibytesPerSecond = number(fields["mebibytesPerSecond"], "mebibytesPerSecond", above: 0)
+        plan.usersPerMinute = number(fields["usersPerMinute"], "usersPerMinute", Self.slowest...1e9)
+        plan.mebibytesPerSecond = number(fields["mebibytesPerSecond"], "mebibytesPerSecond", Self.slowest...1e9)
         plan.atOnce = whole(fields["atOnce"], "atOnce", 1...64) ?? plan.atOnce
         plan.ioPressure = pressure(fields["ioPressure"], "ioPressure", plan.ioPressure)
         plan.heavyBytes = whole(fields["heavyBytes"], "heavyBytes", 1...Int.max) ?? plan.heavyBytes
-        plan.lookSeconds = number(fields["lookSeconds"], "lookSeconds", above: 0) ?? plan.lookSeconds
+        plan.lookSeconds = number(fields["lookSeconds"], "lookSeconds", 0.01...86_400) ?? plan.lookSeconds
         if let hours = fields["hours"] { plan.hours = self.hours(hours) }
         if let halts = fields["halts"] { plan.halts = self.halts(halts) }
         return plan
@@ -103,6 +117,10 @@ public struct FleetPlanReader {
     private mutating func waves(_ node: JSONNode) -> [FleetPlan.Wave] {
         guard case .array(let nodes) = node.value, !nodes.isEmpty else {
             add("waves is a list of at least one wave", at: node.range.lowerBound)
+            return []
+        }
+        guard nodes.count <= Self.mostWaves else {
+            add("a plan has \(Self.mostWaves) waves at most", at: node.range.lowerBound)
             return []
         }
         var waves: [FleetPlan.Wave] = []
@@ -139,7 +157,7 @@ public struct FleetPlanReader {
         let known: Set = ["name", "users", "percent", "soakSeconds", "cleanShadowReads", "writes"]
         guard let fields = object(node, known, "a wave") else { return nil }
         let users = whole(fields["users"], "users", 1...Int.max)
-        let percent = self.number(fields["percent"], "percent", above: 0, most: 100)
+        let percent = self.number(fields["percent"], "percent", 1e-6...100)
         guard (fields["users"] == nil) != (fields["percent"] == nil) else {
             add("a wave has users or percent, and only one of them", at: node.range.lowerBound)
             return nil
@@ -150,7 +168,7 @@ public struct FleetPlanReader {
         return FleetPlan.Wave(
             name: fields["name"].flatMap { text($0, "name") } ?? "wave \(number)",
             extent: extent,
-            soakSeconds: self.number(fields["soakSeconds"], "soakSeconds", above: nil) ?? 0,
+            soakSeconds: self.number(fields["soakSeconds"], "soakSeconds", 0...Self.longest) ?? 0,
             cleanShadowReads: whole(fields["cleanShadowReads"], "cleanShadowReads", 0...Int.max) ?? 0,
             writes: whole(fields["writes"], "writes", 0...Int.max) ?? 0
         )
@@ -191,7 +209,7 @@ public struct FleetPlanReader {
         halts.inconclusiveLooks =
             whole(fields["inconclusiveLooks"], "inconclusiveLooks", 1...Int.max) ?? halts.inconclusiveLooks
         halts.demotedPercent =
-            number(fields["demotedPercent"], "demotedPercent", above: nil, most: 100) ?? halts.demotedPercent
+            number(fields["demotedPercent"], "demotedPercent", 0...100) ?? halts.demotedPercent
         halts.ioPressure = pressure(fields["ioPressure"], "ioPressure", halts.ioPressure)
         return halts
     }
@@ -210,6 +228,9 @@ public struct FleetPlanReader {
                 add("\(what) has no field \"\(member.key)\"; it has \(names)", at: member.keyRange.lowerBound)
                 continue
             }
+            if fields[member.key] != nil {
+                add("\(what) has the field \"\(member.key)\" twice; keep one of them", at: member.keyRange.lowerBound)
+            }
             fields[member.key] = member.value
         }
         return fields
@@ -225,11 +246,10 @@ public struct FleetPlanReader {
     private mutating func pressure(_ node: JSONNode?, _ name: String, _ normal: Double?) -> Double? {
         guard let node else { return normal }
         if case .null = node.value { return nil }
-        return number(node, name, above: 0, most: 100)
+        return number(node, name, 0.01...100)
     }
 
-    /// - Parameter above: what it has to be above; nil for a number that is not negative.
-    private mutating func number(_ node: JSONNode?, _ name: String, above: Double?, most: Double = 1e12) -> Double? {
+    private mutating func number(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Double>) -> Double? {
         guard let node else { return nil }
         let value: Double? =
             switch node.value {
@@ -237,9 +257,12 @@ public struct FleetPlanReader {
             case .double(let value): value
             default: nil
             }
-        if let value, value.isFinite, value > (above ?? -1), value >= 0, value <= most { return value }
-        let least = above == nil ? "from 0" : "above 0"
-        add("\(name) is a number \(least)\(most < 1e12 ? " to \(Int(most))" : "")", at: node.range.lowerBound)
+        if let value, range.contains(value) { return value }
+        func text(_ bound: Double) -> String { bound == bound.rounded() ? "\(Int(bound))" : "\(bound)" }
+        add(
+            "\(name) is a number from \(text(range.lowerBound)) to \(text(range.upperBound))",
+            at: node.range.lowerBound
+        )
         return nil
     }
 

@@ -5,6 +5,12 @@ extension FleetIndex.Entry {
     /// The verdict of who had come to the plan's stage, and is not there any more.
     static let demoted = "demoted"
 
+    /// How many transactions were written since the user came to the plan's stage.
+    var writes: Int {
+        guard let token, let arrivedToken, token > arrivedToken else { return 0 }
+        return token - arrivedToken
+    }
+
     /// A member of whom nothing is known but what was seen.
     init(_ member: FleetMembers.Member, _ found: FleetMover.Found, _ plan: FleetPlan) {
         self.init(

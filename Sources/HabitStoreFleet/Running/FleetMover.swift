@@ -125,11 +125,10 @@ struct FleetMover: Sendable {
         return found
     }
 
-    /// What tells without a look into a store that a user may have become different.
-    func sign(of user: String) -> Int {
-        guard let signs = try? stores.signs(of: user) else { return 0 }
-        var hasher = Hasher()
-        hasher.combine(signs)
-        return hasher.finalize()
+    /// What tells without a look into a store that a user may have become different, and the token that was acknowledged last; nil where
+    /// that cannot be read.
+    func signs(of user: String) -> (fingerprint: Int, token: Int)? {
+        guard let signs = try? stores.signs(of: user) else { return nil }
+        return (signs.fingerprint, Int(clamping: signs.mark))
     }
 }

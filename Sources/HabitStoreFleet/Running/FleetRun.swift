@@ -30,11 +30,11 @@ final class FleetRun {
 
     /// Since when differences count: what was found before somebody let the fleet go on has been seen to.
     private let since: Date
-    private var entries: [String: FleetIndex.Entry] = [:]
-    private var signs: [String: Int] = [:]
-    private var passedOver: Set<String> = []
+    private let isLetGoOn: Bool
+    private var entries: [UserKey: FleetIndex.Entry] = [:]
+    private var passedOver: Set<UserKey> = []
     private var errorsInARow = 0
-    private var inconclusive: [String: Int] = [:]
+    private var inconclusive: [UserKey: Int] = [:]
     private var paces: FleetPaces
     private var lastWord = ""
 
@@ -55,11 +55,11 @@ final class FleetRun {
         paces = FleetPaces(plan)
         let known = try ledger.read().entries
         since = known.last { $0.event.isLeave }?.time ?? Date()
-        let isLetGoOn = known.last { $0.event.isLeave || $0.event.isHalt }?.event.isLeave ?? true
+        // Who was taken back before has been seen to by whoever has let the fleet go on.
+        isLetGoOn = known.last?.event.isLeave ?? true
         for var entry in try index.entries() {
-            // Who was taken back before somebody let the fleet go on has been seen to as well.
             if isLetGoOn, entry.verdict == FleetIndex.Entry.demoted { entry.verdict = nil }
-            entries[entry.user] = entry
+            entries[UserKey(entry.user)] = entry
         }
     }
 
@@ -67,13 +67,14 @@ final class FleetRun {
     ///
     /// - Throws: what keeps the fleet's own files from being read or written; nobody is moved then.
     func run() throws -> End {
-        try ledger.append(.began(by: person))
+        try tellLedger(.began(by: person))
         do {
+            try look(through: members.waves.count - 1, isFirst: true)
             for wave in members.waves.indices where try !isDone(wave) || !stragglers(through: wave).isEmpty {
                 try run(wave)
             }
             try say("done", "all \(members.waves.count) waves are done")
-            try ledger.append(.ended(isDone: true))
+            try tellLedger(.ended(isDone: true))
             return .done(passedOver: passedOver.count)
         } catch let halted as Halted {
             // Whoever has stopped it has written it down, or this did.
@@ -81,6 +82,9 @@ final class FleetRun {
             return .halted(halted.reason)
         }
     }
+
+    /// Writes down what is done, and how far the ledger has come by that: lines that are cut off show.
+    private func tellLedger(_ event: FleetEvent) throws { try index.set(FleetIndex.head, ledger.append(event)) }
 
     private func isDone(_ wave: Int) throws -> Bool {
         try ledger.read().entries.contains { $0.event == .waveDone(wave: wave) }
@@ -92,7 +96,7 @@ final class FleetRun {
         let users = members.wave(wave)
         let known = try ledger.read().entries
         if !known.contains(where: { if case .waveBegan(wave, _, _) = $0.event { true } else { false } }) {
-            try ledger.append(.waveBegan(wave: wave, name: members.waves[wave], users: users.count))
+            try tellLedger(.waveBegan(wave: wave, name: members.waves[wave], users: users.count))
         }
         while true {
             try look(through: wave)
@@ -113,13 +117,14 @@ final class FleetRun {
             )
         }
         try soak(wave)
-        try ledger.append(.waveDone(wave: wave))
+        try tellLedger(.waveDone(wave: wave))
     }
 
     /// Those of a wave and of the waves before who are not where the plan wants them, and can be moved.
     private func stragglers(through wave: Int) -> [FleetMembers.Member] {
         members.members.filter { member in
-            member.wave <= wave && !passedOver.contains(member.user) && entries[member.user]?.arrived == nil
+            member.wave <= wave && !passedOver.contains(UserKey(member.user))
+                && entries[UserKey(member.user)]?.arrived == nil
         }
     }
 
@@ -128,16 +133,16 @@ final class FleetRun {
         let begun = try ledger.read().entries.last { entry in
             if case .soakBegan(wave, _) = entry.event { true } else { false }
         }?.time
-        if begun == nil { try ledger.append(.soakBegan(wave: wave, passedOver: passedOver.count)) }
+        if begun == nil { try tellLedger(.soakBegan(wave: wave, passedOver: passedOver.count)) }
         // A clock that was put back begins the time anew, and one that was put forward while this runs changes nothing.
         let gone = begun.map { Date().timeIntervalSince($0) } ?? 0
         let end = ContinuousClock.now + .seconds(gone >= 0 ? max(0, soak.soakSeconds - gone) : soak.soakSeconds)
         while true {
             try look(through: wave)
             try move(stragglers(through: wave), atOnce: plan.atOnce, in: wave)
-            let users = members.wave(wave).compactMap { entries[$0.user] }
-            let reads = users.reduce(0) { $0 + $1.cleanReads }
-            let writes = users.reduce(0) { $0 + max(0, ($1.token ?? 0) - ($1.arrivedToken ?? $1.token ?? 0)) }
+            let users = members.wave(wave).compactMap { entries[UserKey($0.user)] }
+            let reads = users.reduce(0) { $0.addingSaturated($1.cleanReads) }
+            let writes = users.reduce(0) { $0.addingSaturated($1.writes) }
             let left = (end - ContinuousClock.now) / .seconds(1)
             if left > 0 {
                 let until = Date(timeIntervalSinceNow: left).formatted(.iso8601)
@@ -162,22 +167,33 @@ final class FleetRun {
     // MARK: Users
 
     /// Looks at those who have come to the plan's stage, and whose files say that something has become different since.
-    private func look(through wave: Int) throws {
+    ///
+    /// - Parameter isFirst: whether nobody has looked in this run.
+    private func look(through wave: Int, isFirst: Bool = false) throws {
         var changed: [FleetIndex.Entry] = []
         var halt: (because: String, user: String)?
         for member in members.members where member.wave <= wave {
-            guard var entry = entries[member.user], entry.arrived != nil else { continue }
-            let sign = mover.sign(of: member.user)
-            guard signs[member.user] != sign else { continue }
-            signs[member.user] = sign
+            guard var entry = entries[UserKey(member.user)], entry.arrived != nil else { continue }
+            let signs = mover.signs(of: member.user)
+            if let signs, signs.fingerprint == entry.sign {
+                // What was written since shows without a look into a store.
+                guard entry.token != signs.token else { continue }
+                entry.token = signs.token
+                entries[UserKey(member.user)] = entry
+                changed.append(entry)
+                continue
+            }
             let found = mover.look(at: member.user, since: since)
             take(found, into: &entry)
+            if isFirst, isLetGoOn, entry.verdict == FleetIndex.Entry.demoted { entry.verdict = nil }
+            entry.sign = signs?.fingerprint
+            entries[UserKey(member.user)] = entry
             changed.append(entry)
             if let because = judge(found), halt == nil { halt = (because, found.user) }
         }
         try index.note(changed)
         if let halt { try self.halt(halt.because, for: halt.user) }
-        try requireFewDemoted(wave)
+        if !isFirst || !isLetGoOn { try requireFewDemoted(wave) }
     }
 
     /// Moves users, several at once.
@@ -191,7 +207,7 @@ final class FleetRun {
             var noted: [FleetIndex.Entry] = []
             var halt: (because: String, user: String)?
             for found in moved {
-                guard var entry = entries[found.user] else { continue }
+                guard var entry = entries[UserKey(found.user)] else { continue }
                 take(found, into: &entry)
                 noted.append(entry)
                 if let because = judge(found), halt == nil { halt = (because, found.user) }
@@ -205,8 +221,12 @@ final class FleetRun {
     /// Writes down what was seen of a user.
     private func take(_ found: FleetMover.Found, into entry: inout FleetIndex.Entry) {
         entry.take(found, plan)
-        if found.cannotBeMoved { passedOver.insert(entry.user) } else { passedOver.remove(entry.user) }
-        entries[entry.user] = entry
+        if found.cannotBeMoved {
+            passedOver.insert(UserKey(entry.user))
+        } else {
+            passedOver.remove(UserKey(entry.user))
+        }
+        entries[UserKey(entry.user)] = entry
     }
 
     /// Why the fleet is to halt for a user.
@@ -219,17 +239,17 @@ final class FleetRun {
         }
         errorsInARow = 0
         guard found.isInconclusive else {
-            inconclusive[found.user] = nil
+            inconclusive[UserKey(found.user)] = nil
             return nil
         }
-        let looks = (inconclusive[found.user] ?? 0) + 1
-        inconclusive[found.user] = looks
+        let looks = (inconclusive[UserKey(found.user)] ?? 0) + 1
+        inconclusive[UserKey(found.user)] = looks
         guard looks >= plan.halts.inconclusiveLooks else { return nil }
         return "\(looks) verifications of a user in a row came to no conclusion"
     }
 
     private func requireFewDemoted(_ wave: Int) throws {
-        let users = members.wave(wave).compactMap { entries[$0.user] }
+        let users = members.wave(wave).compactMap { entries[UserKey($0.user)] }
         let demoted = users.filter { $0.verdict == FleetIndex.Entry.demoted }
         guard let first = demoted.first,
             Double(demoted.count) > Double(users.count) * plan.halts.demotedPercent / 100
@@ -276,7 +296,7 @@ final class FleetRun {
         let reason = FleetSignals.Reason(by: "the run", because: because, user: user)
         // The file first: whatever fails then, nobody is moved any more.
         if try signals.halt(reason) {
-            try ledger.append(.halted(by: reason.by, because: because, user: user))
+            try tellLedger(.halted(by: reason.by, because: because, user: user))
         }
         throw Halted(reason: reason)
     }

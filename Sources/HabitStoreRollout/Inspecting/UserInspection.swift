@@ -186,7 +186,8 @@ struct UserInspection {
         status.evidence.records = summary.records
         status.evidence.damage = summary.damage
         status.evidence.isCutOff = !summary.containsAnchor
-        status.evidence.lastDifference = summary.evidence.lastDifference.map { difference in
+        let differences = [summary.evidence.lastDifference, summary.evidence.verifiedDifference].compactMap { $0 }
+        status.evidence.lastDifference = differences.max { $0.time < $1.time }.map { difference in
             .init(time: difference.time.date, stage: difference.stage, message: difference.message)
         }
         guard let stage = status.stage, let next = stage.next else { return }

@@ -4,16 +4,15 @@ struct UserHandles {
         weak var store: UserStore?
     }
 
-    /// By the bytes of the ids: Swift takes texts for equal that differ in their Unicode form only, which are two users.
-    private var handles: [[UInt8]: Weak] = [:]
+    private var handles: [UserKey: Weak] = [:]
     /// At how many those that nobody keeps any more are removed.
     private var sweepCount = 64
 
     /// A user's store, if somebody keeps it.
     subscript(user: String) -> UserStore? {
-        get { handles[Array(user.utf8)]?.store }
+        get { handles[UserKey(user)]?.store }
         set {
-            handles[Array(user.utf8)] = newValue.map { Weak(store: $0) }
+            handles[UserKey(user)] = newValue.map { Weak(store: $0) }
             guard handles.count > sweepCount else { return }
             handles = handles.filter { $0.value.store != nil }
             sweepCount = 2 * handles.count + 64
