@@ -7,8 +7,8 @@ import HabitStoreRollout
 ///
 /// ```swift
 /// let fleet = Fleet(root: "/var/lib/habits")
-/// try fleet.draw(plan, text: text, sizes: sizes, by: "me")
-/// try fleet.run(stores, by: "me") { print($0) }
+/// try fleet.draw(plan, text: text, isYAML: false, users, by: "me")
+/// let end = try fleet.run(stores, by: "me") { print($0) }
 /// ```
 ///
 /// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
@@ -219,10 +219,7 @@ public struct Fleet: Sendable {
             pressure: pressure ?? { IOPressure.now() },
             tell: tell
         )
-        switch try run.run() {
-        case .done(let passedOver): return .done(passedOver: passedOver)
-        case .halted(let reason): return .halted(by: reason.by, because: reason.because, user: reason.user)
-        }
+        return try run.run()
     }
 
     /// The ledger is as it was written, has come to what the index remembers of it, and tells of these members.
@@ -319,21 +316,34 @@ public struct Fleet: Sendable {
         return true
     }
 
-    /// Lets a fleet go on that was paused or halted; what was different before counts as seen to.
+    /// Lets a fleet go on that was paused or halted; what was different before a halt counts as seen to.
     ///
     /// - Returns: whether anything had stopped it.
     @discardableResult
     public func resume(by person: String, because reason: String) throws -> Bool {
         guard signals.halted != nil || signals.paused != nil else { return false }
-        // The line first: a run that begins in between finds the file.
-        try ledger.append(.resumed(by: person, because: reason))
+        // The line first: a run that begins in between finds the file. Who only pauses has looked at nothing.
+        let isHalted = signals.isHalted
+        try ledger.append(
+            isHalted ? .resumed(by: person, because: reason) : .unpaused(by: person, because: reason)
+        )
         return try signals.resume()
+    }
+
+    /// What came of taking a wave back.
+    public struct TakenBack: Sendable {
+        /// Which wave, from 0.
+        public let wave: Int
+        /// How many users were taken back.
+        public internal(set) var users: Int
+        /// Who could not be, and why.
+        public internal(set) var failures: [(user: String, error: any Error)]
     }
 
     /// Takes the users of the wave back that is on the way, to the stage `off`.
     ///
     /// - Throws: ``HabitStoreError/Code/unsupported`` for a fleet that goes on, which would move them again.
-    public func takeBack(_ stores: UserStores) throws -> (wave: Int, users: Int, failed: Int) {
+    public func takeBack(_ stores: UserStores) throws -> TakenBack {
         guard signals.isHalted else {
             throw HabitStoreError(
                 .unsupported,
@@ -346,8 +356,8 @@ public struct Fleet: Sendable {
             guard case .waveBegan(let wave, _, _) = entry.event else { return nil }
             return wave
         }.first
-        guard let wave else { return (wave: 0, users: 0, failed: 0) }
-        var (users, failed) = (0, 0)
+        guard let wave else { return TakenBack(wave: 0, users: 0, failures: []) }
+        var taken = TakenBack(wave: wave, users: 0, failures: [])
         let index = try FleetIndex.open(folder)
         for member in members.wave(wave) {
             do {
@@ -355,16 +365,16 @@ public struct Fleet: Sendable {
                 defer { store.close() }
                 guard try store.stage() > .off else { continue }
                 try store.demote(to: .off)
-                users += 1
+                taken.users += 1
                 guard var entry = try index.entry(member.user) else { continue }
                 (entry.stage, entry.arrived, entry.sign, entry.verdict) = (.off, nil, nil, nil)
                 try index.note([entry])
             } catch {
-                failed += 1
+                taken.failures.append((user: member.user, error: error))
             }
         }
-        try ledger.append(.tookBack(wave: wave, users: users, failed: failed))
-        return (wave: wave, users: users, failed: failed)
+        try ledger.append(.tookBack(wave: wave, users: taken.users, failed: taken.failures.count))
+        return taken
     }
 
     // MARK: Looking

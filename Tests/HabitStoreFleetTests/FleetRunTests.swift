@@ -135,11 +135,11 @@ struct FleetRunTests {
         #expect(moved <= 4)
         // Who is being moved stays where the halt came.
         #expect(try test.promotions().values.reduce(0, +) <= 20)
-        let (wave, _, failed) = try test.fleet.takeBack(test.stores())
-        #expect(failed == 0)
+        let taken = try test.fleet.takeBack(test.stores())
+        #expect(taken.failures.isEmpty)
         let members = try FleetMembers.load(FleetFolder(root: test.root).members)
         let stages = try test.stages()
-        #expect(members.wave(wave).allSatisfy { stages[$0.user] == .off })
+        #expect(members.wave(taken.wave).allSatisfy { stages[$0.user] == .off })
     }
 
     @Test func theDiskIsWaitedForAndHaltsAtLast() throws {
@@ -257,6 +257,23 @@ struct FleetRunTests {
             return
         }
         #expect(user == first && reason.contains("differ"))
+    }
+
+    /// Neither a pause that is over nor a plan that is given anew has looked at what differs.
+    @Test func onlyWhoLetsAHaltedFleetGoOnHasSeenToDifferences() throws {
+        let test = try TestFleet(3)
+        let plan = #"{"stage": "live", "waves": [{"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#
+        _ = try test.draw(plan)
+        #expect(try test.run().end == .done(passedOver: 0))
+        try changeAndVerify("user-1", test)
+        #expect(try test.fleet.pause(by: "a test", because: "lunch"))
+        #expect(try test.fleet.resume(by: "a test", because: "back"))
+        _ = try test.draw(plan)
+        guard case .halted(_, let reason, "user-1") = try test.run().end else {
+            Issue.record("a difference was passed over")
+            return
+        }
+        #expect(reason.contains("differ"))
     }
 
     private func changeAndVerify(_ name: String, _ test: TestFleet) throws {

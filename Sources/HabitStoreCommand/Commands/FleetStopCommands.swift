@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreFleet
+import HabitStoreReports
 import HabitStoreRollout
 
 /// Why a fleet is stopped, or let go on.
@@ -76,8 +77,13 @@ struct FleetHaltCommand: AsyncParsableCommand {
         let isNew = try fleet.halt(by: NSUserName(), because: word.because)
         try Output.write(isNew ? "halted\n" : "halted already\n")
         guard back else { return }
-        let (wave, users, failed) = try fleet.takeBack(stores)
-        try Output.write("\(users) users of wave \(wave + 1) were taken back, \(failed) could not be\n")
+        let taken = try fleet.takeBack(stores)
+        for (user, error) in taken.failures {
+            let line = "\(user): FAILED: \(ErrorReport.message(of: error))"
+            try Output.write(TerminalText.escaped(line) + "\n")
+        }
+        let failed = taken.failures.count
+        try Output.write("\(taken.users) users of wave \(taken.wave + 1) were taken back, \(failed) could not be\n")
         if failed > 0 { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }

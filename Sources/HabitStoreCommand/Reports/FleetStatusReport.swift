@@ -98,6 +98,7 @@ extension FleetEvent {
             ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver) users were passed over" : "")
         case .waveDone(let wave): ("wave \(wave + 1) is done", "")
         case .paused(let person, let reason): ("paused", "by \(person): \(reason)")
+        case .unpaused(let person, let reason): ("goes on", "by \(person): \(reason)")
         case .resumed(let person, let reason): ("resumed", "by \(person): \(reason)")
         case .halted(let person, let reason, let user):
             ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))

@@ -20,6 +20,8 @@ public enum FleetEvent: Sendable, Hashable, Codable {
     case waveDone(wave: Int)
     /// Nobody is begun with.
     case paused(by: String, because: String)
+    /// Users are begun with again.
+    case unpaused(by: String, because: String)
     /// Users are moved again.
     case resumed(by: String, because: String)
     /// Nobody is moved any more; `user` is the one for whom, where it was one.
@@ -27,10 +29,13 @@ public enum FleetEvent: Sendable, Hashable, Codable {
     /// The users of a wave were taken back.
     case tookBack(wave: Int, users: Int, failed: Int)
 
-    /// Whether somebody has let the fleet begin, or go on: what was found before does not stop it any more.
-    var isLeave: Bool {
+    /// Whether somebody has let a halted fleet go on: what was found before does not stop it any more.
+    var isResumption: Bool { if case .resumed = self { true } else { false } }
+
+    /// Whether it says whether users are moved.
+    var isOfMoving: Bool {
         switch self {
-        case .drawn, .resumed: true
+        case .began, .ended, .halted, .resumed: true
         default: false
         }
     }

@@ -8,14 +8,6 @@ import HabitStoreRollout
 /// What was done is in the ledger, who is where in the stores: a process that dies at any moment is followed by one that goes on where
 /// it was. Each user is moved by the gate, as `rollout advance` does it, and asked for the fleet's permission last before each move.
 final class FleetRun {
-    /// How it ended.
-    enum End: Hashable {
-        /// Everybody is where the plan wants them, but for so many who cannot be moved.
-        case done(passedOver: Int)
-        /// Nobody is moved any more.
-        case halted(FleetSignals.Reason)
-    }
-
     private struct Halted: Error { let reason: FleetSignals.Reason }
 
     private let plan: FleetPlan
@@ -35,6 +27,9 @@ final class FleetRun {
     private var passedOver: Set<UserKey> = []
     private var errorsInARow = 0
     private var inconclusive: [UserKey: Int] = [:]
+    /// How many users each wave has, and who of them had come to the plan's stage and is not there any more.
+    private let sizes: [Int]
+    private var demoted: [Set<UserKey>]
     private var paces: FleetPaces
     private var lastWord = ""
 
@@ -53,20 +48,22 @@ final class FleetRun {
         (self.person, self.pressure, self.tell) = (person, pressure, tell)
         mover = FleetMover(stores: stores, plan: plan, signals: signals)
         paces = FleetPaces(plan)
+        sizes = members.members.reduce(into: Array(repeating: 0, count: members.waves.count)) { $0[$1.wave] += 1 }
+        demoted = Array(repeating: [], count: members.waves.count)
         let known = try ledger.read().entries
-        since = known.last { $0.event.isLeave }?.time ?? Date()
+        since = known.last { $0.event.isResumption }?.time ?? known.first?.time ?? Date()
         // Who was taken back before has been seen to by whoever has let the fleet go on.
-        isLetGoOn = known.last?.event.isLeave ?? true
+        isLetGoOn = known.last { $0.event.isOfMoving }?.event.isResumption ?? true
         for var entry in try index.entries() {
             if isLetGoOn, entry.verdict == FleetIndex.Entry.demoted { entry.verdict = nil }
-            entries[UserKey(entry.user)] = entry
+            keep(entry)
         }
     }
 
     /// Goes through the waves.
     ///
     /// - Throws: what keeps the fleet's own files from being read or written; nobody is moved then.
-    func run() throws -> End {
+    func run() throws -> Fleet.End {
         try tellLedger(.began(by: person))
         do {
             try look(through: members.waves.count - 1, isFirst: true)
@@ -79,7 +76,7 @@ final class FleetRun {
         } catch let halted as Halted {
             // Whoever has stopped it has written it down, or this did.
             try say("halted", halted.reason.because)
-            return .halted(halted.reason)
+            return .halted(by: halted.reason.by, because: halted.reason.because, user: halted.reason.user)
         }
     }
 
@@ -179,7 +176,7 @@ final class FleetRun {
                 // What was written since shows without a look into a store.
                 guard entry.token != signs.token else { continue }
                 entry.token = signs.token
-                entries[UserKey(member.user)] = entry
+                keep(entry)
                 changed.append(entry)
                 continue
             }
@@ -187,13 +184,13 @@ final class FleetRun {
             take(found, into: &entry)
             if isFirst, isLetGoOn, entry.verdict == FleetIndex.Entry.demoted { entry.verdict = nil }
             entry.sign = signs?.fingerprint
-            entries[UserKey(member.user)] = entry
+            keep(entry)
             changed.append(entry)
             if let because = judge(found), halt == nil { halt = (because, found.user) }
         }
         try index.note(changed)
         if let halt { try self.halt(halt.because, for: halt.user) }
-        if !isFirst || !isLetGoOn { try requireFewDemoted(wave) }
+        try requireFewDemoted(wave)
     }
 
     /// Moves users, several at once.
@@ -226,7 +223,18 @@ final class FleetRun {
         } else {
             passedOver.remove(UserKey(entry.user))
         }
-        entries[UserKey(entry.user)] = entry
+        keep(entry)
+    }
+
+    private func keep(_ entry: FleetIndex.Entry) {
+        let key = UserKey(entry.user)
+        entries[key] = entry
+        guard demoted.indices.contains(entry.wave) else { return }
+        if entry.verdict == FleetIndex.Entry.demoted {
+            demoted[entry.wave].insert(key)
+        } else {
+            demoted[entry.wave].remove(key)
+        }
     }
 
     /// Why the fleet is to halt for a user.
@@ -249,12 +257,11 @@ final class FleetRun {
     }
 
     private func requireFewDemoted(_ wave: Int) throws {
-        let users = members.wave(wave).compactMap { entries[UserKey($0.user)] }
-        let demoted = users.filter { $0.verdict == FleetIndex.Entry.demoted }
-        guard let first = demoted.first,
-            Double(demoted.count) > Double(users.count) * plan.halts.demotedPercent / 100
-        else { return }
-        try halt("\(demoted.count) of \(users.count) users of the wave were taken back", for: first.user)
+        let (count, size) = (demoted[wave].count, sizes[wave])
+        guard let first = demoted[wave].first, Double(count) > Double(size) * plan.halts.demotedPercent / 100 else {
+            return
+        }
+        try halt("\(count) of \(size) users of the wave were taken back", for: entries[first]?.user)
     }
 
     // MARK: Waiting and stopping
