@@ -160,14 +160,6 @@ public struct Fleet: Sendable {
 
     // MARK: Running
 
-    /// How a run ended.
-    public enum End: Sendable, Hashable {
-        /// Everybody is where the plan wants them, but for so many who were killed.
-        case done(passedOver: Int)
-        /// Nobody is moved any more: who or what has stopped it, why, and for which user.
-        case halted(by: String, because: String, user: String?)
-    }
-
     /// Moves users in waves, until all are where the plan wants them, somebody halts it, or it halts by itself.
     ///
     /// It waits, and so is not for a thread of Swift's tasks.
@@ -184,7 +176,7 @@ public struct Fleet: Sendable {
         by person: String,
         pressure: (() -> Double?)? = nil,
         tell: @escaping (String) -> Void
-    ) throws -> End {
+    ) throws -> FleetEnd {
         let plan = try plan()
         let lease = try takeLease()
         defer { withExtendedLifetime(lease) {} }

@@ -50,7 +50,7 @@ struct TestFleet {
     func run(
         pressure: (() -> Double?)? = { nil },
         isTold: @escaping (String) -> Void = { _ in }
-    ) throws -> (end: Fleet.End, told: [String]) {
+    ) throws -> (end: FleetEnd, told: [String]) {
         let told = Told()
         let end = try fleet.run(stores(), by: "a test", pressure: pressure) { line in
             told.lines.withLock { $0.append(line) }

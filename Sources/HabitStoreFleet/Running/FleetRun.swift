@@ -63,7 +63,7 @@ final class FleetRun {
     /// Goes through the waves.
     ///
     /// - Throws: what keeps the fleet's own files from being read or written; nobody is moved then.
-    func run() throws -> Fleet.End {
+    func run() throws -> FleetEnd {
         try tellLedger(.began(by: person))
         do {
             try look(through: members.waves.count - 1, isFirst: true)
