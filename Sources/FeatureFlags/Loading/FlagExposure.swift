@@ -55,6 +55,6 @@ public struct FlagExposureHook: Sendable {
         guard let id = context.targetingKey ?? context.attributes["targetingKey"]?.stringValue, !id.isEmpty else {
             return nil
         }
-        return FileDigest.hexadecimal(HMAC<SHA256>.authenticationCode(for: Array(id.utf8), using: key))
+        return HMAC<SHA256>.authenticationCode(for: Array(id.utf8), using: key).hexadecimal
     }
 }

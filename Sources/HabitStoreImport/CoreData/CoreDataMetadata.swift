@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import Hashing
 
 /// What a Core Data file says about itself in `Z_METADATA`.
 public struct CoreDataMetadata: Sendable, Hashable, Codable {
@@ -64,10 +65,7 @@ public struct CoreDataMetadata: Sendable, Hashable, Codable {
         modelVersions = versions.map { "\($0)" }.filter { !$0.isEmpty }
         let hashes = list["NSStoreModelVersionHashes"] as? [String: Any] ?? [:]
         entityHashes = hashes.compactMapValues { $0 as? Data }.mapValues { bytes in
-            bytes.map { byte in
-                let digits = String(byte, radix: 16)
-                return byte < 16 ? "0" + digits : digits
-            }.joined()
+            bytes.hexadecimal
         }
         appKeys = list.keys.filter { !$0.hasPrefix("NS") && !$0.hasPrefix("_NS") }.sorted()
     }

@@ -121,16 +121,6 @@ enum EvidenceLine {
     private static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var hasher = SHA256()
         hasher.update(bufferPointer: bytes)
-        return digits(hasher.finalize())
-    }
-
-    /// Bytes as lower-case hexadecimal digits.
-    static func digits(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(64)
-        for byte in bytes {
-            for digit in [byte >> 4, byte & 15] { digits.append(digit + (digit < 10 ? 48 : 87)) }
-        }
-        return digits
+        return hasher.finalize().hexadecimalDigits
     }
 }

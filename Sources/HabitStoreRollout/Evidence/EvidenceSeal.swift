@@ -21,7 +21,7 @@ struct EvidenceSeal: Sendable, Hashable {
     func sealed(_ payload: [UInt8]) -> [UInt8] {
         let body = payload.dropLast(2)
         let code = HMAC<SHA256>.authenticationCode(for: message(body), using: SymmetricKey(data: keys.keys[0]))
-        return [UInt8](body) + Self.opening + EvidenceLine.digits(code) + Self.ending
+        return [UInt8](body) + Self.opening + code.hexadecimalDigits + Self.ending
     }
 
     /// Whether one of the keys has sealed a line.

@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 @_spi(Engines) import HabitStore
+import Hashing
 
 /// The folder of a user's stores under the root. No user id can name a folder outside of it, or another user's.
 ///
@@ -47,16 +48,16 @@ public struct UserDirectory: Sendable, Hashable {
         }
         let name =
             bytes.count <= Self.plainBytes
-            ? Self.plainPrefix + Self.hexadecimal(bytes)
-            : Self.digestPrefix + Self.hexadecimal(bytes.prefix(Self.prefixBytes)) + "-"
-                + Self.hexadecimal(Self.digest(bytes))
+            ? Self.plainPrefix + bytes.hexadecimal
+            : Self.digestPrefix + bytes.prefix(Self.prefixBytes).hexadecimal + "-"
+                + Self.digest(bytes).hexadecimal
         self.user = user
         (self.folder, self.name) = (folder, name)
         path = folder + "/" + name
     }
 
     /// What the user's stores are marked with: 128 bits of XXH64 over the id, in hexadecimal digits.
-    var owner: String { Self.hexadecimal(Self.digest(Array(user.utf8))) }
+    var owner: String { Self.digest(Array(user.utf8)).hexadecimal }
 
     /// The machine that has the folder.
     var machine: Machine {
@@ -275,13 +276,5 @@ public struct UserDirectory: Sendable, Hashable {
                 withUnsafeBytes(of: XXHash64.hash(bytes, seed: seed).bigEndian) { Array($0) }
             }
         }
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        var digits: [UInt8] = []
-        for byte in bytes {
-            for digit in [byte >> 4, byte & 15] { digits.append(digit + (digit < 10 ? 48 : 87)) }
-        }
-        return String(decoding: digits, as: UTF8.self)
     }
 }

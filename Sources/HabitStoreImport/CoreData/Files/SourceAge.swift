@@ -107,9 +107,6 @@ struct SourceAge: Codable, Hashable, Sendable {
                 return true
             }
         }
-        return hash.finalize().prefix(16).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        return hash.finalize().prefix(16).hexadecimal
     }
 }

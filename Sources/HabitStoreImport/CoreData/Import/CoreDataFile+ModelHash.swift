@@ -10,9 +10,6 @@ extension CoreDataFile {
             let text = "\(entity.number) \(entity.name) \(metadata.entityHashes[entity.name] ?? "")\n"
             hash.update(data: Data(text.utf8))
         }
-        return hash.finalize().prefix(16).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        return hash.finalize().prefix(16).hexadecimal
     }
 }

@@ -16,10 +16,7 @@ struct MappedBatch {
         init(root: String, key: Int64, plan: CoreDataPlan.Entity, made: RecordMaker.Made) {
             (self.root, self.key, self.plan, self.made) = (root, key, plan, made)
             let hash = SHA256.hash(data: Data(made.record?.bytes ?? []))
-            digest = hash.prefix(12).map { byte in
-                let digits = String(byte, radix: 16)
-                return byte < 16 ? "0" + digits : digits
-            }.joined()
+            digest = hash.prefix(12).hexadecimal
         }
 
         /// The column of the source that an attribute of the target is a reference from.
