@@ -31,7 +31,7 @@ struct Retirement {
         var outcome = RetirementOutcome(decision, known.other, open.pair.address(known.other))
         guard decision.isOpen else {
             // The time runs from a line that the stores are told of.
-            if !isDry, decision.reasons.map(\.kind) == ["retentionNotOver"], try since(known) == nil {
+            if !isDry, decision.reasons.map(\.kind) == ["retentionNotOver"], try evidence(known).since == nil {
                 try verify(known, backup, progress)
             }
             return outcome
@@ -74,19 +74,15 @@ struct Retirement {
         )
     }
 
-    /// Since when the user is known to be there.
-    private func since(_ actual: ActualStage) throws -> EvidenceInstant? {
-        let evidence = open.context.evidence
-        return try evidence.log.summary(evidence.trust(actual, open.pair)).evidence.at(actual.stage).since
+    /// What the evidence says of the user's stay at a stage.
+    private func evidence(_ actual: ActualStage) throws -> StageEvidence {
+        let recorder = open.context.evidence
+        return try recorder.log.summary(recorder.trust(actual, open.pair)).evidence.at(actual.stage)
     }
 
     /// Whether a process has died between the evidence's word and the end of the files.
     private func isBegun(_ actual: ActualStage) throws -> Bool {
-        let evidence = open.context.evidence
-        guard
-            try evidence.log.summary(evidence.trust(actual, open.pair)).evidence.at(actual.stage).retired
-                == actual.other
-        else { return false }
+        guard try evidence(actual).retired == actual.other else { return false }
         return (try? open.pair.standing(actual.other))?.role == .backfilling
     }
 

@@ -223,16 +223,9 @@ extension StageSwitch {
             // Nobody is given a role in a file that cannot be read, and no other machine reaches it.
             return
         }
-        let place = try place(engine)
-        try step(engine) { [pair] in
-            try pair.store(engine).replicate { replica in
-                let information = try replica.information()
-                guard StorePlace(role: information.role, epoch: information.epoch) == place else {
-                    throw Self.overtaken(pair.directory)
-                }
-                try replica.setRole(.backfilling, epoch: information.epoch)
-                try replica.setBackfillState(try Backfill.nothing(of: information.lineage))
-            }
+        try change(engine, expecting: try place(engine)) { replica, information in
+            try replica.setRole(.backfilling, epoch: information.epoch)
+            try replica.setBackfillState(try Backfill.nothing(of: information.lineage))
         }
     }
 

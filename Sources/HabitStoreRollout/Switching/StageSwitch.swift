@@ -49,15 +49,9 @@ struct StageSwitch {
         if role == .authoritative { control.raise(epoch) }
         let text = try pair.text(of: state)
         do {
-            try step(engine) { [pair] in
-                try pair.store(engine).replicate { replica in
-                    let information = try replica.information()
-                    guard StorePlace(role: information.role, epoch: information.epoch) == place else {
-                        throw Self.overtaken(pair.directory)
-                    }
-                    try replica.setRole(role, epoch: epoch)
-                    try replica.setRolloutState(text)
-                }
+            try change(engine, expecting: place) { replica, _ in
+                try replica.setRole(role, epoch: epoch)
+                try replica.setRolloutState(text)
             }
         } catch let error as HabitStoreError where error.code == .outcomeUnknown {
             // A commit that failed may have happened: a new transaction settles it, and tells.
@@ -77,6 +71,25 @@ struct StageSwitch {
     }
 
     private static let lookSeconds = 0.5
+
+    /// Changes a store in its own transaction, where another process's move is seen.
+    ///
+    /// - Parameter place: what the store must be, or nothing is done.
+    func change(
+        _ engine: EngineName,
+        expecting place: StorePlace,
+        _ body: @escaping @Sendable (any ReplicaTransaction, StoreInformation) throws -> Void
+    ) throws {
+        try step(engine) { [pair] in
+            try pair.store(engine).replicate { replica in
+                let information = try replica.information()
+                guard StorePlace(role: information.role, epoch: information.epoch) == place else {
+                    throw Self.overtaken(pair.directory)
+                }
+                try body(replica, information)
+            }
+        }
+    }
 
     /// What a mover fails with that finds the user moved by another process.
     static func overtaken(_ directory: UserDirectory) -> HabitStoreError {
