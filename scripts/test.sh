@@ -36,7 +36,7 @@ count=0
 part() {
     count=$((count + 1))
     "$@" >"${log%.log}-$count.log" 2>&1 &
-    parts="$parts $count:$!"
+    parts="$parts $!"
 }
 skips=
 # Filters are expressions, and no file names.
@@ -48,7 +48,7 @@ done
 part "$@" $skips
 set +f
 kill_all() {
-    for part in $parts; do kill -"$1" $(descendants "${part#*:}") "${part#*:}" 2>/dev/null; done
+    for part in $parts; do kill -"$1" $(descendants "$part") "$part" 2>/dev/null; done
 }
 trap 'kill_all TERM; exit 130' INT TERM
 
@@ -57,7 +57,7 @@ silent=0
 seconds=0
 is_running() {
     for part in $parts; do
-        if kill -0 "${part#*:}" 2>/dev/null; then return 0; fi
+        if kill -0 "$part" 2>/dev/null; then return 0; fi
     done
     return 1
 }
@@ -71,7 +71,7 @@ while is_running; do
     [ "$size" -eq "$before" ] || silent=0
     [ $((seconds % 60)) -ne 0 ] || echo "$seconds seconds, $(written -l) lines in ${log%.log}-*.log"
     if [ "$silent" -ge "$silent_seconds" ]; then
-        for part in $parts; do show_stacks "${part#*:}"; done
+        for part in $parts; do show_stacks "$part"; done
         kill_all KILL
         echo "The tests have printed nothing for $silent seconds and were ended. Begun and not ended are some of:"
         cat "${log%.log}"-*.log | grep -oE '^(◇|✔|✘) Test [A-Za-z0-9_]+' | cut -d ' ' -f 3 | sort | uniq -u | head -40
@@ -82,7 +82,7 @@ while is_running; do
 done
 status=0
 for part in $parts; do
-    wait "${part#*:}" || status=$?
+    wait "$part" || status=$?
 done
 if [ "$status" -ne 0 ]; then
     echo "The tests failed; all of the output is in ${log%.log}-*.log. What they said:"
