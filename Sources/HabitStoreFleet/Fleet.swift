@@ -37,9 +37,7 @@ public struct Fleet: Sendable {
     /// - Parameter users: everybody, with the size of their stores in bytes.
     /// - Throws: ``HabitStoreError/Code/unsupported`` for a plan with other waves than were drawn.
     public func drawing(_ plan: FleetPlan, _ users: [(user: String, bytes: Int)]) throws -> FleetMembers {
-        guard !users.isEmpty else {
-            throw HabitStoreError(.notFound, "there are no users under this root", at: .init(path: root))
-        }
+        try requireUsers(users.isEmpty)
         guard FileManager.default.fileExists(atPath: folder.members) else {
             try requireUndrawn()
             let salt = (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
@@ -48,6 +46,11 @@ public struct Fleet: Sendable {
         let drawn = try FleetMembers.load(folder.members)
         try requireWaves(plan, drawn)
         return drawn.adding(users, plan)
+    }
+
+    private func requireUsers(_ isEmpty: Bool) throws {
+        guard isEmpty else { return }
+        throw HabitStoreError(.notFound, "there are no users under this root", at: .init(path: root))
     }
 
     private func requireUndrawn() throws {
@@ -89,8 +92,8 @@ public struct Fleet: Sendable {
         _ users: [(user: String, bytes: Int)],
         by person: String
     ) throws -> FleetMembers {
-        // Nothing is made for a plan that cannot be drawn.
-        _ = try drawing(plan, users)
+        // Nothing is made where there is nobody.
+        try requireUsers(users.isEmpty)
         try folder.make()
         let lease = try takeLease()
         defer { withExtendedLifetime(lease) {} }

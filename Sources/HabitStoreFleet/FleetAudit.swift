@@ -27,8 +27,7 @@ public struct FleetAudit: Sendable {
     ) throws {
         var entries = try index.entries()
         if let sample, sample < entries.count {
-            var generator = AuditGenerator(state: seed)
-            entries = Array(entries.shuffled(using: &generator).prefix(sample))
+            entries = Array(FleetMembers.shuffled(entries, by: "\(seed)", \.user).prefix(sample))
         }
         users = entries.count
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
@@ -44,18 +43,5 @@ public struct FleetAudit: Sendable {
             }
             return nil
         }
-    }
-}
-
-/// SplitMix64, so that a seed gives the same sample anywhere (Steele, Lea and Flood, OOPSLA 2014).
-private struct AuditGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -109,16 +109,7 @@ struct RetirementTests {
     @Test(arguments: EngineName.standard) func aRecordThatTheNewStoreHasLostKeepsTheOldOne(_ engine: EngineName) throws
     {
         let (user, store) = try completed(engine)
-        try user.withStore(.new, .readWrite) { new in
-            try new.replicate { replica in
-                var first: UUID?
-                try replica.enumerate(entity: 0, after: nil) { id, _ in
-                    first = id
-                    return false
-                }
-                try replica.remove(entity: 0, id: try #require(first))
-            }
-        }
+        try user.withStore(.new, .readWrite) { try $0.loseARecord() }
         defer { store.close() }
         let outcome = try store.retire(by: "a test")
         #expect(!outcome.isRemoved)
@@ -167,16 +158,7 @@ struct RetirementTests {
     @Test func whatWasLeftIsVerifiedWhateverBackupIsGiven() throws {
         let (user, store) = try completed()
         defer { store.close() }
-        try user.withStore(.new, .readWrite) { new in
-            try new.replicate { replica in
-                var first: UUID?
-                try replica.enumerate(entity: 0, after: nil) { id, _ in
-                    first = id
-                    return false
-                }
-                try replica.remove(entity: 0, id: try #require(first))
-            }
-        }
+        try user.withStore(.new, .readWrite) { try $0.loseARecord() }
         #expect(try !store.retire(against: user.address(.new), by: "a test").isRemoved)
         #expect(FileManager.default.fileExists(atPath: try user.address(.old).path))
     }

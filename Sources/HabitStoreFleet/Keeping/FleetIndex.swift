@@ -130,13 +130,10 @@ final class FleetIndex {
         }
     }
 
-    /// The users of a wave; of all for nil.
-    func entries(wave: Int? = nil) throws -> [Entry] {
+    /// Everybody.
+    func entries() throws -> [Entry] {
         var entries: [Entry] = []
-        try database.query(
-            "SELECT \(Self.columns) FROM member WHERE ?1 IS NULL OR wave = ?1 ORDER BY user",
-            [.of(wave)]
-        ) { entries.append(try Self.entry($0)) }
+        try database.query("SELECT \(Self.columns) FROM member ORDER BY user") { entries.append(try Self.entry($0)) }
         return entries
     }
 
@@ -184,14 +181,14 @@ final class FleetIndex {
     }
 
     /// Why users wait, the most frequent first.
-    func reasons(wave: Int? = nil, limit: Int = 10) throws -> [(reasons: String, users: Int)] {
+    func reasons(limit: Int = 10) throws -> [(reasons: String, users: Int)] {
         var found: [(reasons: String, users: Int)] = []
         try database.query(
             """
-            SELECT reasons, count(*) AS users FROM member WHERE reasons IS NOT NULL AND (?1 IS NULL OR wave = ?1)
-            GROUP BY reasons ORDER BY users DESC, reasons LIMIT ?2
+            SELECT reasons, count(*) AS users FROM member WHERE reasons IS NOT NULL
+            GROUP BY reasons ORDER BY users DESC, reasons LIMIT ?1
             """,
-            [.of(wave), .int(limit)]
+            [.int(limit)]
         ) { found.append((reasons: $0.text(0) ?? "", users: $0.int(1))) }
         return found
     }

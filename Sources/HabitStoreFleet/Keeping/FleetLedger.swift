@@ -41,7 +41,7 @@ public struct FleetLedger: Sendable {
     /// - Returns: the place that the ledger has come to.
     /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be written.
     @discardableResult
-    func append(_ event: FleetEvent, at time: Date = Date()) throws -> String {
+    func append(_ event: FleetEvent) throws -> String {
         do {
             let lock = try LockedFile(path + ".lock", timeoutSeconds: Self.lockWaitSeconds)
             defer { withExtendedLifetime(lock) {} }
@@ -50,7 +50,7 @@ public struct FleetLedger: Sendable {
             // What a process that died has left of a line was told to nobody.
             try file.truncate(to: off_t(lines.bytes))
             let previous = lines.lines.last.map { Self.hash(of: $0) } ?? Self.start
-            let content = try Self.content(Entry(event: event, sequence: lines.lines.count + 1, time: time), previous)
+            let content = try Self.content(Entry(event: event, sequence: lines.lines.count + 1, time: Date()), previous)
             let hash = Self.hash(Data(content.utf8))
             try file.write(Data("{\"hash\":\"\(hash)\",\(content)".utf8))
             try file.synchronize()
@@ -122,7 +122,5 @@ public struct FleetLedger: Sendable {
         String(decoding: line.dropFirst(9).prefix(64), as: UTF8.self)
     }
 
-    private static func hash(_ data: Data) -> String {
-        SHA256.hash(data: data).map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
-    }
+    private static func hash(_ data: Data) -> String { SHA256.hash(data: data).hexadecimal }
 }

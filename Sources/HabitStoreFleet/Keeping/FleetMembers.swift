@@ -40,20 +40,13 @@ public struct FleetMembers: Sendable, Hashable {
 
     /// Draws the waves.
     ///
-    /// Whose SHA-256 of salt and id is least comes into the first wave, and so on: the draw follows from the salt, and nobody can
-    /// choose a wave by an id.
-    ///
     /// - Parameters:
     ///   - users: everybody, and how large their stores are.
     ///   - salt: random hexadecimal digits.
     init(_ plan: FleetPlan, _ users: [(user: String, bytes: Int)], salt: String) {
         self.salt = salt
         waves = plan.waves.map(\.name)
-        let start = Array(salt.utf8)
-        let keyed = users.map { user, bytes in
-            (key: Array(SHA256.hash(data: start + Array(user.utf8)).prefix(16)), user: user, bytes: bytes)
-        }
-        let order = keyed.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        let order = Self.shuffled(users, by: salt, \.user)
         var drawn: [Member] = []
         var begin = 0
         for (number, wave) in plan.waves.enumerated() {
@@ -61,12 +54,20 @@ public struct FleetMembers: Sendable, Hashable {
             let end = isLast ? order.count : min(order.count, max(begin, Self.count(wave.extent, of: order.count)))
             // Small ones first: what goes wrong goes wrong soon.
             let part = order[begin..<end].sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
-            drawn += part.map { _, user, bytes in
+            drawn += part.map { user, bytes in
                 Member(user: user, wave: number, lane: bytes >= plan.heavyBytes ? .heavy : .normal, bytes: bytes)
             }
             begin = end
         }
         members = drawn
+    }
+
+    /// Users in an order that follows from a salt, and from nothing that their ids could be chosen by: that of the SHA-256 of both.
+    static func shuffled<Item>(_ items: [Item], by salt: String, _ user: (Item) -> String) -> [Item] {
+        let start = Array(salt.utf8)
+        return items.map { item in
+            (key: Array(SHA256.hash(data: start + Array(user(item).utf8)).prefix(16)), item: item)
+        }.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.item)
     }
 
     private init(waves: [String], members: [Member], salt: String) {
@@ -120,9 +121,7 @@ public struct FleetMembers: Sendable, Hashable {
     /// The digest that stands at the file's end.
     var digest: String { Self.digest(data) }
 
-    private static func digest(_ data: Data) -> String {
-        SHA256.hash(data: data).map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
-    }
+    private static func digest(_ data: Data) -> String { SHA256.hash(data: data).hexadecimal }
 
     /// Reads the file.
     ///

@@ -206,6 +206,7 @@ final class FleetRun {
             for found in moved {
                 guard var entry = entries[UserKey(found.user)] else { continue }
                 take(found, into: &entry)
+                keep(entry)
                 noted.append(entry)
                 if let because = judge(found), halt == nil { halt = (because, found.user) }
             }
@@ -215,7 +216,7 @@ final class FleetRun {
         }
     }
 
-    /// Writes down what was seen of a user.
+    /// Takes what was seen of a user.
     private func take(_ found: FleetMover.Found, into entry: inout FleetIndex.Entry) {
         entry.take(found, plan)
         if found.cannotBeMoved {
@@ -223,7 +224,6 @@ final class FleetRun {
         } else {
             passedOver.remove(UserKey(entry.user))
         }
-        keep(entry)
     }
 
     private func keep(_ entry: FleetIndex.Entry) {

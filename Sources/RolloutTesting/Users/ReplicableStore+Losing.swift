@@ -1,0 +1,19 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+extension ReplicableStore {
+    /// Takes the first record of the schema's first entity away without a line of the history, as what works past the program would.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` where there is none.
+    package func loseARecord() throws {
+        try replicate { replica in
+            var first: UUID?
+            try replica.enumerate(entity: 0, after: nil) { id, _ in
+                first = id
+                return false
+            }
+            guard let first else { throw HabitStoreError(.notFound, "there is no record to be lost") }
+            try replica.remove(entity: 0, id: first)
+        }
+    }
+}
