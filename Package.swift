@@ -174,8 +174,9 @@ let package = Package(
         .executableTarget(
             name: "Trials",
             dependencies: [
-                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStorePostgres",
-                "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "PostgresTesting", "ShadowVerifier",
+                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreFleet", "HabitStoreLMDB",
+                "HabitStorePostgres", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "PostgresTesting",
+                "ShadowVerifier",
                 "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -276,7 +277,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreFleetTests",
-            dependencies: ["HabitStore", "HabitStoreFleet", "HabitStoreRollout", "RolloutTesting", "StandardEngines"],
+            dependencies: [
+                "HabitStore", "HabitStoreFleet", "HabitStoreRollout", "HabitStoreTesting", "RolloutTesting",
+                "StandardEngines", "Trials",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -15,6 +15,7 @@ final class UserContext: Sendable {
     /// What a verification compares besides counts, relationships and contents.
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
+    private let writeTimes: WriteTimes
     let evidence: EvidenceRecorder
     let shadowTotals = ShadowTotals()
 
@@ -26,7 +27,8 @@ final class UserContext: Sendable {
         flags: FlagWatch,
         attributes: [String: FlagValue],
         queries: [QueryFile.Query],
-        metrics: RolloutMetrics
+        metrics: RolloutMetrics,
+        writeTimes: WriteTimes
     ) {
         self.directory = directory
         self.schema = schema
@@ -35,6 +37,7 @@ final class UserContext: Sendable {
         self.flags = flags
         self.queries = queries
         self.metrics = metrics
+        self.writeTimes = writeTimes
         evaluation = EvaluationContext(targetingKey: directory.user, attributes: attributes)
         evidence = EvidenceRecorder(directory, options, metrics)
     }
@@ -46,6 +49,12 @@ final class UserContext: Sendable {
     func lookForKill() -> PulledKill? {
         flags.refresh()
         return pulledKill
+    }
+
+    /// A write has ended, for better or worse.
+    func note(_ actual: ActualStage, writeSince start: ContinuousClock.Instant) {
+        metrics.latency(actual.engine, .write, since: start)
+        writeTimes.count(actual.stage, since: start)
     }
 
     /// What the flags want for the user, in one state of the files.
