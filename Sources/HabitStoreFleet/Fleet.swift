@@ -13,8 +13,8 @@ import HabitStoreRollout
 ///
 /// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
 public struct Fleet: Sendable {
-    private let root: String
-    private let folder: FleetFolder
+    let root: String
+    let folder: FleetFolder
     private let signals: FleetSignals
 
     /// What was done.
@@ -252,7 +252,8 @@ public struct Fleet: Sendable {
 
     private func takeLease() throws -> LockedFile {
         do {
-            return try LockedFile(folder.lease, timeoutSeconds: 0)
+            // Whoever asks whether a run is at work has it for a moment.
+            return try LockedFile(folder.lease, timeoutSeconds: Self.leaseWaitSeconds)
         } catch {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
@@ -263,6 +264,8 @@ public struct Fleet: Sendable {
             )
         }
     }
+
+    private static let leaseWaitSeconds = 0.25
 
     /// Whether a run is at work.
     public var isRunning: Bool {
@@ -277,7 +280,7 @@ public struct Fleet: Sendable {
 
     // MARK: Stopping
 
-    private func requireFleet() throws {
+    func requireFleet() throws {
         var status = stat()
         guard lstat(folder.path, &status) == 0 else {
             throw HabitStoreError(
