@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import HabitStoreRollout
+import Testing
+
+@testable import HabitStoreCommand
+
+/// The runbook, as it is printed.
+struct RunbookCommandTests {
+    /// What stands for the words that have to be filled in.
+    private static let fillings = [
+        "ROOT": "/var/lib/habits", "USER": "alice", "STAGE": "live", "FLAGS": "flags.json", "TEXT": "seen to",
+        "STORE": "sqlite:a.sqlite",
+        "ENGINE": "sqlite", "PLAN": "plan.json", "KIND": "killed",
+    ]
+
+    /// The command lines of an entry, those within its sentences too.
+    private static func lines(_ entry: RunbookEntry) -> [String] {
+        [entry.command]
+            + [entry.symptom, entry.meaning, entry.check].flatMap { text in
+                text.matches(of: /`(habitstore [^`]+)`/).map { String($0.1) }
+            }
+    }
+
+    /// A runbook whose command is refused as a wrong usage is worse than none at three in the morning.
+    @Test(arguments: Runbook.entries)
+    func eachCommandLineIsOneThatTheProgramTakes(entry: RunbookEntry) throws {
+        for line in Self.lines(entry) {
+            let arguments = line.split(separator: " ").dropFirst().map { word in
+                Self.fillings[String(word)] ?? String(word)
+            }
+            let unfilled = arguments.filter { !$0.isEmpty && $0.allSatisfy { $0.isUppercase } }
+            #expect(unfilled == [], "\(entry.kind): \(line)")
+            if arguments == ["--version"] { continue }
+            #expect(throws: Never.self, "\(entry.kind): \(line)") { _ = try Habitstore.parseAsRoot(arguments) }
+        }
+    }
+
+    @Test func theRunbookIsPrintedAsTextAndAsJSON() throws {
+        let sandbox = try Sandbox()
+        let all = try sandbox.run("rollout", "runbook")
+        all.expectSuccess()
+        for entry in Runbook.entries { #expect(all.output.contains(entry.kind + "\n  symptom:")) }
+
+        let one = try sandbox.run("rollout", "runbook", "killed", "--format", "json")
+        one.expectSuccess()
+        let entries = try one.list("entries")
+        #expect(entries.map { $0["kind"] as? String } == ["killed"])
+        #expect(entries.first?["command"] as? String == "habitstore rollout rearm --root ROOT --user USER")
+
+        try sandbox.run("rollout", "runbook", "fullMoon").expectError(64, containing: "is not a reason")
+    }
+}
