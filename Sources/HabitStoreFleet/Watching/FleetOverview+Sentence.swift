@@ -50,8 +50,8 @@ extension FleetOverview {
         "\(grouped(number)) \(noun)\(number == 1 ? "" : "s")"
     }
 
-    /// A large number in three digits: `2.1 M`.
-    static func short(_ number: Int) -> String {
+    /// A number with commas between its thousands, or in millions: `2.1 M`.
+    public static func short(_ number: Int) -> String {
         let units = [(1e12, "T"), (1e9, "G"), (1e6, "M")]
         guard let (size, unit) = units.first(where: { Double(number) >= $0.0 }) else { return grouped(number) }
         let tenths = Int((Double(number) / size * 10).rounded(.down))
