@@ -13,8 +13,8 @@ import HabitStoreRollout
 ///
 /// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
 public struct Fleet: Sendable {
-    private let root: String
-    private let folder: FleetFolder
+    let root: String
+    let folder: FleetFolder
     private let signals: FleetSignals
 
     /// What was done.
@@ -377,11 +377,13 @@ public struct Fleet: Sendable {
     /// Where the fleet is, by the index.
     ///
     /// - Throws: what keeps it from being read.
-    public func status() throws -> FleetStatus {
+    public func status() throws -> FleetStatus { try status(by: plan(), FleetIndex.open(folder)) }
+
+    func status(by plan: FleetPlan, _ index: FleetIndex) throws -> FleetStatus {
         try FleetStatus(
-            plan: plan(),
+            plan: plan,
             members: FleetMembers.load(folder.members),
-            index: FleetIndex.open(folder),
+            index: index,
             ledger: ledger.read(),
             signals: signals,
             isRunning: isRunning

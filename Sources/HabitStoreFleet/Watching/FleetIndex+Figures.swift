@@ -1,0 +1,38 @@
+import HabitStoreRollout
+
+extension FleetIndex {
+    /// Figures over all users.
+    func figures() throws -> (arrived: Int, different: Int, largestLag: Int) {
+        // A difference stays written down behind its resolution; what counts is whether the gate is closed for one.
+        let (differs, notClean) = (GateReason.Kind.shadowDifferences, GateReason.Kind.verificationNotClean)
+        var figures = (arrived: 0, different: 0, largestLag: 0)
+        try database.query(
+            """
+            SELECT count(arrived), max(lag), count(*) FILTER (WHERE verdict = 'different' OR verdict = 'waits'
+              AND difference IS NOT NULL AND (reasons LIKE '%\(differs.rawValue)%' OR reasons LIKE '%\(notClean.rawValue)%'))
+            FROM member
+            """
+        ) { figures = (arrived: $0.int(0), different: $0.int(2), largestLag: $0.int(1)) }
+        return figures
+    }
+
+    /// How many users wait by each reason; who waits by several is counted under each.
+    func usersByReason() throws -> [String: Int] {
+        var users: [String: Int] = [:]
+        for group in try reasons(limit: Self.mostGroups) {
+            for kind in Set(group.reasons.split(separator: ",")) { users[String(kind), default: 0] += group.users }
+        }
+        return users
+    }
+
+    /// How many users wait by any of some reasons.
+    func users(waitingByAnyOf kinds: [String]) throws -> Int {
+        try reasons(limit: Self.mostGroups).reduce(0) { sum, group in
+            let isMeant = group.reasons.split(separator: ",").contains { kinds.contains(String($0)) }
+            return isMeant ? sum + group.users : sum
+        }
+    }
+
+    /// How many groups of users with the same reasons are looked at.
+    private static let mostGroups = 10_000
+}
