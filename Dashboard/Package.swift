@@ -18,6 +18,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HabitStore", package: "HabitStore"),
                 .product(name: "HabitStoreFleet", package: "HabitStore"),
+                .product(name: "HabitStoreMetrics", package: "HabitStore"),
                 .product(name: "HabitStoreRollout", package: "HabitStore"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Mustache", package: "swift-mustache"),

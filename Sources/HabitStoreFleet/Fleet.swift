@@ -380,11 +380,13 @@ public struct Fleet: Sendable {
     /// Where the fleet is, by the index.
     ///
     /// - Throws: what keeps it from being read.
-    public func status() throws -> FleetStatus {
+    public func status() throws -> FleetStatus { try status(by: plan(), FleetIndex.open(folder)) }
+
+    func status(by plan: FleetPlan, _ index: FleetIndex) throws -> FleetStatus {
         try FleetStatus(
-            plan: plan(),
+            plan: plan,
             members: FleetMembers.load(folder.members),
-            index: FleetIndex.open(folder),
+            index: index,
             ledger: ledger.read(),
             signals: signals,
             isRunning: isRunning

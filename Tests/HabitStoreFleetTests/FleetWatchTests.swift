@@ -94,7 +94,8 @@ struct FleetWatchTests {
     @Test func usersAreNamedByAHashUnlessTheyAreAskedFor() throws {
         let paper = try PaperFleet()
         let user = try paper.note { entry in
-            (entry.stage, entry.difference) = (.live, "other records in u-757365722d31/lmdb")
+            (entry.stage, entry.verdict) = (.live, "different")
+            entry.difference = "other records in u-757365722d31/lmdb"
         }
         try paper.fleet.ledger.append(.halted(by: "the run", because: "\(user) differs", user: user))
         try FleetSignals(folder: FleetFolder(root: paper.root)).halt(
@@ -108,6 +109,17 @@ struct FleetWatchTests {
         let shown = try overview(paper.watch(showsUsers: true))
         #expect(shown.differences.map(\.user) == [user] && shown.stop?.user == user)
         #expect(sentence(shown).hasPrefix("Halted by the run: \(user) differs (user \(user)); "))
+    }
+
+    /// A difference stays in the index once it is resolved, and was shown for ever.
+    @Test func aDifferenceThatWasResolvedIsNotShown() throws {
+        let paper = try PaperFleet()
+        _ = try paper.note(0) { ($0.verdict, $0.difference) = ("sound", "other records") }
+        _ = try paper.note(1) { entry in
+            (entry.verdict, entry.difference, entry.reasons) = ("waits", "other records", "lagging,shadowDifferences")
+        }
+        let overview = try overview(paper.watch())
+        #expect(overview.different == 1 && overview.differences.count == 1)
     }
 
     @Test func twoLooksInASecondReadOnce() throws {

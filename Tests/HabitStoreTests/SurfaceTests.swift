@@ -31,6 +31,9 @@ struct SurfaceTests {
         "HabitStoreLMDB": """
         LMDBHabitStore LMDBProvider
         """,
+        "HabitStoreMetrics": """
+        MetricDescription MetricFamily PrometheusMetrics
+        """,
         "HabitStoreRollout": """
         Backfill EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision

@@ -70,7 +70,7 @@ def row(member, current, draw, now):
         reads = draw.randrange(0, 900)
         lag = draw.randrange(1, 40) if "lagging" in reasons else None
         if draw.random() < 0.005:
-            difference = "a shadow read gave other records: Habit where streak >= ?: 3 rows here and 2 in the other store"
+            reasons, difference = "shadowDifferences", "a shadow read gave other records: Habit where streak >= ?: 3 rows here and 2 in the other store"
     elif wave == current + 1 and draw.random() < 0.3:
         stage, epoch, token = 0, 1, draw.randrange(50, 5_000)
     return (user, wave, lane, stage, epoch, token, lag, size, verdict, reasons, reads, arrived, arrived_token, None, moved, difference)

@@ -99,6 +99,7 @@ def starting(binary, folder, root):
         )
 
     refused(64, "there is no token", "--root", root, "--listen", "0.0.0.0:0")
+    refused(64, "--host is for who reads from elsewhere", "--root", root, "--host", "fleet.example")
     refused(64, "--listen is", "--root", root, "--listen", "nowhere")
     refused(64, "has to be one word of 24", "--root", root, HABITSTORE_TOKEN="short")
     refused(64, "--root is missing")
@@ -163,6 +164,7 @@ def heads(server):
         )
     status, found, text = server.ask("/", "HEAD")
     check(status == 200 and text == "" and int(found["Content-Length"]) > 1_000, "HEAD has no text")
+    check(server.ask("/events", "HEAD")[0] == 200, "HEAD opens no stream")
 
 
 def page(server, users):
@@ -202,7 +204,7 @@ def events(server, root):
 
     check(len(until("whole")) == 9, "they begin with all parts")
     index = sqlite3.connect(os.path.join(root, "fleet", "fleet.sqlite"))
-    index.execute("UPDATE member SET difference = 'planted <here>' WHERE user = 'user-0'")
+    index.execute("UPDATE member SET verdict = 'different', difference = 'planted <here>' WHERE user = 'user-0'")
     index.commit()
     index.close()
     begun = time.monotonic()

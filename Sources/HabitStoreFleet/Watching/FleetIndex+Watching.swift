@@ -27,7 +27,7 @@ extension FleetIndex {
             """
             SELECT wave, count(arrived), count(reasons), total(cleanReads),
               total(CASE WHEN token > arrivedToken THEN token - arrivedToken END),
-              count(CASE WHEN lag > 0 THEN 1 END), total(lag), max(lag), count(difference)
+              count(CASE WHEN lag > 0 THEN 1 END), total(lag), max(lag), count(*) FILTER (WHERE \(Self.differs))
             FROM member GROUP BY wave
             """
         ) { row in
@@ -47,21 +47,11 @@ extension FleetIndex {
 
     private static func whole(_ number: Double?) -> Int { Int(exactly: (number ?? 0).rounded()) ?? .max }
 
-    /// How many users wait by each reason of the gate or error, the most frequent first. Who waits by two counts in both.
-    func reasonKinds() throws -> [FleetOverview.Reason] {
-        var users: [String: Int] = [:]
-        for (reasons, count) in try reasons(limit: .max) {
-            for kind in Set(reasons.split(separator: ",")) { users[String(kind), default: 0] += count }
-        }
-        return users.map { FleetOverview.Reason(kind: $0.key, users: $0.value) }
-            .sorted { ($1.users, $0.kind) < ($0.users, $1.kind) }
-    }
-
-    /// Users whose stores were found to differ, those who were moved last first.
+    /// Users whose stores differ, those who were moved last first.
     func different(limit: Int, _ names: FleetNames) throws -> [FleetOverview.Difference] {
         var found: [FleetOverview.Difference] = []
         try database.query(
-            "SELECT user, stage, difference FROM member WHERE difference IS NOT NULL ORDER BY moved DESC, user LIMIT ?1",
+            "SELECT user, stage, difference FROM member WHERE \(Self.differs) ORDER BY moved DESC, user LIMIT ?1",
             [.int(limit)]
         ) { row in
             let user = row.text(0) ?? ""

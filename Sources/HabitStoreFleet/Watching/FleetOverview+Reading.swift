@@ -24,7 +24,7 @@ extension FleetOverview {
             stages: Self.stages(status),
             waves: Self.waves(plan, status, sums, ledger.entries),
             secondsLeft: status.secondsLeft,
-            reasons: try index.reasonKinds(),
+            reasons: try Self.reasons(index),
             different: sums.different,
             differences: try index.different(limit: FleetWatch.listedDifferences, names),
             writes: try index.writes(since: Date(timeIntervalSinceNow: -FleetWatch.writesSeconds)),
@@ -90,6 +90,11 @@ extension FleetOverview {
                 refused: own.refused
             )
         }
+    }
+
+    private static func reasons(_ index: FleetIndex) throws -> [Reason] {
+        try index.usersByReason().map { Reason(kind: $0.key, users: $0.value) }
+            .sorted { ($1.users, $0.kind) < ($0.users, $1.kind) }
     }
 
     private static func lastKill(_ entries: [FleetLedger.Entry]) -> Landing? {

@@ -128,9 +128,9 @@ public struct FleetOverview: Sendable {
     public let secondsLeft: ClosedRange<Double>?
     /// Why users wait, the most frequent first.
     public let reasons: [Reason]
-    /// How many users' stores were found to differ.
+    /// How many users' stores differ.
     public let different: Int
-    /// The differences that were found, ``FleetWatch/listedDifferences`` at most.
+    /// The differences that there are, ``FleetWatch/listedDifferences`` at most.
     public let differences: [Difference]
     /// How long writes took in the last day, a stretch of time and a stage each.
     public let writes: [FleetWrites]

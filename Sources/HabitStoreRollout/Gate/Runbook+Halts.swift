@@ -70,7 +70,7 @@ extension RunbookEntry {
         symptom: "The fleet is halted since the writes of users who were moved take longer than those of the others.",
         meaning:
             "The new engine, or writing to both, costs more than the plan allows. Users can take it; they should not have to.",
-        command: "habitstore fleet status --root ROOT",
+        command: "habitstore fleet metrics --root ROOT",
         check: "The durations by stage are near to one another again, or the plan allows what they are. \(goesOn)."
     )
 

@@ -20,7 +20,7 @@ struct RoutedWrite {
     private func write<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
         var written = Written<R>()
         let start = ContinuousClock.now
-        defer { user.context.metrics.latency(route.actual.engine, .write, since: start) }
+        defer { route.stopwatch?.stop(since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
             pruneLimit: user.historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
@@ -69,7 +69,7 @@ struct RoutedWrite {
         var written = Written<R>()
         var isMirrored = false
         let start = ContinuousClock.now
-        defer { user.context.metrics.latency(route.actual.engine, .write, since: start) }
+        defer { route.stopwatch?.stop(since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
             willBegin: { replica in written.floor = try requireEqual(first, replica) },

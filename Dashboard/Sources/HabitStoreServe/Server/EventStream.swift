@@ -25,13 +25,14 @@ final class EventStream: Sendable {
     ///
     /// - Parameter mayGoOn: asked before anything is sent.
     func response(mayGoOn: @escaping @Sendable () -> Bool) -> Response {
-        guard open.add(1, ordering: .relaxed).newValue <= Self.most else {
-            open.subtract(1, ordering: .relaxed)
+        guard open.load(ordering: .relaxed) < Self.most else {
             var response = Answers.text("\(Self.most) pages are open, which is the most.", status: .serviceUnavailable)
             response.headers[.retryAfter] = "30"
             return response
         }
         let body = ResponseBody { writer in
+            // Counted here: nobody runs this for a connection that has gone, or a HEAD.
+            self.open.add(1, ordering: .relaxed)
             defer { self.open.subtract(1, ordering: .relaxed) }
             try await self.run(&writer, mayGoOn)
             try await writer.finish(nil)

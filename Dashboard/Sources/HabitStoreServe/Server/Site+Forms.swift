@@ -92,7 +92,7 @@ extension Site {
     private static func slowDown() async { try? await Task.sleep(for: .milliseconds(500)) }
 
     /// Runs what waits for the disk, for which no thread of Swift's tasks is.
-    private static func waiting<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    static func waiting<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
         }

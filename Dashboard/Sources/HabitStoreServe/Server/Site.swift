@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreFleet
+import HabitStoreMetrics
 import Hummingbird
 
 /// The site: the page, its events, the metrics, and the forms that stop a fleet.
@@ -12,6 +13,7 @@ struct Site: HTTPResponder {
     let keeper: PageKeeper
     let templates: Templates
     let events: EventStream
+    let figures: MetricsKeeper
     let fleet: Fleet
 
     init(_ options: ServeOptions) throws {
@@ -21,6 +23,7 @@ struct Site: HTTPResponder {
         keeper = PageKeeper(options, templates)
         events = EventStream(keeper: keeper)
         fleet = Fleet(root: options.root)
+        figures = MetricsKeeper(fleet: fleet)
     }
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -93,7 +96,12 @@ struct Site: HTTPResponder {
     }
 
     private func metrics() async -> Response {
-        Answers.text("Metrics are not there yet.", status: .notImplemented)
+        do {
+            return Answers.answer(try await figures.current(), MetricFamily.contentType)
+        } catch {
+            let reason = (error as? HabitStoreError)?.description ?? "\(error)"
+            return Answers.text("The fleet's figures cannot be read: \(reason)", status: .serviceUnavailable)
+        }
     }
 
     private func actions(_ request: Request) async -> Response {

@@ -62,6 +62,11 @@ struct ServeOptions {
         } else if let text = environment["HABITSTORE_TOKEN"], !text.isEmpty {
             token = try Token(text, from: "$HABITSTORE_TOKEN")
         }
+        guard token != nil || hosts.isEmpty else {
+            throw .usage(
+                "--host is for who reads from elsewhere, and there is no token; give one with --token-file or $HABITSTORE_TOKEN"
+            )
+        }
         guard token != nil || self.listen.isLoopback else {
             throw .usage(
                 "\(self.listen.host) can be reached from other machines, and there is no token; give one with --token-file or "
