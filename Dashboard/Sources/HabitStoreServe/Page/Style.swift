@@ -48,7 +48,7 @@ enum Style {
         caption { text-align: left; color: var(--muted); font-size: .9rem; padding-bottom: .3rem; }
         th, td { text-align: left; padding: .4rem 1.1rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; font-weight: 400; }
         thead th { color: var(--muted); font-size: .85rem; font-weight: 600; border-bottom-color: var(--muted); }
-        tbody th { font-weight: 600; } .cards tbody th { min-width: 8rem; }
+        tbody th { font-weight: 600; } .cards tbody th { min-width: 9rem; }
         th:last-child, td:last-child { padding-right: .3rem; } td.number, .word, thead th { white-space: nowrap; }
         tbody tr:last-child > * { border-bottom: 0; }
         th.number, td.number, .number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -102,7 +102,8 @@ enum Style {
           .cards tr { padding: .6rem 0; border-bottom: 1px solid var(--line); } .cards tr:last-child { border-bottom: 0; }
           .cards tr > * { border: 0; padding: .1rem 0; } .cards th { font-size: 1.02rem; }
           .cards td { display: flex; justify-content: space-between; gap: 1rem; text-align: right; }
-          .cards td::before { content: attr(data-label); color: var(--muted); }
+          .cards td::before { content: attr(data-label); color: var(--muted); flex: none; }
+          .cards tbody th { min-width: 0; }
           tr.current { box-shadow: inset 3px 0 0 var(--accent); padding-left: .7rem !important; }
           tr.current > * { background: none; } tr.current > :first-child { box-shadow: none; padding-left: 0; }
           .legend { grid-template-columns: 1fr; } .facts div { grid-template-columns: 1fr; }
