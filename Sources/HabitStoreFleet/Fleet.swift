@@ -298,7 +298,7 @@ public struct Fleet: Sendable {
     @discardableResult
     public func halt(by person: String, because reason: String) throws -> Bool {
         try requireFleet()
-        guard try signals.halt(.init(by: person, because: reason)) else { return false }
+        guard try signals.halt(.init(by: person, because: reason, kind: .haltedByPerson)) else { return false }
         try ledger.append(.halted(by: person, because: reason, user: nil))
         return true
     }

@@ -1,7 +1,8 @@
 extension MetricDescription {
     /// Made from a fleet's index and files.
     static let fleet: [MetricDescription] = [
-        users, fleetState, fleetWaves, waitingUsers, arrivedUsers, differentUsers, evidenceBroken, fleetLag,
+        users, fleetState, fleetHalted, fleetWaves, waitingUsers, arrivedUsers, differentUsers, evidenceBroken,
+        fleetLag,
         fleetStoreBytes,
         ledgerDamaged, lastEvent, userWriteDuration,
     ]
@@ -19,6 +20,13 @@ extension MetricDescription {
         .fleet,
         labels: ["state"],
         "1 for what the fleet is doing, 0 for the other states."
+    )
+    package static let fleetHalted = Self(
+        "fleet_halted",
+        .gauge,
+        .fleet,
+        labels: ["reason"],
+        "1 for what has halted the fleet, 0 for the other reasons. habitstore rollout runbook REASON says what helps."
     )
     package static let fleetWaves = Self(
         "fleet_waves",

@@ -11,7 +11,7 @@ struct RunbookCommandTests {
     private static let fillings = [
         "ROOT": "/var/lib/habits", "USER": "alice", "STAGE": "live", "FLAGS": "flags.json", "TEXT": "seen to",
         "STORE": "sqlite:a.sqlite",
-        "ENGINE": "sqlite", "PLAN": "plan.json", "KIND": "killed",
+        "ENGINE": "sqlite", "PLAN": "plan.json", "KIND": "killed", "FILE": "flags.json",
     ]
 
     /// The command lines of an entry, those within its sentences too.
@@ -34,6 +34,21 @@ struct RunbookCommandTests {
             #expect(unfilled == [], "\(entry.kind): \(line)")
             if arguments == ["--version"] { continue }
             #expect(throws: Never.self, "\(entry.kind): \(line)") { _ = try Habitstore.parseAsRoot(arguments) }
+        }
+    }
+
+    /// The line in an alert is what is typed first.
+    @Test func eachCommandLineOfAnAlertIsOneThatTheProgramTakes() throws {
+        let path = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Alerts/habitstore.rules.yml")
+        let lines = try String(contentsOf: path, encoding: .utf8).matches(of: /`(habitstore [^`]+)`/).map { match in
+            match.1.replacing("{{ $labels.reason }}", with: "KIND")
+        }
+        try #require(lines.count > 10)
+        for line in Set(lines) {
+            let arguments = line.split(separator: " ").dropFirst().map { Self.fillings[String($0)] ?? String($0) }
+            #expect(throws: Never.self, "\(line)") { _ = try Habitstore.parseAsRoot(arguments) }
         }
     }
 

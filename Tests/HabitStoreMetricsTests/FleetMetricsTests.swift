@@ -51,6 +51,7 @@ struct FleetMetricsTests {
         #expect(try value("users", ["stage": "unknown", "wave": "all"]) == 2)
         #expect(try value("fleet_store_bytes") == 300)
         #expect(try value("arrived_users") == 0)
+        #expect(try value("fleet_halted") == 0)
         #expect(try value("fleet_waves", ["state": "waiting"]) == 2)
 
         #expect(try fleet.run(stores(), by: "a test", pressure: { nil }) { _ in } == .done(passedOver: 0))
@@ -68,6 +69,8 @@ struct FleetMetricsTests {
 
         try fleet.halt(by: "a test", because: "lunch")
         #expect(try value("fleet_state", ["state": "halted"]) == 1)
+        #expect(try value("fleet_halted", ["reason": "haltedByPerson"]) == 1)
+        #expect(try value("fleet_halted") == 1)
         #expect(try value("kill_engaged") == 0)
         try Data().write(to: URL(fileURLWithPath: RolloutFlags.sentinelPath(root: user.root)))
         #expect(try value("kill_engaged") == 1)

@@ -19,6 +19,7 @@ struct FleetStatusReport: Encodable {
 
     let state: String
     let doing: String
+    let halt: String?
     let since: Date?
     let waves: [Wave]
     let waiting: [Waiting]
@@ -27,6 +28,7 @@ struct FleetStatusReport: Encodable {
     let damagedLine: Int?
 
     init(_ status: FleetStatus) {
+        halt = status.halt?.rawValue
         (state, doing, since, damagedLine) = (status.state, status.doing, status.since, status.damagedLine)
         waves = status.waves.map { wave in
             let stages = wave.stages.map { ($0.key.rawValue, $0.value) }
@@ -45,6 +47,7 @@ struct FleetStatusReport: Encodable {
     /// One sentence, the waves, and why users wait.
     func text(_ options: TerminalOptions) -> String {
         var text = TerminalText.escaped("\(state): \(doing)") + "\n"
+        if let halt { text += "what helps: habitstore rollout runbook \(halt)\n" }
         if let leastSecondsLeft, let mostSecondsLeft {
             text +=
                 "between \(leastSecondsLeft.durationText) and \(mostSecondsLeft.durationText) are left at this pace\n"

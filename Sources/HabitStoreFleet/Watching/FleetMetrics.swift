@@ -33,6 +33,12 @@ struct FleetMetrics {
             try users(),
             MetricFamily(.fleetState, Self.states.map { Sample($0 == status.state ? 1 : 0, [Label("state", $0)]) }),
             MetricFamily(
+                .fleetHalted,
+                Runbook.Halt.allCases.map {
+                    Sample($0 == status.halt ? 1 : 0, [Label("reason", $0.rawValue)])
+                }
+            ),
+            MetricFamily(
                 .fleetWaves,
                 Self.waveStates.map { state in
                     Sample(Double(status.waves.count { $0.state == state }), [Label("state", state)])

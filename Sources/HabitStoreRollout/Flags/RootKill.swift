@@ -10,11 +10,11 @@ package struct RootKill: Sendable {
         paths = [RolloutFlags.sentinelPath(root: root), KillLatch(root: root).path]
     }
 
-    /// Whether any of them is there: two looks into a folder. A kill by the flag alone does not show in it.
+    /// Whether any of them is there, or cannot be looked for: two looks into a folder. A kill by the flag alone does not show in it.
     package var isEngaged: Bool {
         paths.contains { path in
             var status = stat()
-            return lstat(path, &status) == 0
+            return lstat(path, &status) == 0 || errno != ENOENT && errno != ENOTDIR
         }
     }
 }
