@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "FlagTools", targets: ["FlagTools"]),
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
         .library(name: "HabitStoreFleet", targets: ["HabitStoreFleet"]),
+        .library(name: "HabitStoreMetrics", targets: ["HabitStoreMetrics"]),
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
@@ -110,8 +111,16 @@ let package = Package(
             swiftSettings: crashSettings
         ),
         .target(
+            name: "HabitStoreMetrics",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HabitStoreFleet",
-            dependencies: ["CSQLite", "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreRollout", "Hashing"],
+            dependencies: [
+                "CSQLite", "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreMetrics", "HabitStoreRollout",
+                "Hashing",
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -155,7 +164,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreImport",
-                "HabitStoreReports",
+                "HabitStoreMetrics", "HabitStoreReports",
                 "HabitStorePostgres", "HabitStoreRollout",
                 "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -276,10 +285,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "HabitStoreMetricsTests",
+            dependencies: [
+                "FeatureFlags", "HabitStore", "HabitStoreFleet", "HabitStoreMetrics", "HabitStoreRollout",
+                "RolloutTesting",
+                "StandardEngines",
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "HabitStoreFleetTests",
             dependencies: [
-                "HabitStore", "HabitStoreFleet", "HabitStoreRollout", "HabitStoreTesting", "RolloutTesting",
-                "StandardEngines", "Trials",
+                "HabitStore", "HabitStoreFleet", "HabitStoreMetrics", "HabitStoreRollout", "HabitStoreTesting",
+                "RolloutTesting", "StandardEngines", "Trials",
             ],
             swiftSettings: settings
         ),

@@ -13,8 +13,8 @@ import HabitStoreRollout
 ///
 /// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
 public struct Fleet: Sendable {
-    private let root: String
-    private let folder: FleetFolder
+    let root: String
+    let folder: FleetFolder
     private let signals: FleetSignals
 
     /// What was done.
@@ -258,7 +258,8 @@ public struct Fleet: Sendable {
 
     private func takeLease() throws -> LockedFile {
         do {
-            return try LockedFile(folder.lease, timeoutSeconds: 0)
+            // Whoever asks whether a run is at work has it for a moment.
+            return try LockedFile(folder.lease, timeoutSeconds: Self.leaseWaitSeconds)
         } catch {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
@@ -269,6 +270,8 @@ public struct Fleet: Sendable {
             )
         }
     }
+
+    private static let leaseWaitSeconds = 0.25
 
     /// Whether a run is at work.
     public var isRunning: Bool {
@@ -283,7 +286,7 @@ public struct Fleet: Sendable {
 
     // MARK: Stopping
 
-    private func requireFleet() throws {
+    func requireFleet() throws {
         var status = stat()
         guard lstat(folder.path, &status) == 0 else {
             throw HabitStoreError(
@@ -301,7 +304,7 @@ public struct Fleet: Sendable {
     @discardableResult
     public func halt(by person: String, because reason: String) throws -> Bool {
         try requireFleet()
-        guard try signals.halt(.init(by: person, because: reason)) else { return false }
+        guard try signals.halt(.init(by: person, because: reason, kind: .haltedByPerson)) else { return false }
         try ledger.append(.halted(by: person, because: reason, user: nil))
         return true
     }
@@ -383,11 +386,13 @@ public struct Fleet: Sendable {
     /// Where the fleet is, by the index.
     ///
     /// - Throws: what keeps it from being read.
-    public func status() throws -> FleetStatus {
+    public func status() throws -> FleetStatus { try status(by: plan(), FleetIndex.open(folder)) }
+
+    func status(by plan: FleetPlan, _ index: FleetIndex) throws -> FleetStatus {
         try FleetStatus(
-            plan: plan(),
+            plan: plan,
             members: FleetMembers.load(folder.members),
-            index: FleetIndex.open(folder),
+            index: index,
             ledger: ledger.read(),
             signals: signals,
             isRunning: isRunning

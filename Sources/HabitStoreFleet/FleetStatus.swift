@@ -20,6 +20,8 @@ public struct FleetStatus: Sendable {
     public let state: String
     /// The same in one line: what it waits for, who or what has stopped it.
     public let doing: String
+    /// What kind of halt it is, of which the ``Runbook`` says what helps; nil where nothing has halted it.
+    public let halt: Runbook.Halt?
     /// Since when; nil where that is not known.
     public let since: Date?
     /// The waves.
@@ -56,6 +58,8 @@ public struct FleetStatus: Sendable {
         }
         waiting = try index.reasons()
         damagedLine = ledger.damagedLine
+        // A file without a kind was made by hand.
+        halt = signals.halted.map { $0.kind ?? .haltedByPerson }
         let word = try index.word("state")
         let isDone =
             events.last { event in

@@ -17,18 +17,18 @@ import Testing
 
     private func readings(_ metrics: TestMetrics) throws -> Readings {
         func reloads(_ result: String) throws -> Int64 {
-            try metrics.expectCounter("feature_flags_reloads", [("result", result)]).totalValue
+            try metrics.expectCounter("habitstore_flag_reloads_total", [("result", result)]).totalValue
         }
         func gauge(_ label: String) throws -> Double { try #require(try metrics.expectGauge(label).lastValue) }
         let readings = Readings(
             changed: try reloads("changed"),
             unchanged: try reloads("unchanged"),
             failed: try reloads("failed"),
-            quarantined: try gauge("feature_flags_quarantined"),
-            stale: try gauge("feature_flags_stale_sources"),
-            sentinel: try gauge("feature_flags_sentinel_present")
+            quarantined: try gauge("habitstore_flags_quarantined"),
+            stale: try gauge("habitstore_flag_sources_stale"),
+            sentinel: try gauge("habitstore_kill_sentinel_present")
         )
-        let durations = try metrics.expectTimer("feature_flags_reload_duration").values
+        let durations = try metrics.expectTimer("habitstore_flag_reload_duration_seconds").values
         #expect(durations.count == Int(readings.changed + readings.unchanged + readings.failed))
         #expect(durations.allSatisfy { $0 > 0 })
         return readings
@@ -87,7 +87,7 @@ import Testing
                 logger: silentLogger,
                 metrics: metrics
             )
-            #expect(try metrics.expectGauge("feature_flags_sentinel_present").lastValue == 1)
+            #expect(try metrics.expectGauge("habitstore_kill_sentinel_present").lastValue == 1)
         }
     }
 }

@@ -48,6 +48,7 @@ struct FleetRunTests {
             return
         }
         #expect(user == victim && person == "the run")
+        #expect(try test.fleet.status().halt == .haltedByDifference)
         #expect(reason.contains("differ"))
         let stages = try test.stages()
         #expect(stages[members.members[0].user] == .complete)
@@ -124,6 +125,7 @@ struct FleetRunTests {
             return nil
         }
         #expect(end == .halted(by: "a person", because: "a phone rang", user: nil))
+        #expect(try test.fleet.status().halt == .haltedByPerson)
         let moved = try test.stages().values.count { $0 != .off }
         #expect(moved <= 4)
         // Who is being moved stays where the halt came.
@@ -147,6 +149,7 @@ struct FleetRunTests {
             return
         }
         #expect(reason.contains("95"))
+        #expect(try test.fleet.status().halt == .haltedByDisk)
         #expect(told.contains { $0.contains("waited for it in 50") })
         #expect(try test.stages().values.count { $0 == .complete } == 1)
     }
@@ -181,6 +184,7 @@ struct FleetRunTests {
             return
         }
         #expect(user == taken && reason.contains("1 of 2 users of the wave were taken back"))
+        #expect(try test.fleet.status().halt == .haltedByDemotions)
         #expect(try test.fleet.resume(by: "a test", because: "it was me"))
         _ = try test.draw(
             #"{"waves": [{"users": 2}, {"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#
@@ -306,6 +310,7 @@ struct FleetRunTests {
             return
         }
         #expect(reason.contains("3 errors in a row"))
+        #expect(try test.fleet.status().halt == .haltedByErrors)
         #expect(!reason.contains("\n"))
     }
 }

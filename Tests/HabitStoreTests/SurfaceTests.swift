@@ -31,11 +31,14 @@ struct SurfaceTests {
         "HabitStoreLMDB": """
         LMDBHabitStore LMDBProvider
         """,
+        "HabitStoreMetrics": """
+        MetricDescription MetricFamily PrometheusMetrics
+        """,
         "HabitStoreRollout": """
         Backfill EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
         GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlags RolloutOptions
-        RetirementOutcome ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide UserDirectory UserFinding
+        RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide UserDirectory UserFinding
         UserListing UserStatus UserStore UserStores VersionComparison
         """,
         "HabitStoreSQLite": """

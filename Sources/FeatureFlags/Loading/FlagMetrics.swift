@@ -15,16 +15,16 @@ struct FlagMetrics: Sendable {
         var reloads: [Reload: Counter] = [:]
         for result in Reload.allCases {
             reloads[result] = Counter(
-                label: "feature_flags_reloads",
+                label: "habitstore_flag_reloads_total",
                 dimensions: [("result", result.rawValue)],
                 factory: factory
             )
         }
         self.reloads = reloads
-        duration = Metrics.Timer(label: "feature_flags_reload_duration", factory: factory)
-        quarantined = Gauge(label: "feature_flags_quarantined", factory: factory)
-        staleSources = Gauge(label: "feature_flags_stale_sources", factory: factory)
-        sentinel = Gauge(label: "feature_flags_sentinel_present", factory: factory)
+        duration = Metrics.Timer(label: "habitstore_flag_reload_duration_seconds", factory: factory)
+        quarantined = Gauge(label: "habitstore_flags_quarantined", factory: factory)
+        staleSources = Gauge(label: "habitstore_flag_sources_stale", factory: factory)
+        sentinel = Gauge(label: "habitstore_kill_sentinel_present", factory: factory)
     }
 
     func reloaded(_ result: Reload, nanoseconds: Int64) {

@@ -11,11 +11,11 @@ import Synchronization
 ///
 /// | metric | kind | what it says |
 /// |---|---|---|
-/// | `feature_flags_reloads` | counter, by `result` | how often a file was read: `changed`, `unchanged`, `failed` |
-/// | `feature_flags_reload_duration` | timer | how long each of these took |
-/// | `feature_flags_quarantined` | gauge | how many flags of the files in force cannot be understood |
-/// | `feature_flags_stale_sources` | gauge | how many files are not in force as they are |
-/// | `feature_flags_sentinel_present` | gauge | whether the sentinel file is there: 1 or 0 |
+/// | `habitstore_flag_reloads_total` | counter, by `result` | how often a file was read: `changed`, `unchanged`, `failed` |
+/// | `habitstore_flag_reload_duration_seconds` | timer | how long each of these took |
+/// | `habitstore_flags_quarantined` | gauge | how many flags of the files in force cannot be understood |
+/// | `habitstore_flag_sources_stale` | gauge | how many files are not in force as they are |
+/// | `habitstore_kill_sentinel_present` | gauge | whether the sentinel file is there: 1 or 0 |
 ///
 /// An evaluation makes no system call and takes no lock: it reads the snapshot that is in force, and evaluates it. Hooks
 /// are told of each evaluation; without any they cost nothing. ``snapshot`` and ``killSignal(context:)`` tell them nothing.

@@ -13,7 +13,7 @@ struct RolloutCommand: AsyncParsableCommand {
             RolloutStatusCommand.self, RolloutAdvanceCommand.self, RolloutPromoteCommand.self,
             RolloutDemoteCommand.self, RolloutVerifyCommand.self, RolloutRehearseCommand.self,
             RolloutEvidenceCommand.self, RolloutKillCommand.self, RolloutRearmCommand.self,
-            RolloutDoctorCommand.self, RolloutAdoptCommand.self, RolloutRetireCommand.self,
+            RolloutDoctorCommand.self, RolloutAdoptCommand.self, RolloutRetireCommand.self, RolloutRunbookCommand.self,
         ]
     )
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import HabitStoreFleet
 import HabitStoreRollout
 
 /// `habitstore rollout kill`.
@@ -44,6 +46,7 @@ struct RolloutKillCommand: ReportingCommand {
     func run() async throws {
         let settings = try await Settings(userOptions)
         let triggers = try settings.killTriggers(users: named, by: by)
+        let begun = ContinuousClock.now
         let pulled = try triggers.pull()
         let stores = try settings.stores(opensAsWritten: true)
         let listing = try named.map { UserListing(users: $0) } ?? stores.users()
@@ -58,10 +61,26 @@ struct RolloutKillCommand: ReportingCommand {
             flagFailure: pulled.flagFailure,
             results: results
         )
+        if named == nil { tellFleet(settings, results, seconds: (ContinuousClock.now - begun) / .seconds(1)) }
         switch output.format {
         case .json: try JSON.write(report.json)
         case .text: try Output.write(report.text)
         }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
+    }
+
+    /// Writes down how long it took, where there is a fleet. The kill has landed, whatever becomes of that.
+    private func tellFleet(_ settings: Settings, _ results: [UserResult<Bool>], seconds: Double) {
+        let failed = results.failures().count
+        do {
+            try Fleet(root: settings.root).noteKill(
+                by: NSUserName(),
+                users: results.count - failed,
+                failed: failed,
+                seconds: seconds
+            )
+        } catch {
+            StandardError.note("the fleet's ledger does not tell of it: \(ErrorReport.message(of: error))")
+        }
     }
 }

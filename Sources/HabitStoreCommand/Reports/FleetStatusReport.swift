@@ -19,6 +19,7 @@ struct FleetStatusReport: Encodable {
 
     let state: String
     let doing: String
+    let halt: String?
     let since: Date?
     let waves: [Wave]
     let waiting: [Waiting]
@@ -27,6 +28,7 @@ struct FleetStatusReport: Encodable {
     let damagedLine: Int?
 
     init(_ status: FleetStatus) {
+        halt = status.halt?.rawValue
         (state, doing, since, damagedLine) = (status.state, status.doing, status.since, status.damagedLine)
         waves = status.waves.map { wave in
             let stages = wave.stages.map { ($0.key.rawValue, $0.value) }
@@ -45,6 +47,7 @@ struct FleetStatusReport: Encodable {
     /// One sentence, the waves, and why users wait.
     func text(_ options: TerminalOptions) -> String {
         var text = TerminalText.escaped("\(state): \(doing)") + "\n"
+        if let halt { text += "what helps: habitstore rollout runbook \(halt)\n" }
         if let leastSecondsLeft, let mostSecondsLeft {
             text +=
                 "between \(leastSecondsLeft.durationText) and \(mostSecondsLeft.durationText) are left at this pace\n"
@@ -83,27 +86,4 @@ struct FleetAuditReport: Encodable {
     let users: Int
     let seed: UInt64?
     let findings: [Finding]
-}
-
-extension FleetEvent {
-    /// What was done, and the rest of it.
-    var words: (what: String, details: String) {
-        switch self {
-        case .drawn(let users, let digest, let person): ("drawn", "\(users) users, by \(person), \(digest.prefix(12))…")
-        case .joined(let users, let digest): ("joined", "\(users) users in the last wave, \(digest.prefix(12))…")
-        case .began(let person): ("a run began", "by \(person)")
-        case .ended(let isDone): ("a run ended", isDone ? "all waves are done" : "")
-        case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users) users")
-        case .soakBegan(let wave, let passedOver):
-            ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver) users were passed over" : "")
-        case .waveDone(let wave): ("wave \(wave + 1) is done", "")
-        case .paused(let person, let reason): ("paused", "by \(person): \(reason)")
-        case .unpaused(let person, let reason): ("goes on", "by \(person): \(reason)")
-        case .resumed(let person, let reason): ("resumed", "by \(person): \(reason)")
-        case .halted(let person, let reason, let user):
-            ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
-        case .tookBack(let wave, let users, let failed):
-            ("wave \(wave + 1) was taken back", "\(users) users, \(failed) could not be")
-        }
-    }
 }

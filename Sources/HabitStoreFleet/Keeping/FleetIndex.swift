@@ -32,7 +32,7 @@ final class FleetIndex {
         var difference: String?
     }
 
-    private let database: IndexDatabase
+    let database: IndexDatabase
     private static let version = 2
 
     private init(_ database: IndexDatabase) { self.database = database }

@@ -10,6 +10,12 @@ import HabitStoreRollout
 final class FleetRun {
     private struct Halted: Error { let reason: FleetSignals.Reason }
 
+    /// Why the fleet is to halt for a user.
+    private struct Finding {
+        let kind: Runbook.Halt
+        let because: String
+    }
+
     private let plan: FleetPlan
     private let members: FleetMembers
     private let index: FleetIndex
@@ -172,7 +178,7 @@ final class FleetRun {
     /// - Parameter isFirst: whether nobody has looked in this run.
     private func look(through wave: Int, isFirst: Bool = false) throws {
         var changed: [FleetIndex.Entry] = []
-        var halt: (because: String, user: String)?
+        var halt: (found: Finding, user: String)?
         for member in members.members where member.wave <= wave {
             guard var entry = entries[UserKey(member.user)], entry.arrived != nil else { continue }
             let signs = mover.signs(of: member.user)
@@ -190,10 +196,10 @@ final class FleetRun {
             entry.sign = signs?.fingerprint
             keep(entry)
             changed.append(entry)
-            if let because = judge(found), halt == nil { halt = (because, found.user) }
+            if let finding = judge(found), halt == nil { halt = (finding, found.user) }
         }
         try index.note(changed)
-        if let halt { try self.halt(halt.because, for: halt.user) }
+        if let halt { try self.halt(halt.found.kind, halt.found.because, for: halt.user) }
         try requireFewDemoted(wave)
     }
 
@@ -206,16 +212,16 @@ final class FleetRun {
             try awaitLeave(part)
             let moved = mover.move(part.map(\.user), since: since)
             var noted: [FleetIndex.Entry] = []
-            var halt: (because: String, user: String)?
+            var halt: (found: Finding, user: String)?
             for found in moved {
                 guard var entry = entries[UserKey(found.user)] else { continue }
                 take(found, into: &entry)
                 keep(entry)
                 noted.append(entry)
-                if let because = judge(found), halt == nil { halt = (because, found.user) }
+                if let finding = judge(found), halt == nil { halt = (finding, found.user) }
             }
             try index.note(noted)
-            if let halt { try self.halt(halt.because, for: halt.user) }
+            if let halt { try self.halt(halt.found.kind, halt.found.because, for: halt.user) }
             try requireFewDemoted(wave)
         }
     }
@@ -242,12 +248,17 @@ final class FleetRun {
     }
 
     /// Why the fleet is to halt for a user.
-    private func judge(_ found: FleetMover.Found) -> String? {
-        if let difference = found.difference { return "a user's stores differ: \(difference)" }
+    private func judge(_ found: FleetMover.Found) -> Finding? {
+        if let difference = found.difference {
+            return Finding(kind: .haltedByDifference, because: "a user's stores differ: \(difference)")
+        }
         if let error = found.error {
             errorsInARow += 1
             guard errorsInARow >= plan.halts.errorsInARow else { return nil }
-            return "\(errorsInARow) errors in a row, the last one: \(error)"
+            return Finding(
+                kind: .haltedByErrors,
+                because: "\(errorsInARow) errors in a row, the last one: \(error)"
+            )
         }
         errorsInARow = 0
         guard found.isInconclusive else {
@@ -257,7 +268,10 @@ final class FleetRun {
         let looks = (inconclusive[UserKey(found.user)] ?? 0) + 1
         inconclusive[UserKey(found.user)] = looks
         guard looks >= plan.halts.inconclusiveLooks else { return nil }
-        return "\(looks) verifications of a user in a row came to no conclusion"
+        return Finding(
+            kind: .haltedWithoutConclusion,
+            because: "\(looks) verifications of a user in a row came to no conclusion"
+        )
     }
 
     private func requireFewDemoted(_ wave: Int) throws {
@@ -265,7 +279,7 @@ final class FleetRun {
         guard let first = demoted[wave].first, Double(count) > Double(size) * plan.halts.demotedPercent / 100 else {
             return
         }
-        try halt("\(count) of \(size) users of the wave were taken back", for: entries[first]?.user)
+        try halt(.haltedByDemotions, "\(count) of \(size) users of the wave were taken back", for: entries[first]?.user)
     }
 
     // MARK: Waiting and stopping
@@ -298,7 +312,7 @@ final class FleetRun {
         }
         guard let now = pressure() else { return nil }
         if let most = plan.halts.ioPressure, now >= most {
-            try halt("something waited for the disk in \(now) % of the last seconds", for: nil)
+            try halt(.haltedByDisk, "something waited for the disk in \(now) % of the last seconds", for: nil)
         }
         guard let bar = plan.ioPressure, now >= bar else { return nil }
         return (
@@ -308,7 +322,7 @@ final class FleetRun {
 
     private func lookAtTimes() throws {
         guard let because = try times.look() else { return }
-        try halt(because, for: nil)
+        try halt(.haltedBySlowWrites, because, for: nil)
     }
 
     private func requireGoing() throws {
@@ -316,8 +330,8 @@ final class FleetRun {
         throw Halted(reason: signals.halted ?? .init(by: "somebody", because: "nobody said why"))
     }
 
-    private func halt(_ because: String, for user: String?) throws {
-        let reason = FleetSignals.Reason(by: "the run", because: because, user: user)
+    private func halt(_ kind: Runbook.Halt, _ because: String, for user: String?) throws {
+        let reason = FleetSignals.Reason(by: "the run", because: because, user: user, kind: kind)
         // The file first: whatever fails then, nobody is moved any more.
         if try signals.halt(reason) {
             try tellLedger(.halted(by: reason.by, because: because, user: user))

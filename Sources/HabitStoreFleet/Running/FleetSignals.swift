@@ -1,6 +1,7 @@
 import DurableFiles
 import Foundation
 import HabitStore
+import HabitStoreRollout
 
 /// The word of whoever stops a fleet: files whose existence is what they say, so that neither an index nor a page is needed for it,
 /// and a program that cannot be reached is told all the same.
@@ -11,9 +12,12 @@ struct FleetSignals: Sendable {
         var because: String
         /// The user for whom; nil for nobody.
         var user: String?
+        /// What kind of halt it is; nil for a pause, and where that is not known.
+        var kind: Runbook.Halt?
 
         fileprivate var text: String {
             "by: \(Self.line(by))\nbecause: \(Self.line(because))\n" + (user.map { "user: \(Self.line($0))\n" } ?? "")
+                + (kind.map { "kind: \($0.rawValue)\n" } ?? "")
         }
 
         fileprivate init(parsing text: String) {
@@ -23,10 +27,11 @@ struct FleetSignals: Sendable {
                 fields[String(line[..<colon.lowerBound])] = String(line[colon.upperBound...])
             }
             (by, because, user) = (fields["by"] ?? "somebody", fields["because"] ?? "nobody said why", fields["user"])
+            kind = fields["kind"].flatMap(Runbook.Halt.init)
         }
 
-        init(by: String, because: String, user: String? = nil) {
-            (self.by, self.because, self.user) = (by, because, user)
+        init(by: String, because: String, user: String? = nil, kind: Runbook.Halt? = nil) {
+            (self.by, self.because, self.user, self.kind) = (by, because, user, kind)
         }
 
         private static func line(_ text: String) -> String { text.replacing("\n", with: " ") }

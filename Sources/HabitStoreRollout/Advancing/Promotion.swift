@@ -11,7 +11,31 @@ struct Promotion {
     ///   - stage: the stage to go to; nil for the one that is next.
     ///   - permit: throws where the user is not to be moved any more.
     func promote(to stage: Stage?, permit: () throws -> Void = {}) throws -> GateDecision {
+        let metrics = open.context.metrics
+        var isPermitted = true
+        do {
+            let (decision, isMoved) = try promote(
+                to: stage,
+                asking: {
+                    do {
+                        try permit()
+                    } catch {
+                        isPermitted = false
+                        throw error
+                    }
+                }
+            )
+            if isMoved { metrics.promotionEnded(.promoted) }
+            return decision
+        } catch {
+            if isPermitted { metrics.promotionEnded(.failed) }
+            throw error
+        }
+    }
+
+    private func promote(to stage: Stage?, asking permit: () throws -> Void) throws -> (GateDecision, isMoved: Bool) {
         var decision = GateDecision(reasons: [.alreadyThere], cleanShadowReads: 0)
+        var isMoved = false
         try open.move(.promoted) { look, actual, state in
             // The user may have been moved past it meanwhile, and a promotion takes nobody back.
             guard let target = stage ?? actual.stage.next, target > actual.stage else { return nil }
@@ -23,15 +47,18 @@ struct Promotion {
             try permit()
             guard open.record([.admitted(to: target, epoch: actual.epoch)]) else {
                 decision = GateDecision(reasons: [.evidenceUnwritable], cleanShadowReads: decision.cleanShadowReads)
+                open.context.metrics.refused(decision.reasons)
                 return nil
             }
-            return try look.change.move(
+            let moved = try look.change.move(
                 actual,
                 to: target,
                 evidence: open.context.evidence.remembered(actual, open.pair)
             )
+            isMoved = true
+            return moved
         }
-        return decision
+        return (decision, isMoved)
     }
 
     /// What the gate would say to a promotion now. Nothing is changed or recorded.

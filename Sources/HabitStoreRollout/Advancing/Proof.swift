@@ -24,6 +24,8 @@ struct Proof {
             )
         }
         let report: VerificationReport
+        let start = ContinuousClock.now
+        defer { open.context.metrics.verificationTook(since: start) }
         do {
             if open.options.gate.requiresSelfComparison, actual.stage.next == Gate.selfComparedStage {
                 try compareWithThemselves(actual, progress)
@@ -38,6 +40,7 @@ struct Proof {
         } catch {
             // An earlier verification must not go on counting when a store can no longer be read.
             open.record([unverified(actual)])
+            open.context.metrics.verificationFailed()
             throw error
         }
         open.record(report, epoch: actual.epoch)
@@ -105,6 +108,7 @@ struct Proof {
         } catch let error as HabitStoreError {
             failure = error
         }
+        open.context.metrics.rehearsed(isClean: failure == nil, now: Date().timeIntervalSince1970)
         open.record([.rehearsed(token: actual.token, isClean: failure == nil, message: failure?.message)])
         open.anchorEvidence()
         return failure
@@ -123,6 +127,7 @@ extension OpenUser {
             anomalies: report.anomalies.count,
             ignoredRules: report.appliedRuleCount
         )
+        context.metrics.verified(report)
         if report.openDifferenceCount > 0 { recordDifference(verified) } else { record([verified]) }
     }
 }

@@ -21,13 +21,15 @@ final class FlagWatch: Sendable {
     ///   - isFollowing: whether the files are watched; else they are looked at when a user is opened or moved.
     ///   - recheckSeconds: how often rules are evaluated anew although no file has changed, for those that ask for the time.
     ///   - hooks: told of each evaluation for a user.
+    ///   - onLook: is called now, whenever files have changed, and each time that rules may come out differently.
     init(
         root: String,
         flags: String?,
         isFollowing: Bool,
         recheckSeconds: Double,
         logger: Logger,
-        hooks: [FlagExposureHook] = []
+        hooks: [FlagExposureHook] = [],
+        onLook: @escaping @Sendable () -> Void = {}
     ) throws {
         let counter = Revision()
         self.counter = counter
@@ -42,10 +44,16 @@ final class FlagWatch: Sendable {
             hooks: hooks
         ) { _ in
             counter.number.add(1, ordering: .releasing)
+            onLook()
         }
         ticker =
-            isFollowing ? Ticker(everySeconds: recheckSeconds) { counter.number.add(1, ordering: .releasing) } : nil
+            isFollowing
+            ? Ticker(everySeconds: recheckSeconds) {
+                counter.number.add(1, ordering: .releasing)
+                onLook()
+            } : nil
         if isFollowing { provider.startWatching() }
+        onLook()
     }
 
     /// Another number than before when a flag, the sentinel file or the time may have changed. Costs one atomic load.

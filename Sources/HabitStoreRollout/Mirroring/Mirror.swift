@@ -19,6 +19,8 @@ final class Mirror: Sendable {
         /// Whether another process has the turn to copy.
         var awaitsTurn = false
         var failures = 0
+        /// How many transactions the metrics were told last that it is behind.
+        var toldLag = 0
         var failure: HabitStoreError?
         var copied: Backfill.Progress?
         /// Whether a write has waited in vain since the mirror was current last: no other one waits then.
@@ -42,6 +44,7 @@ final class Mirror: Sendable {
     /// How long another process's copy is waited for without progress.
     private let turnWaitSeconds: Double
     private let metrics: RolloutMetrics
+    private let stopwatch: RolloutMetrics.Stopwatch?
     private let onCopied: @Sendable (Backfill.Outcome) -> Void
     private let onRefused: @Sendable () -> Void
     private let queue: DispatchQueue
@@ -68,6 +71,7 @@ final class Mirror: Sendable {
         self.options = options
         self.turnWaitSeconds = turnWaitSeconds
         self.metrics = metrics
+        stopwatch = metrics.stopwatch(actual.other, .mirror)
         (self.onCopied, self.onRefused) = (onCopied, onRefused)
         queue = DispatchQueue(label: "HabitStore.mirror.\(pair.directory.path)")
     }
@@ -93,6 +97,7 @@ final class Mirror: Sendable {
         changed.lock()
         defer { changed.unlock() }
         state.wanted = max(state.wanted, token)
+        tellLag()
         if state.prepared?.transaction.token == token, state.verdict == nil {
             state.verdict = true
             changed.broadcast()
@@ -157,8 +162,11 @@ final class Mirror: Sendable {
 
     /// Ends the following, behind the step that is being done.
     func stop() {
-        locked { $0.isStopped = true }
+        changed.lock()
+        state.isStopped = true
+        tellLag()
         changed.broadcast()
+        changed.unlock()
     }
 
     /// Tries again at once what failed before.
@@ -174,6 +182,14 @@ final class Mirror: Sendable {
         changed.lock()
         defer { changed.unlock() }
         return body(&state)
+    }
+
+    /// How far it is behind is told as it is while the user is open, and is nothing then: the user's own files say it. Only while
+    /// ``changed`` is locked.
+    private func tellLag() {
+        let lag = state.isStopped ? 0 : Int(max(0, state.wanted.rawValue - state.applied.rawValue))
+        metrics.mirrorLag(from: state.toldLag, to: lag)
+        state.toldLag = lag
     }
 
     // MARK: The worker
@@ -198,7 +214,7 @@ final class Mirror: Sendable {
         do {
             let start = ContinuousClock.now
             let token = try commitPrepared() ?? carry()
-            metrics.latency(other, .mirror, since: start)
+            stopwatch?.stop(since: start)
             finish(nil, token)
         } catch let error as HabitStoreError {
             _ = pair.closeIfMoved(error) || pair.closeIfWritable(error)
@@ -268,7 +284,7 @@ final class Mirror: Sendable {
             state.failures = 0
             state.isLate = state.applied < state.wanted && state.isLate
         }
-        metrics.mirrorLag(Int(max(0, state.wanted.rawValue - state.applied.rawValue)))
+        tellLag()
         if failure != nil {
             state.failures += 1
             let pause = options.retrySeconds * Double(1 << min(state.failures - 1, 20))

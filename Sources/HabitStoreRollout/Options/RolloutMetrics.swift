@@ -1,8 +1,12 @@
 import HabitStore
 import Metrics
+import ShadowVerifier
 
-/// What is counted and measured. Reads are not timed one by one, which would cost more than it tells; those that are
-/// compared are, on both engines.
+/// What is counted and measured; the article *Metrics* lists it. Reads are not timed one by one, which would cost more than it tells;
+/// those that are compared are, on both engines.
+///
+/// Whatever has a fixed set of labels is made at the beginning, so that it is there with 0 before anything happens: of a series that
+/// begins with 1 nobody can tell that it has grown.
 struct RolloutMetrics: Sendable {
     /// What is timed.
     enum Operation: String, CaseIterable {
@@ -14,35 +18,127 @@ struct RolloutMetrics: Sendable {
         case shadow
     }
 
-    private let timers: [EngineName: [Operation: Timer]]
-    private let shadowReads = ShadowVerdict.allCases.map { verdict in
-        Counter(label: "habit_store_shadow_reads", dimensions: [("verdict", verdict.rawValue)])
-    }
-    private let lag = Gauge(label: "habit_store_mirror_lag")
-    private let open = Gauge(label: "habit_store_open_users")
-    private let closings = Counter(label: "habit_store_users_closed")
-    private let liveDifferences = Counter(label: "habit_store_live_query_differences")
-    private let kills = Counter(label: "habit_store_kills")
-    private let refusals = Counter(label: "habit_store_promotions_refused")
+    /// Measures how long an engine takes for something. Who does that again and again keeps it: nothing is looked up then.
+    struct Stopwatch: Sendable {
+        fileprivate let timer: Metrics.Timer
 
-    init(_ engines: Engines) {
-        timers = Dictionary(
-            uniqueKeysWithValues: engines.names.map { engine in
-                (
-                    engine,
-                    Dictionary(
-                        uniqueKeysWithValues: Operation.allCases.map { operation in
-                            let dimensions = [("engine", engine.rawValue), ("operation", operation.rawValue)]
-                            return (operation, Timer(label: "habit_store_latency", dimensions: dimensions))
-                        }
-                    )
+        func stop(since start: ContinuousClock.Instant) {
+            timer.recordNanoseconds(RolloutMetrics.nanoseconds(since: start))
+        }
+    }
+
+    /// What has found a difference.
+    enum Finder: String, CaseIterable {
+        case shadowRead = "shadow_read"
+        case verification
+        /// A store that turned out to be damaged while it served.
+        case open
+    }
+
+    /// What came of a try to move a user forward.
+    enum Outcome: String, CaseIterable { case promoted, refused, failed }
+
+    private let factory: any MetricsFactory
+    private let stopwatches: [EngineName: [Operation: Stopwatch]]
+    private let shadowReads: [Counter]
+    private let differences: Labelled<Finder>
+    private let lag: Meter
+    private let lagging: Meter
+    private let open: Gauge
+    private let closings: Counter
+    private let liveDifferences: Counter
+    private let kills: Counter
+    private let killEngaged: Gauge
+    private let outcomes: Labelled<Outcome>
+    private let refusals: Labelled<GateReason.Kind>
+    private let demotions: Labelled<StageChangeReason>
+    private let verifications: Labelled<VerificationReport.Verdict>
+    private let verificationDuration: Metrics.Timer
+    private let verifiedRecords: Counter
+    private let backfilledRecords: Counter
+    private let rehearsals: (clean: Counter, failed: Counter)
+    private let lastRehearsal: Gauge
+    private let evidenceFailures: Counter
+
+    init(_ engines: Engines, factory: any MetricsFactory = MetricsSystem.factory) {
+        self.factory = factory
+        var stopwatches: [EngineName: [Operation: Stopwatch]] = [:]
+        for engine in engines.names {
+            for operation in Operation.allCases {
+                let timer = Metrics.Timer(
+                    label: "habitstore_operation_duration_seconds",
+                    dimensions: [("engine", engine.rawValue), ("operation", operation.rawValue)],
+                    factory: factory
                 )
+                stopwatches[engine, default: [:]][operation] = Stopwatch(timer: timer)
             }
+        }
+        self.stopwatches = stopwatches
+        func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
+            Counter(label: "habitstore_" + name, dimensions: dimensions, factory: factory)
+        }
+        func gauge(_ name: String) -> Gauge { Gauge(label: "habitstore_" + name, factory: factory) }
+        shadowReads = ShadowVerdict.allCases.map { counter("shadow_reads_total", [("verdict", $0.rawValue)]) }
+        differences = Labelled("differences_total", "found_by", factory)
+        lag = Meter(label: "habitstore_mirror_lag_transactions", factory: factory)
+        lagging = Meter(label: "habitstore_lagging_users", factory: factory)
+        open = gauge("open_users")
+        closings = counter("users_closed_total")
+        liveDifferences = counter("live_query_differences_total")
+        kills = counter("kills_total")
+        killEngaged = gauge("kill_engaged")
+        outcomes = Labelled("promotions_total", "outcome", factory)
+        refusals = Labelled("gate_refusals_total", "reason", factory)
+        demotions = Labelled("demotions_total", "cause", factory) { $0 != .promoted }
+        verifications = Labelled("verifications_total", "verdict", factory)
+        verificationDuration = Metrics.Timer(label: "habitstore_verification_duration_seconds", factory: factory)
+        verifiedRecords = counter("verified_records_total")
+        backfilledRecords = counter("backfilled_records_total")
+        rehearsals = (
+            counter("rehearsals_total", [("outcome", "clean")]), counter("rehearsals_total", [("outcome", "failed")])
         )
+        lastRehearsal = gauge("last_rehearsal_timestamp_seconds")
+        evidenceFailures = counter("evidence_write_failures_total")
     }
 
-    /// How many transactions the mirror is behind.
-    func mirrorLag(_ transactions: Int) { lag.record(transactions) }
+    /// A counter for each of the values that a label can have.
+    private struct Labelled<Value: Hashable & Sendable & CaseIterable & RawRepresentable<String>>: Sendable {
+        private let counters: [Value: Counter]
+
+        init(
+            _ name: String,
+            _ label: String,
+            _ factory: any MetricsFactory,
+            where isMeant: (Value) -> Bool = { _ in true }
+        ) {
+            let made = Value.allCases.filter(isMeant).map { value in
+                let dimensions = [(label, value.rawValue)]
+                return (value, Counter(label: "habitstore_" + name, dimensions: dimensions, factory: factory))
+            }
+            counters = Dictionary(uniqueKeysWithValues: made)
+        }
+
+        func increment(_ value: Value, by count: Int = 1) { counters[value]?.increment(by: count) }
+    }
+
+    /// Measures an operation of an engine; nil for an engine that is not among the users'.
+    func stopwatch(_ engine: EngineName, _ operation: Operation) -> Stopwatch? { stopwatches[engine]?[operation] }
+
+    fileprivate static func nanoseconds(since start: ContinuousClock.Instant) -> Int64 {
+        let parts = (ContinuousClock.now - start).components
+        return parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000
+    }
+}
+
+// MARK: Users
+
+extension RolloutMetrics {
+    /// How many transactions a user's mirror is behind now, and was when this was told last.
+    func mirrorLag(from before: Int, to now: Int) {
+        guard now != before else { return }
+        if now > before { lag.increment(by: Double(now - before)) } else { lag.decrement(by: Double(before - now)) }
+        if before == 0 { lagging.increment() } else if now == 0 { lagging.decrement() }
+    }
 
     /// How many users are open.
     func openUsers(_ count: Int) { open.record(count) }
@@ -51,9 +147,10 @@ struct RolloutMetrics: Sendable {
     func userClosed() { closings.increment() }
 
     /// A user was moved.
-    func stageChanged(from: Stage, to: Stage) {
-        Counter(label: "habit_store_stage_changes", dimensions: [("from", from.rawValue), ("to", to.rawValue)])
-            .increment()
+    func stageChanged(from: Stage, to: Stage, _ reason: StageChangeReason) {
+        let dimensions = [("from", from.rawValue), ("to", to.rawValue)]
+        Counter(label: "habitstore_stage_changes_total", dimensions: dimensions, factory: factory).increment()
+        if to < from { demotions.increment(reason) }
     }
 
     /// The answer of a live query that was patched differed from the asked one.
@@ -62,16 +159,55 @@ struct RolloutMetrics: Sendable {
     /// The kill switch took a user back.
     func killed() { kills.increment() }
 
+    /// Whether the kill switch is pulled for everybody.
+    func killIsEngaged(_ isEngaged: Bool) { killEngaged.record(isEngaged ? 1 : 0) }
+
+    /// A copy brought so many records into a user's store.
+    func backfilled(_ records: Int) { backfilledRecords.increment(by: records) }
+}
+
+// MARK: Proof
+
+extension RolloutMetrics {
+    /// A user was to be moved forward.
+    func promotionEnded(_ outcome: Outcome) { outcomes.increment(outcome) }
+
     /// The gate refused.
-    func refused() { refusals.increment() }
+    func refused(_ reasons: [GateReason]) {
+        promotionEnded(.refused)
+        for kind in Set(reasons.map(\.caseName)) { refusals.increment(kind) }
+    }
 
     /// Shadow reads ended.
     func shadowRead(_ verdict: ShadowVerdict, _ count: Int) { shadowReads[verdict.position].increment(by: count) }
 
-    /// How long an engine took for something.
-    func latency(_ engine: EngineName, _ operation: Operation, since start: ContinuousClock.Instant) {
-        let parts = (ContinuousClock.now - start).components
-        timers[engine]?[operation]?
-            .recordNanoseconds(parts.seconds * 1_000_000_000 + parts.attoseconds / 1_000_000_000)
+    /// A difference was found.
+    func differed(_ finder: Finder, _ count: Int = 1) { differences.increment(finder, by: count) }
+
+    /// A verification ended; whether it has found differences is counted too.
+    func verified(_ report: VerificationReport) {
+        verifications.increment(report.verdict)
+        let contents = report.levels.first { $0.name == "contents" }
+        verifiedRecords.increment(by: contents?.compared ?? 0)
+        differed(.verification, report.openDifferenceCount)
     }
+
+    /// A verification came to no end.
+    func verificationFailed() { verifications.increment(.error) }
+
+    /// How long a verification took.
+    func verificationTook(since start: ContinuousClock.Instant) {
+        verificationDuration.recordNanoseconds(Self.nanoseconds(since: start))
+    }
+
+    /// The way back was rehearsed.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func rehearsed(isClean: Bool, now: Double) {
+        (isClean ? rehearsals.clean : rehearsals.failed).increment()
+        if isClean { lastRehearsal.record(now) }
+    }
+
+    /// Evidence could not be written.
+    func evidenceFailed() { evidenceFailures.increment() }
 }

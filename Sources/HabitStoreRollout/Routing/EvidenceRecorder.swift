@@ -118,6 +118,7 @@ final class EvidenceRecorder: Sendable {
             try write(events, scene, waitSeconds)
         } catch {
             options.logger.error("evidence cannot be written: \(error)")
+            metrics.evidenceFailed()
             return false
         }
         unwritten.withLock { $0.removeFirst(min(count, $0.count)) }
@@ -167,7 +168,7 @@ final class EvidenceRecorder: Sendable {
     ///
     /// - Parameter anchor: what the stores remember of the evidence.
     func recordRefusal(_ decision: GateDecision, to stage: Stage, in scene: Scene, anchor: EvidenceHead?) {
-        metrics.refused()
+        metrics.refused(decision.reasons)
         var last: StageEvidence.Refusal?
         do {
             last = try log.summary(anchor: anchor).evidence.refusal
@@ -205,7 +206,7 @@ final class EvidenceRecorder: Sendable {
         isUrgent: Bool = false
     ) -> Bool {
         loggedEpoch.withLock { $0 = after.epoch }
-        metrics.stageChanged(from: before.stage, to: after.stage)
+        metrics.stageChanged(from: before.stage, to: after.stage, reason)
         options.logger.notice(
             "a user's stage changed",
             metadata: [

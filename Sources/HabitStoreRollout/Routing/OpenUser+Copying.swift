@@ -19,10 +19,12 @@ extension OpenUser {
             progress: { try destination.replicaRead { try $0.backfillState() } }
         )
         defer { withExtendedLifetime(turn) {} }
-        return try pair.read(actual.engine) { source, _ in
+        let outcome = try pair.read(actual.engine) { source, _ in
             try Backfill(from: source, to: destination, chunk: options.mirror.copyChunk, epoch: actual.epoch)
                 .run(progress: progress)
         }
+        context.metrics.backfilled(outcome.records)
+        return outcome
     }
 
     /// Brings the old store up to a new one that has gone on alone, the long part of the way back from `complete`, while the

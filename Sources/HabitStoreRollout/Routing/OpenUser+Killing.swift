@@ -51,6 +51,7 @@ extension OpenUser {
                 actual,
                 _ in
                 let left = try look.change.kill(actual, isKilled: false)
+                context.metrics.differed(.open)
                 recordDifference(difference)
                 isPulled = look.pulled != nil
                 return left
@@ -72,6 +73,7 @@ extension OpenUser {
         if trigger.isForAll, context.lookForKill()?.isForAll == true {
             do {
                 try flags.latch.set(by: trigger.text)
+                context.metrics.killIsEngaged(true)
             } catch {
                 options.logger.error("\(error)")
                 notes.append("the kill is not remembered for everybody: \(error)")

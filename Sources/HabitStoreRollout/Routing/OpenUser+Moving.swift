@@ -120,6 +120,7 @@ extension OpenUser {
                 "folder": "\(directory.path)",
             ]
         )
+        context.metrics.differed(.shadowRead)
         recordDifference(
             .difference(stage: stage, token: difference.token, message: difference.message, epoch: epoch)
         )

@@ -221,7 +221,8 @@ extension OpenUser {
             writtenFirst: first,
             mirror: state.mirror,
             shadow: makeShadow(actual),
-            refusal: refusal
+            refusal: refusal,
+            stopwatch: context.metrics.stopwatch(actual.engine, .write)
         )
     }
 
@@ -234,6 +235,7 @@ extension OpenUser {
             metrics: context.metrics,
             onCopied: { [weak self] outcome in
                 self?.record([.backfilled(token: outcome.token, records: outcome.records)])
+                self?.context.metrics.backfilled(outcome.records)
             },
             onRefused: { [weak self] in self?.yield(actual) }
         )

@@ -16,6 +16,8 @@ final class Route: Sendable {
     let shadow: ShadowReader?
     /// Why no write is taken.
     let refusal: HabitStoreError?
+    /// Measures writes; nil where nobody wants to know.
+    let stopwatch: RolloutMetrics.Stopwatch?
     /// Keeps what the condition looks at mapped.
     let control: ControlFile
 
@@ -28,7 +30,8 @@ final class Route: Sendable {
         writtenFirst: (any UserStoreBackend)? = nil,
         mirror: Mirror? = nil,
         shadow: ShadowReader? = nil,
-        refusal: HabitStoreError? = nil
+        refusal: HabitStoreError? = nil,
+        stopwatch: RolloutMetrics.Stopwatch? = nil
     ) {
         condition = control.condition(actual.stage, epoch: actual.epoch, isShared: isShared)
         self.actual = actual
@@ -38,6 +41,7 @@ final class Route: Sendable {
         self.mirror = mirror
         self.shadow = shadow
         self.refusal = refusal
+        self.stopwatch = stopwatch
     }
 
     /// Whether a later epoch was claimed since the route was made, or may have been, in another control file than the one that

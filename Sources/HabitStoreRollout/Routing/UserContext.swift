@@ -15,7 +15,7 @@ final class UserContext: Sendable {
     /// What a verification compares besides counts, relationships and contents.
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
-    private let writeTimes: WriteTimes
+    let writeTimes: WriteTimes
     let evidence: EvidenceRecorder
     let shadowTotals = ShadowTotals()
 
@@ -49,12 +49,6 @@ final class UserContext: Sendable {
     func lookForKill() -> PulledKill? {
         flags.refresh()
         return pulledKill
-    }
-
-    /// A write has ended, for better or worse.
-    func note(_ actual: ActualStage, writeSince start: ContinuousClock.Instant) {
-        metrics.latency(actual.engine, .write, since: start)
-        writeTimes.count(actual.stage, since: start)
     }
 
     /// What the flags want for the user, in one state of the files.

@@ -160,7 +160,7 @@ extension ShadowReader {
         watch.begin(1)
         do {
             let answer = try ask()
-            metrics.latency(engine, .shadow, since: start)
+            stopwatch?.stop(since: start)
             guard watch.end() else { return }
             // What differs is looked into behind the deadline's back: it has been compared in time.
             guard let difference = judge(answer) else { return note(agreed) }

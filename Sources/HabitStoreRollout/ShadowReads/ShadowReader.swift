@@ -27,6 +27,7 @@ final class ShadowReader: Sendable {
     let schema: Schema
     let options: ShadowReadOptions
     let metrics: RolloutMetrics
+    let stopwatch: RolloutMetrics.Stopwatch?
     let queue: ShadowQueue<Job>
     let onDifference: @Sendable (ShadowDifference) -> Void
     private let onCounts: @Sendable (ShadowCounts, _ isUrgent: Bool) -> Void
@@ -64,6 +65,7 @@ final class ShadowReader: Sendable {
         self.schema = schema
         self.options = options.shadowReads
         self.metrics = metrics
+        stopwatch = metrics.stopwatch(engine, .shadow)
         self.totals = totals
         self.onDifference = onDifference
         self.onCounts = onCounts

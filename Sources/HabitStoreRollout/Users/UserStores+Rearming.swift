@@ -19,6 +19,7 @@ extension UserStores {
         }
         let wasSet = flags.latch.isSet
         try flags.latch.clear()
+        metrics.killIsEngaged(RootKill(root: root).isEngaged)
         return wasSet
     }
 }

@@ -23,7 +23,7 @@ public final class UserStores: Sendable {
     let options: RolloutOptions
     let flags: FlagWatch
     private let queries: [QueryFile.Query]
-    private let metrics: RolloutMetrics
+    let metrics: RolloutMetrics
     private let writeTimes: WriteTimes
     private let pool: UserPool
     private let handles = Mutex(UserHandles())
@@ -66,7 +66,8 @@ public final class UserStores: Sendable {
             isFollowing: options.followsFlags,
             recheckSeconds: options.recheckSeconds,
             logger: options.logger,
-            hooks: options.exposureHooks
+            hooks: options.exposureHooks,
+            onLook: { [metrics] in metrics.killIsEngaged(RootKill(root: root).isEngaged) }
         )
     }
 

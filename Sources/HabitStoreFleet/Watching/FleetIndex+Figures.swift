@@ -1,0 +1,42 @@
+import HabitStoreRollout
+
+extension FleetIndex {
+    /// Figures over all users.
+    func figures() throws -> (arrived: Int, different: Int, largestLag: Int) {
+        var figures = (arrived: 0, different: 0, largestLag: 0)
+        try database.query(
+            """
+            SELECT count(arrived), max(lag), count(*) FILTER (WHERE \(Self.differs)) FROM member
+            """
+        ) { figures = (arrived: $0.int(0), different: $0.int(2), largestLag: $0.int(1)) }
+        return figures
+    }
+
+    /// Whether a member's stores differ. A difference stays written down behind its resolution; what counts is whether the last look has
+    /// found one, or the gate is closed for one.
+    static let differs = """
+        (verdict = 'different' OR verdict = 'waits' AND difference IS NOT NULL
+          AND (reasons LIKE '%\(GateReason.Kind.shadowDifferences.rawValue)%'
+            OR reasons LIKE '%\(GateReason.Kind.verificationNotClean.rawValue)%'))
+        """
+
+    /// How many users wait by each reason; who waits by several is counted under each.
+    func usersByReason() throws -> [String: Int] {
+        var users: [String: Int] = [:]
+        for group in try reasons(limit: Self.mostGroups) {
+            for kind in Set(group.reasons.split(separator: ",")) { users[String(kind), default: 0] += group.users }
+        }
+        return users
+    }
+
+    /// How many users wait by any of some reasons.
+    func users(waitingByAnyOf kinds: [String]) throws -> Int {
+        try reasons(limit: Self.mostGroups).reduce(0) { sum, group in
+            let isMeant = group.reasons.split(separator: ",").contains { kinds.contains(String($0)) }
+            return isMeant ? sum + group.users : sum
+        }
+    }
+
+    /// How many groups of users with the same reasons are looked at.
+    private static let mostGroups = 10_000
+}

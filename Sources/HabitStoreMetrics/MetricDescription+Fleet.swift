@@ -1,0 +1,95 @@
+extension MetricDescription {
+    /// Made from a fleet's index and files.
+    static let fleet: [MetricDescription] = [
+        users, fleetState, fleetHalted, fleetWaves, waitingUsers, arrivedUsers, differentUsers, evidenceBroken,
+        fleetLag,
+        fleetStoreBytes,
+        ledgerDamaged, lastEvent, userWriteDuration,
+    ]
+
+    package static let users = Self(
+        "users",
+        .gauge,
+        .fleet,
+        labels: ["stage", "wave"],
+        "Users of the fleet by stage and wave, as last seen; unknown for those whom nobody has looked at."
+    )
+    package static let fleetState = Self(
+        "fleet_state",
+        .gauge,
+        .fleet,
+        labels: ["state"],
+        "1 for what the fleet is doing, 0 for the other states."
+    )
+    package static let fleetHalted = Self(
+        "fleet_halted",
+        .gauge,
+        .fleet,
+        labels: ["reason"],
+        "1 for what has halted the fleet, 0 for the other reasons. habitstore rollout runbook REASON says what helps."
+    )
+    package static let fleetWaves = Self(
+        "fleet_waves",
+        .gauge,
+        .fleet,
+        labels: ["state"],
+        "Waves of the fleet by how far they are."
+    )
+    package static let waitingUsers = Self(
+        "waiting_users",
+        .gauge,
+        .fleet,
+        labels: ["reason"],
+        "Users who wait, by reason; whoever waits for several is counted under each. habitstore rollout runbook REASON says what helps."
+    )
+    package static let arrivedUsers = Self(
+        "arrived_users",
+        .gauge,
+        .fleet,
+        "Users who have come to the stage that the fleet's plan wants."
+    )
+    package static let differentUsers = Self(
+        "different_users",
+        .gauge,
+        .fleet,
+        "Users whose stores differed when they were last looked at."
+    )
+    package static let evidenceBroken = Self(
+        "evidence_broken",
+        .gauge,
+        .fleet,
+        "Users whose evidence is damaged, cut off, or another user's."
+    )
+    package static let fleetLag = Self(
+        "fleet_mirror_lag_transactions",
+        .gauge,
+        .fleet,
+        "How far the mirror is behind of the user of the fleet whose mirror is furthest behind, as last seen."
+    )
+    package static let fleetStoreBytes = Self(
+        "fleet_store_bytes",
+        .gauge,
+        .fleet,
+        labels: ["wave"],
+        "How large the stores of a wave's users were when the waves were drawn."
+    )
+    package static let ledgerDamaged = Self(
+        "fleet_ledger_damaged",
+        .gauge,
+        .fleet,
+        "1 if a line of the fleet's ledger is not as it was written, else 0."
+    )
+    package static let lastEvent = Self(
+        "fleet_last_event_timestamp_seconds",
+        .gauge,
+        .fleet,
+        "When the last line of the fleet's ledger was written, in seconds since 1970."
+    )
+    package static let userWriteDuration = Self(
+        "user_write_duration_seconds",
+        .gauge,
+        .fleet,
+        labels: ["stage", "percentile"],
+        "How long users' writes took at a stage, in the last stretch of time that the fleet has measured: the 50th and the 99th of 100."
+    )
+}

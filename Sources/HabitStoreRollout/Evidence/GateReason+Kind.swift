@@ -1,0 +1,42 @@
+extension GateReason {
+    /// The reasons' names, without their values. A new reason needs one, and with it an entry of the ``Runbook``.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        case stageSkipped, alreadyThere, notProposed, notComplete, retentionNotOver, killed, notBackfilled,
+            mirrorParted, lagging, verificationMissing, verificationStale, verificationNotClean, coverageIncomplete,
+            repairedSince, selfComparisonMissing, selfComparisonFailed, tooFewShadowReads, shadowDifferences,
+            rollbackNotRehearsed, rehearsalFailed, evidenceExpired, evidenceDamaged, evidenceUnwritable, ignoredRules,
+            anchorMissing, anotherUsersEvidence
+    }
+
+    /// The case's name, whatever its values.
+    package var caseName: Kind {
+        switch self {
+        case .stageSkipped: .stageSkipped
+        case .alreadyThere: .alreadyThere
+        case .notProposed: .notProposed
+        case .notComplete: .notComplete
+        case .retentionNotOver: .retentionNotOver
+        case .killed: .killed
+        case .notBackfilled: .notBackfilled
+        case .mirrorParted: .mirrorParted
+        case .lagging: .lagging
+        case .verificationMissing: .verificationMissing
+        case .verificationStale: .verificationStale
+        case .verificationNotClean: .verificationNotClean
+        case .coverageIncomplete: .coverageIncomplete
+        case .repairedSince: .repairedSince
+        case .selfComparisonMissing: .selfComparisonMissing
+        case .selfComparisonFailed: .selfComparisonFailed
+        case .tooFewShadowReads: .tooFewShadowReads
+        case .shadowDifferences: .shadowDifferences
+        case .rollbackNotRehearsed: .rollbackNotRehearsed
+        case .rehearsalFailed: .rehearsalFailed
+        case .evidenceExpired: .evidenceExpired
+        case .evidenceDamaged: .evidenceDamaged
+        case .evidenceUnwritable: .evidenceUnwritable
+        case .ignoredRules: .ignoredRules
+        case .anchorMissing: .anchorMissing
+        case .anotherUsersEvidence: .anotherUsersEvidence
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+
+/// What keeps everybody under a root back: the kill switch's sentinel file, and the memory that it was pulled. Each is a file whose
+/// existence is what it says.
+package struct RootKill: Sendable {
+    private let paths: [String]
+
+    /// Of a root.
+    package init(root: String) {
+        paths = [RolloutFlags.sentinelPath(root: root), KillLatch(root: root).path]
+    }
+
+    /// Whether any of them is there, or cannot be looked for: two looks into a folder. A kill by the flag alone does not show in it.
+    package var isEngaged: Bool {
+        paths.contains { path in
+            var status = stat()
+            return lstat(path, &status) == 0 || errno != ENOENT && errno != ENOTDIR
+        }
+    }
+}

@@ -1,0 +1,49 @@
+extension Runbook {
+    /// The article: the text of `Documentation.docc/Runbook.md`.
+    package static var markdown: String {
+        """
+        # Runbook
+
+        What to do about each reason for which a user waits or a fleet is halted.
+
+        This file is made from the list that the gate and the fleet name their reasons by; a test holds it against that list. `habitstore
+        rollout runbook KIND` prints one entry. Words in capitals stand for what has to be filled in: `ROOT` for the root of the users'
+        folders, `USER` for the user.
+
+        ## Reasons of the gate
+
+        `habitstore rollout status` and `habitstore fleet status` name them, and `habitstore_gate_refusals_total` counts them.
+
+        \(sections(gate))
+
+        ## A halted fleet
+
+        `habitstore fleet status` says who or what has halted it, and why. Nobody is moved until `habitstore fleet resume`.
+
+        \(sections(halts))
+
+        ## Errors
+
+        A user who could not be moved or looked at waits by the code of the error.
+
+        \(sections(errors))
+
+        """
+    }
+
+    private static func sections(_ entries: [RunbookEntry]) -> String {
+        entries.map { entry in
+            """
+            ### \(entry.kind)
+
+            \(entry.symptom) \(entry.meaning)
+
+            ```sh
+            \(entry.command)
+            ```
+
+            *Check:* \(entry.check)
+            """
+        }.joined(separator: "\n\n")
+    }
+}
