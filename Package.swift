@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "FlagTools", targets: ["FlagTools"]),
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
         .library(name: "HabitStoreFleet", targets: ["HabitStoreFleet"]),
+        .library(name: "HabitStoreHooks", targets: ["HabitStoreHooks"]),
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
@@ -114,6 +115,7 @@ let package = Package(
             dependencies: ["CSQLite", "DurableFiles", "FeatureFlags", "HabitStore", "HabitStoreRollout", "Hashing"],
             swiftSettings: settings
         ),
+        .target(name: "HabitStoreHooks", dependencies: ["HabitStoreFleet"], swiftSettings: settings),
         .target(
             name: "StandardEngines",
             dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier"],
@@ -154,7 +156,8 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "StandardEngines",
-                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreImport",
+                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreHooks",
+                "HabitStoreImport",
                 "HabitStoreReports",
                 "HabitStorePostgres", "HabitStoreRollout",
                 "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
@@ -276,7 +279,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreFleetTests",
-            dependencies: ["HabitStore", "HabitStoreFleet", "HabitStoreRollout", "RolloutTesting", "StandardEngines"],
+            dependencies: [
+                "HabitStore", "HabitStoreFleet", "HabitStoreHooks", "HabitStoreRollout", "HabitStoreTesting", "Hashing",
+                "RolloutTesting", "StandardEngines",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

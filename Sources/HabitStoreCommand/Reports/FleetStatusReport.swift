@@ -25,8 +25,11 @@ struct FleetStatusReport: Encodable {
     let leastSecondsLeft: Double?
     let mostSecondsLeft: Double?
     let damagedLine: Int?
+    let hooks: [FleetHooksReport.Hook]
+    let hooksProblem: String?
 
     init(_ status: FleetStatus) {
+        (hooks, hooksProblem) = (status.hooks.map(FleetHooksReport.Hook.init), status.hooksProblem)
         (state, doing, since, damagedLine) = (status.state, status.doing, status.since, status.damagedLine)
         waves = status.waves.map { wave in
             let stages = wave.stages.map { ($0.key.rawValue, $0.value) }
@@ -62,6 +65,9 @@ struct FleetStatusReport: Encodable {
             text += "\nwhy users wait:\n"
             for reason in waiting { text += TerminalText.escaped("  \(reason.users) by \(reason.reasons)") + "\n" }
         }
+        for trouble in hooks.compactMap(\.trouble) + [hooksProblem].compactMap({ $0 }) {
+            text += "\n" + TerminalText.escaped(trouble) + "\n"
+        }
         if let damagedLine { text += "\nthe ledger is DAMAGED in line \(damagedLine)\n" }
         return text
     }
@@ -89,10 +95,12 @@ extension FleetEvent {
     /// What was done, and the rest of it.
     var words: (what: String, details: String) {
         switch self {
-        case .drawn(let users, let digest, let person): ("drawn", "\(users) users, by \(person), \(digest.prefix(12))…")
+        case .drawn(let users, let digest, let person, _):
+            ("drawn", "\(users) users, by \(person), \(digest.prefix(12))…")
         case .joined(let users, let digest): ("joined", "\(users) users in the last wave, \(digest.prefix(12))…")
         case .began(let person): ("a run began", "by \(person)")
         case .ended(let isDone): ("a run ended", isDone ? "all waves are done" : "")
+        case .waveConfirmed(let wave, let hook): ("wave \(wave + 1) is confirmed", "by the hook \(hook)")
         case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users) users")
         case .soakBegan(let wave, let passedOver):
             ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver) users were passed over" : "")
@@ -104,6 +112,12 @@ extension FleetEvent {
             ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
         case .tookBack(let wave, let users, let failed):
             ("wave \(wave + 1) was taken back", "\(users) users, \(failed) could not be")
+        case .retired(let wave, let users, let failed):
+            (
+                "wave \(wave + 1) was retired",
+                "the stores that \(users) users had left are removed, those of \(failed) are kept"
+            )
+        case .clockMoved(let seconds): ("the clock was moved", "by \(seconds) seconds")
         }
     }
 }
