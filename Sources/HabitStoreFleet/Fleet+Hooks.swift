@@ -28,7 +28,7 @@ extension Fleet {
     ///
     /// - Parameters:
     ///   - name: only this one; nil for all.
-    ///   - limitSeconds: how long each answer is waited for at most; nil for what the plan says.
+    ///   - limitSeconds: how long each answer is waited for at most, and when no further line is begun with; nil for what the plan says.
     /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work, which tells them; ``HabitStoreError/Code/notFound`` for a hook that
     ///   the plan does not have; what keeps the files from being read.
     public func tellHooks(_ name: String? = nil, limitSeconds: Double? = nil) throws -> [HookTry] {
@@ -38,8 +38,9 @@ extension Fleet {
         let lease = try takeHooksLease()
         defer { withExtendedLifetime(lease) {} }
         let outbox = try outbox()
+        let deadline = limitSeconds.map { ContinuousClock.now + .seconds($0) }
         return beside(hooks, limitSeconds) { hook in
-            let (told, failure, problem) = outbox.send(to: hook, by: transport)
+            let (told, failure, problem) = outbox.send(to: hook, by: transport, until: deadline)
             return HookTry(name: hook.name, told: told, failure: failure?.description ?? problem.map { "\($0)" })
         }
     }

@@ -140,7 +140,7 @@ struct FleetTroubleTests {
         process.standardError = FileHandle.nullDevice
         try process.run()
         var doing = ""
-        for _ in 0..<100 where !doing.contains("it cannot be reached") {
+        for _ in 0..<100 where !doing.contains("wave 1; it cannot be reached") {
             Thread.sleep(forTimeInterval: 0.1)
             doing = try fleet(root, "status").output
         }

@@ -222,7 +222,7 @@ struct HookTests {
 /// What goes over the wire without TLS.
 @Suite(.timeLimit(.minutes(1)))
 struct PlainHookTests {
-    private func request(_ url: String, timeoutSeconds: Double = 10) throws -> HookRequest {
+    private func request(_ url: String, timeoutSeconds: Double = 120) throws -> HookRequest {
         HookRequest(
             url: try #require(URL(string: url)),
             headers: ["X-HabitStore-Event": "test"],
@@ -258,11 +258,12 @@ struct PlainHookTests {
         }
     }
 
-    /// A server that speaks no TLS answers nobody who asks for it.
-    @Test func aServerWithoutTLSIsNotTrusted() throws {
+    /// A server that speaks no TLS is told nothing by who asks for it.
+    @Test func aServerWithoutTLSIsToldNothing() throws {
         let server = try LoopbackServer()
-        #expect { try URLSessionTransport().post(request("https://127.0.0.1:\(server.port)/")) } throws: {
-            !"\($0)".contains("\n") && "\($0)".hasPrefix("cannot be")
+        let request = try request("https://127.0.0.1:\(server.port)/hidden", timeoutSeconds: 0.5)
+        #expect { try URLSessionTransport().post(request) } throws: {
+            $0 is HookFailure && !"\($0)".contains("\n") && !"\($0)".contains("hidden")
         }
         #expect(server.messages.isEmpty)
     }

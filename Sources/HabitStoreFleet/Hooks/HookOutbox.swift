@@ -21,17 +21,23 @@ struct HookOutbox: Sendable {
 
     /// Tells a hook what it is owed, line after line, until one cannot be told.
     ///
-    /// - Parameter mayNote: whether what was told may still be written down.
+    /// - Parameters:
+    ///   - deadline: when no further line is begun with; nil for never.
+    ///   - mayNote: whether what was told may still be written down.
     /// - Returns: why it stopped; nil where nothing is owed any more.
     func send(
         to hook: FleetPlan.Hook,
         by transport: any HookTransport,
+        until deadline: ContinuousClock.Instant? = nil,
         mayNote: () -> Bool = { true }
     ) -> (told: Int, failure: HookFailure?, problem: (any Error)?) {
         var told = 0
         do {
             let owed = Self.owed(hook, places[hook.name], try ledger.read())
             for (entry, head) in owed {
+                if let deadline, told > 0, ContinuousClock.now >= deadline {
+                    return (told, HookFailure("is slow, and was told \(told) of \(owed.count) lines"), nil)
+                }
                 let message = try HookMessage(entry, head: head, fleet, to: hook)
                 if let failure = Self.failure(try Self.post(message, to: hook, by: transport), 200..<300) {
                     try note(hook, failure, mayNote)

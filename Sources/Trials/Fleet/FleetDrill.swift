@@ -97,7 +97,7 @@ struct FleetDrill {
 
     static func plan(stage: Stage) -> String {
         """
-        {"stage": "\(stage.rawValue)", "lookSeconds": 0.2, "ioPressure": null, "atOnce": 4,
+        {"stage": "\(stage.rawValue)", "lookSeconds": 0.2, "ioPressure": null, "atOnce": 8,
          "waves": [{"name": "canary", "users": 10}, {"name": "1 %", "percent": 1}, {"name": "5 %", "percent": 5},
                    {"name": "25 %", "percent": 25}, {"name": "everybody", "percent": 100}],
          "halts": {"ioPressure": null}}
