@@ -20,6 +20,10 @@ POSTGRES ?= /tmp/habitstore-postgres
 CLUSTERS ?= 2
 # `make failover ROUNDS=200 SEED=7`; a round takes some six seconds
 failover: ROUNDS = 200
+# `make fleet-drill USERS=10000 KILLED=1000 KILLS=100 INDEXED=100000 SEED=7`; 100,000 users take 9 GB of the temporary folder
+KILLED ?= 1000
+INDEXED ?= 100000
+fleet-drill: KILLS = 100
 # `make model SIZE=large`
 SIZE ?= small
 # What `make test` runs in processes of their own; the rest is one more.
@@ -44,7 +48,7 @@ PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test examples dashboard dashboard-test check format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
-	power-cut postgres-up postgres-down failover several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
+	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -156,6 +160,11 @@ failover: setup ## Kill PostgreSQL primaries while stores on them are written to
 	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" failover \
 		--rounds $(ROUNDS) --seed $(SEED)
+
+fleet-drill: setup ## Move a fleet all the way beside writers, with a fault and killed runs, and print its figures: USERS, KILLED, KILLS, INDEXED, SEED
+	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fleet-drill \
+		--users $(USERS) --killed $(KILLED) --kills $(KILLS) --indexed $(INDEXED) --seed $(SEED)
 
 model: ## Check the protocol of the rollout with Spin; rules that once were wrong must fail: SIZE (small, large)
 	@sh scripts/model.sh $(SIZE)
