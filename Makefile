@@ -20,6 +20,10 @@ POSTGRES ?= /tmp/habitstore-postgres
 CLUSTERS ?= 2
 # `make failover ROUNDS=200 SEED=7`; a round takes some six seconds
 failover: ROUNDS = 200
+# `make fleet-drill USERS=10000 KILLED=1000 KILLS=100 INDEXED=100000 SEED=7`; 100,000 users take 9 GB of the temporary folder
+KILLED ?= 1000
+INDEXED ?= 100000
+fleet-drill: KILLS = 100
 # `make model SIZE=large`
 SIZE ?= small
 # What `make test` runs in processes of their own; the rest is one more.
@@ -36,13 +40,15 @@ USERS ?= 10000
 ENTRIES ?= 1000000
 # What is built here by `make examples`; it is not the main build, since packages of their own would undo it.
 EXAMPLES_BUILD ?= .build/examples
+# The same for Dashboard/: `make dashboard` and `make dashboard-test`.
+DASHBOARD_BUILD ?= .build/dashboard
 
 # `make install PREFIX=$HOME/.local`; DESTDIR goes before it, for whoever makes a package
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test examples check format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
-	power-cut postgres-up postgres-down failover several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
+.PHONY: help setup build run test examples dashboard dashboard-test check format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
+	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,12 +75,24 @@ examples: setup ## Build, test and run what is in Examples/: packages of their o
 		sh scripts/example.sh "$$example" "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS) || exit 1; \
 	done
 
+dashboard: setup ## Build the page's server, habitstore-serve, in release mode: a package of its own
+	$(SWIFT) build -c release --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --product habitstore-serve $(BUILD_FLAGS)
+	@echo "habitstore-serve is in $$($(SWIFT) build -c release --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" \
+		--show-bin-path $(BUILD_FLAGS)); \`make install\` installs it beside habitstore"
+
+dashboard-test: setup ## Drive the page by a browser and by hand: refusals, events, pictures in .build/dashboard/pictures, buttons
+	$(SWIFT) build --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --product habitstore-serve $(BUILD_FLAGS)
+	@sh scripts/dashboard-test.sh "$$($(SWIFT) build --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --show-bin-path \
+		$(BUILD_FLAGS))/habitstore-serve" "$(DASHBOARD_BUILD)/pictures"
+
 check: setup ## Lint the format, and build everything; warnings are errors (see Package.swift)
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
+		Dashboard/Package.swift Dashboard/Sources
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 
 format: ## Format the code in place
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
+		Dashboard/Package.swift Dashboard/Sources
 
 fixtures: setup ## Write fixtures/ anew, and say whether the bytes are the same as before
 	@sh scripts/fixtures.sh "$(SWIFT)"
@@ -143,6 +161,11 @@ failover: setup ## Kill PostgreSQL primaries while stores on them are written to
 	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" failover \
 		--rounds $(ROUNDS) --seed $(SEED)
 
+fleet-drill: setup ## Move a fleet all the way beside writers, with a fault and killed runs, and print its figures: USERS, KILLED, KILLS, INDEXED, SEED
+	$(SWIFT) build -c release --product habitstore-trials $(BUILD_FLAGS)
+	@"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore-trials" fleet-drill \
+		--users $(USERS) --killed $(KILLED) --kills $(KILLS) --indexed $(INDEXED) --seed $(SEED)
+
 model: ## Check the protocol of the rollout with Spin; rules that once were wrong must fail: SIZE (small, large)
 	@sh scripts/model.sh $(SIZE)
 
@@ -178,12 +201,13 @@ docs: setup ## Make the documentation in .build/docs
 	@sh scripts/docs.sh "$(SWIFT)"
 
 # The manual page is made by swift-argument-parser's plugin, from a release build of all commands.
-install: setup ## Install the command, its completions and its manual page: PREFIX, DESTDIR
+install: setup ## Install the command, its completions and its manual page, and habitstore-serve if it was built: PREFIX, DESTDIR
 	$(SWIFT) package plugin generate-manual
 	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
 	@DESTDIR="$(DESTDIR)" sh scripts/install-command.sh \
 		"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))/habitstore" \
-		.build/plugins/GenerateManual/outputs/HabitStoreCommand/habitstore.1 "$(PREFIX)"
+		.build/plugins/GenerateManual/outputs/HabitStoreCommand/habitstore.1 "$(PREFIX)" \
+		"$(DASHBOARD_BUILD)/release/habitstore-serve"
 
 clean: ## Remove what was built
-	rm -rf .build Benchmarks/.build Examples/*/.build
+	rm -rf .build Benchmarks/.build Dashboard/.build Examples/*/.build

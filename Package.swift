@@ -183,8 +183,9 @@ let package = Package(
         .executableTarget(
             name: "Trials",
             dependencies: [
-                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreLMDB", "HabitStorePostgres",
-                "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "PostgresTesting", "ShadowVerifier",
+                "CSystemFaults", "FeatureFlags", "HabitStore", "HabitStoreFleet", "HabitStoreLMDB",
+                "HabitStorePostgres", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting", "PostgresTesting",
+                "ShadowVerifier",
                 "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -296,8 +297,8 @@ let package = Package(
         .testTarget(
             name: "HabitStoreFleetTests",
             dependencies: [
-                "HabitStore", "HabitStoreFleet", "HabitStoreMetrics", "HabitStoreRollout", "RolloutTesting",
-                "StandardEngines",
+                "HabitStore", "HabitStoreFleet", "HabitStoreMetrics", "HabitStoreRollout", "HabitStoreTesting",
+                "RolloutTesting", "StandardEngines", "Trials",
             ],
             swiftSettings: settings
         ),

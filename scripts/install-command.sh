@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the command with its completion scripts and its manual page: install-command.sh BINARY MANUAL PREFIX
+# Installs the command with its completion scripts and its manual page, and the page's server if it was built:
+# install-command.sh BINARY MANUAL PREFIX SERVER
 # DESTDIR goes before PREFIX, for whoever makes a package.
 set -eu
 
@@ -11,6 +12,11 @@ share=$root/share
 install -d "$root/bin" "$share/man/man1"
 install -m 755 "$binary" "$root/bin/habitstore"
 install -m 644 "$manual" "$share/man/man1/habitstore.1"
+server=""
+if [ -x "$4" ]; then
+    install -m 755 "$4" "$root/bin/habitstore-serve"
+    server=", bin/habitstore-serve"
+fi
 
 # complete SHELL FOLDER NAME
 complete() {
@@ -22,4 +28,4 @@ complete bash bash-completion/completions habitstore
 complete zsh zsh/site-functions _habitstore
 complete fish fish/vendor_completions.d habitstore.fish
 
-echo "Installed below $root: bin/habitstore, its completions for bash, zsh and fish, and its manual page."
+echo "Installed below $root: bin/habitstore$server, its completions for bash, zsh and fish, and its manual page."

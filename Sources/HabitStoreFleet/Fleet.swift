@@ -161,6 +161,11 @@ public struct Fleet: Sendable {
         return plan
     }
 
+    /// Who is in which wave, as it was drawn.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` where nothing was drawn, ``HabitStoreError/Code/corrupt`` for a file that is damaged.
+    public func members() throws -> FleetMembers { try FleetMembers.load(folder.members) }
+
     // MARK: Running
 
     /// Moves users in waves, until all are where the plan wants them, somebody halts it, or it halts by itself.
@@ -204,6 +209,7 @@ public struct Fleet: Sendable {
         }
         try index.add(members.members)
         let run = try FleetRun(
+            root: root,
             plan: plan,
             members: members,
             index: index,
@@ -252,7 +258,8 @@ public struct Fleet: Sendable {
 
     private func takeLease() throws -> LockedFile {
         do {
-            return try LockedFile(folder.lease, timeoutSeconds: 0)
+            // Whoever asks whether a run is at work has it for a moment.
+            return try LockedFile(folder.lease, timeoutSeconds: Self.leaseWaitSeconds)
         } catch {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
@@ -263,6 +270,8 @@ public struct Fleet: Sendable {
             )
         }
     }
+
+    private static let leaseWaitSeconds = 0.25
 
     /// Whether a run is at work.
     public var isRunning: Bool {
@@ -277,7 +286,7 @@ public struct Fleet: Sendable {
 
     // MARK: Stopping
 
-    private func requireFleet() throws {
+    func requireFleet() throws {
         var status = stat()
         guard lstat(folder.path, &status) == 0 else {
             throw HabitStoreError(
@@ -395,9 +404,23 @@ public struct Fleet: Sendable {
     /// - Parameters:
     ///   - sample: how many users are looked at; nil for all.
     ///   - seed: decides who.
+    ///   - comparesStores: whether both stores of each user who has two that are kept equal are compared, too, by their kept digests.
     /// - Returns: who is not as the index says, and how.
-    public func audit(_ stores: UserStores, sample: Int?, seed: UInt64) throws -> FleetAudit {
-        try FleetAudit(FleetIndex.open(folder), stores, plan(), signals, sample: sample, seed: seed)
+    public func audit(
+        _ stores: UserStores,
+        sample: Int?,
+        seed: UInt64,
+        comparesStores: Bool = false
+    ) throws -> FleetAudit {
+        try FleetAudit(
+            FleetIndex.open(folder),
+            stores,
+            plan(),
+            signals,
+            sample: sample,
+            seed: seed,
+            comparesStores: comparesStores
+        )
     }
 
     /// Makes the index anew from the stores and the members.

@@ -14,6 +14,8 @@ public struct FleetAudit: Sendable {
 
     /// How many users were looked at.
     public let users: Int
+    /// How many users' stores were compared.
+    public let compared: Int
     /// Who is not as the index says.
     public let findings: [Finding]
 
@@ -23,7 +25,8 @@ public struct FleetAudit: Sendable {
         _ plan: FleetPlan,
         _ signals: FleetSignals,
         sample: Int?,
-        seed: UInt64
+        seed: UInt64,
+        comparesStores: Bool
     ) throws {
         var entries = try index.entries()
         if let sample, sample < entries.count {
@@ -31,7 +34,7 @@ public struct FleetAudit: Sendable {
         }
         users = entries.count
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
-        findings = zip(entries, mover.look(at: entries.map(\.user))).compactMap { entry, found in
+        var findings = zip(entries, mover.look(at: entries.map(\.user))).compactMap { entry, found -> Finding? in
             // Nobody has looked at who is not begun with.
             guard let stage = entry.stage else { return nil }
             guard let there = found.stage else {
@@ -43,5 +46,11 @@ public struct FleetAudit: Sendable {
             }
             return nil
         }
+        let comparisons = comparesStores ? mover.compare(entries.map(\.user)) : []
+        compared = comparisons.count(where: \.isCompared)
+        findings += comparisons.compactMap { comparison in
+            comparison.problem.map { Finding(user: comparison.user, message: $0) }
+        }
+        self.findings = findings
     }
 }

@@ -9,9 +9,10 @@ struct TrialsCommand: ParsableCommand {
         abstract: "Try for hours what the tests try for seconds.",
         subcommands: [
             FuzzCommand.self, LiveFuzzCommand.self, FlagFuzzCommand.self, CrashCommand.self, SoakCommand.self,
-            LiveRolloutCommand.self, FailoverCommand.self, TrafficCommand.self,
+            LiveRolloutCommand.self, FailoverCommand.self, TrafficCommand.self, FleetDrillCommand.self,
+            FleetGenerateCommand.self,
             CrashChildCommand.self, GroupChildCommand.self, MigrationChildCommand.self, TangleChildCommand.self,
-            LiveChildCommand.self,
+            LiveChildCommand.self, FleetRunChildCommand.self, FleetWriterChildCommand.self,
         ]
     )
 }

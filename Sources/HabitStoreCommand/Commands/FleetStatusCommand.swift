@@ -74,13 +74,18 @@ struct FleetAuditCommand: ReportingCommand {
     @Flag(help: "Make the index anew; no run may be at work.")
     var rebuild = false
 
+    @Flag(help: "Compare both stores of each user who has two that are kept equal, too, by their kept digests.")
+    var compare = false
+
     @Flag(help: "Show no progress.")
     var quiet = false
 
     func validate() throws {
         if let sample, sample < 1 { throw ValidationError("--sample is 1 or more") }
-        guard !rebuild || sample == nil else {
-            throw ValidationError("--rebuild looks at everybody; leave --sample out")
+        guard !rebuild || sample == nil && !compare else {
+            throw ValidationError(
+                "--rebuild looks at everybody, and compares nothing; leave --sample and --compare out"
+            )
         }
     }
 
@@ -98,9 +103,13 @@ struct FleetAuditCommand: ReportingCommand {
             )
         }
         let seed = seed ?? UInt64.random(in: 0...999_999)
-        let audit = try fleet.audit(stores, sample: sample, seed: seed)
+        let audit = try fleet.audit(stores, sample: sample, seed: seed, comparesStores: compare)
         let lines = audit.findings.map { TerminalText.escaped("\($0.user): \($0.message)") + "\n" }.joined()
-        let last = "\(audit.findings.count) of \(audit.users) users are not as the index says (seed \(seed))\n"
+        let count = Set(audit.findings.map(\.user)).count
+        let last =
+            compare
+            ? "\(count) of \(audit.users) users are not as the index says, or have stores that differ, of \(audit.compared) who have two "
+                + "(seed \(seed))\n" : "\(count) of \(audit.users) users are not as the index says (seed \(seed))\n"
         let findings = audit.findings.map { FleetAuditReport.Finding(user: $0.user, message: $0.message) }
         try show(FleetAuditReport(users: audit.users, seed: seed, findings: findings), lines + last)
         if !audit.findings.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import HabitStoreFleet
 import HabitStoreRollout
 
 /// `habitstore rollout kill`.
@@ -27,6 +29,9 @@ struct RolloutKillCommand: ReportingCommand {
     @Option(help: "Which trigger: the flag, the sentinel file, or both. With --users it is the flag.")
     var by = KillOptions.Trigger.both
 
+    /// How many users are taken back at once for each processor: most of the time each waits for its disk.
+    private static let jobsEach = 8
+
     /// The users who are named, in either way.
     private var named: [String]? { users ?? userOptions.user.map { [$0] } }
 
@@ -41,15 +46,14 @@ struct RolloutKillCommand: ReportingCommand {
     func run() async throws {
         let settings = try await Settings(userOptions)
         let triggers = try settings.killTriggers(users: named, by: by)
+        let begun = ContinuousClock.now
         let pulled = try triggers.pull()
         let stores = try settings.stores(opensAsWritten: true)
-        let results = await jobOptions.run("taking back", try named.map { UserListing(users: $0) } ?? stores.users()) {
-            user in
-            try stores.withExisting(user) { store in
-                let isKilled = try store.land()
-                if store.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
-                return isKilled
-            }
+        let listing = try named.map { UserListing(users: $0) } ?? stores.users()
+        let results = await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
+            let landed = try stores.land(user)
+            if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
+            return landed.isKilled
         }
         let report = KillReport(
             triggers: triggers,
@@ -57,10 +61,26 @@ struct RolloutKillCommand: ReportingCommand {
             flagFailure: pulled.flagFailure,
             results: results
         )
+        if named == nil { tellFleet(settings, results, seconds: (ContinuousClock.now - begun) / .seconds(1)) }
         switch output.format {
         case .json: try JSON.write(report.json)
         case .text: try Output.write(report.text)
         }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
+    }
+
+    /// Writes down how long it took, where there is a fleet. The kill has landed, whatever becomes of that.
+    private func tellFleet(_ settings: Settings, _ results: [UserResult<Bool>], seconds: Double) {
+        let failed = results.failures().count
+        do {
+            try Fleet(root: settings.root).noteKill(
+                by: NSUserName(),
+                users: results.count - failed,
+                failed: failed,
+                seconds: seconds
+            )
+        } catch {
+            StandardError.note("the fleet's ledger does not tell of it: \(ErrorReport.message(of: error))")
+        }
     }
 }

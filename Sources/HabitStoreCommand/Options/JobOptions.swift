@@ -6,7 +6,11 @@ import HabitStoreRollout
 struct JobOptions: ParsableArguments {
     static let maximumJobs = 256
 
-    @Option(help: ArgumentHelp("How many users are worked on at once. [default: as many as there are processors]"))
+    @Option(
+        help: ArgumentHelp(
+            "How many users are worked on at once. [default: as many as there are processors, eight times that for a kill]"
+        )
+    )
     var jobs: Int?
 
     @Flag(help: "Show no progress.")
@@ -18,14 +22,17 @@ struct JobOptions: ParsableArguments {
     }
 
     /// Does a piece of work for each of some users, and shows how many are done.
+    ///
+    /// - Parameter jobsEach: how many are worked on at once for each processor, where nobody says otherwise.
     func run<R: Sendable>(
         _ label: String,
         _ users: [String],
+        jobsEach: Int = 1,
         _ work: @escaping @Sendable (String) throws -> R
     ) async -> [UserResult<R>] {
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let count = min(jobs ?? ProcessInfo.processInfo.activeProcessorCount, Self.maximumJobs)
+        let count = min(jobs ?? ProcessInfo.processInfo.activeProcessorCount * jobsEach, Self.maximumJobs)
         return await UserWork(jobs: count).run(users, work) { bar.show(label, $0, users.count) }
     }
 
@@ -34,9 +41,10 @@ struct JobOptions: ParsableArguments {
     func run<R: Sendable>(
         _ label: String,
         _ listing: UserListing,
+        jobsEach: Int = 1,
         _ work: @escaping @Sendable (String) throws -> R
     ) async -> [UserResult<R>] {
-        await run(label, listing.users, work)
+        await run(label, listing.users, jobsEach: jobsEach, work)
             + listing.unknown.map { error in
                 let folder = error.location.path.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "?"
                 return UserResult(user: folder, result: .failure(error))

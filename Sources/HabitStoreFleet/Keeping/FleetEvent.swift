@@ -28,6 +28,10 @@ public enum FleetEvent: Sendable, Hashable, Codable {
     case halted(by: String, because: String, user: String?)
     /// The users of a wave were taken back.
     case tookBack(wave: Int, users: Int, failed: Int)
+    /// The kill switch was pulled for everybody from the fleet's page.
+    case killed(by: String, because: String)
+    /// `rollout kill` has taken everybody back, but for so many who could not be, in so many seconds.
+    case killLanded(by: String, users: Int, failed: Int, seconds: Double)
 
     /// Whether somebody has let a halted fleet go on: what was found before does not stop it any more.
     var isResumption: Bool { if case .resumed = self { true } else { false } }

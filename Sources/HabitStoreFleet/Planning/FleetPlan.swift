@@ -47,6 +47,11 @@ public struct FleetPlan: Sendable, Hashable {
         public var demotedPercent = 0.1
         /// At least so many of a hundred seconds in which something waited for the disk; nil where that stops nothing.
         public var ioPressure: Double? = 80
+        /// The 99th percentile of users' writes may be so many percent above that of users who were not moved; nil where that stops
+        /// nothing. It is judged at the stage `complete`, at which one store is written, as at `off`.
+        public var writeP99Percent: Double? = 25
+        /// At least so many milliseconds, as the 99th percentile of all writes of a minute; nil where that stops nothing.
+        public var writeP99Milliseconds: Double?
     }
 
     /// The stage that users are brought to.
@@ -61,6 +66,8 @@ public struct FleetPlan: Sendable, Hashable {
     public var atOnce = 2
     /// The share of seconds in which something waited for the disk, of a hundred, at which nobody is begun with; nil for none.
     public var ioPressure: Double? = 40
+    /// The 99th percentile of all users' writes of a minute, in milliseconds, at which nobody is begun with; nil for none.
+    public var writeP99Milliseconds: Double?
     /// From how many bytes on a user is moved alone, behind the others of the wave.
     public var heavyBytes = 268_435_456
     /// When users may be moved; nil for always.

@@ -26,6 +26,9 @@ public struct FleetPlanReader {
     /// The longest time: ten years.
     private static let longest = 315_360_000.0
 
+    private static let shares = 0.01...100
+    private static let milliseconds = 0.1...1_800
+
     private let source: SourceText
     private var issues: [Issue] = []
 
@@ -85,8 +88,7 @@ public struct FleetPlanReader {
     private mutating func plan(_ root: JSONNode) -> FleetPlan? {
         let known: Set = [
             "$schema", "stage", "waves", "usersPerMinute", "mebibytesPerSecond", "atOnce", "ioPressure", "heavyBytes",
-            "hours",
-            "lookSeconds", "halts",
+            "hours", "lookSeconds", "writeP99Milliseconds", "halts",
         ]
         guard let fields = object(root, known, "a plan") else { return nil }
         guard let waves = fields["waves"] else {
@@ -106,7 +108,13 @@ public struct FleetPlanReader {
         plan.usersPerMinute = number(fields["usersPerMinute"], "usersPerMinute", Self.slowest...1e9)
         plan.mebibytesPerSecond = number(fields["mebibytesPerSecond"], "mebibytesPerSecond", Self.slowest...1e9)
         plan.atOnce = whole(fields["atOnce"], "atOnce", 1...64) ?? plan.atOnce
-        plan.ioPressure = pressure(fields["ioPressure"], "ioPressure", plan.ioPressure)
+        plan.ioPressure = optional(fields["ioPressure"], "ioPressure", Self.shares, plan.ioPressure)
+        plan.writeP99Milliseconds = optional(
+            fields["writeP99Milliseconds"],
+            "writeP99Milliseconds",
+            Self.milliseconds,
+            nil
+        )
         plan.heavyBytes = whole(fields["heavyBytes"], "heavyBytes", 1...Int.max) ?? plan.heavyBytes
         plan.lookSeconds = number(fields["lookSeconds"], "lookSeconds", 0.01...86_400) ?? plan.lookSeconds
         if let hours = fields["hours"] { plan.hours = self.hours(hours) }
@@ -203,14 +211,20 @@ public struct FleetPlanReader {
 
     private mutating func halts(_ node: JSONNode) -> FleetPlan.Halts {
         var halts = FleetPlan.Halts()
-        let known: Set = ["errorsInARow", "inconclusiveLooks", "demotedPercent", "ioPressure"]
+        let known: Set = [
+            "errorsInARow", "inconclusiveLooks", "demotedPercent", "ioPressure", "writeP99Percent",
+            "writeP99Milliseconds",
+        ]
         guard let fields = object(node, known, "halts") else { return halts }
         halts.errorsInARow = whole(fields["errorsInARow"], "errorsInARow", 1...Int.max) ?? halts.errorsInARow
         halts.inconclusiveLooks =
             whole(fields["inconclusiveLooks"], "inconclusiveLooks", 1...Int.max) ?? halts.inconclusiveLooks
         halts.demotedPercent =
             number(fields["demotedPercent"], "demotedPercent", 0...100) ?? halts.demotedPercent
-        halts.ioPressure = pressure(fields["ioPressure"], "ioPressure", halts.ioPressure)
+        halts.ioPressure = optional(fields["ioPressure"], "ioPressure", Self.shares, halts.ioPressure)
+        halts.writeP99Percent = optional(fields["writeP99Percent"], "writeP99Percent", 1...1_000, halts.writeP99Percent)
+        halts.writeP99Milliseconds =
+            optional(fields["writeP99Milliseconds"], "writeP99Milliseconds", Self.milliseconds, nil)
         return halts
     }
 
@@ -242,11 +256,16 @@ public struct FleetPlanReader {
         return nil
     }
 
-    /// A share of a hundred; null turns it off.
-    private mutating func pressure(_ node: JSONNode?, _ name: String, _ normal: Double?) -> Double? {
+    /// A number that null turns off.
+    private mutating func optional(
+        _ node: JSONNode?,
+        _ name: String,
+        _ range: ClosedRange<Double>,
+        _ normal: Double?
+    ) -> Double? {
         guard let node else { return normal }
         if case .null = node.value { return nil }
-        return number(node, name, 0.01...100)
+        return number(node, name, range)
     }
 
     private mutating func number(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Double>) -> Double? {

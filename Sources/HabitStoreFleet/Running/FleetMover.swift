@@ -36,7 +36,7 @@ struct FleetMover: Sendable {
 
     /// Moves users, all of them at once.
     func move(_ users: [String], since: Date) -> [Found] {
-        let results = Results()
+        let results = Results<Found>()
         let group = DispatchGroup()
         for (number, user) in users.enumerated() {
             Self.queue.async(group: group) { results.take(move(user, since: since), number) }
@@ -47,20 +47,56 @@ struct FleetMover: Sendable {
 
     /// Looks at users, as many at once as there are processors.
     func look(at users: [String], since: Date = .distantFuture) -> [Found] {
-        let results = Results()
+        let results = Results<Found>()
         DispatchQueue.concurrentPerform(iterations: users.count) { number in
             results.take(look(at: users[number], since: since), number)
         }
         return results.all
     }
 
-    private final class Results: Sendable {
-        private let found = Mutex<[Int: Found]>([:])
+    /// What came of comparing a user's two stores.
+    struct Compared: Sendable {
+        let user: String
+        /// Whether there were two to compare.
+        var isCompared = true
+        /// What differs, or why that could not be told.
+        var problem: String?
+    }
 
-        func take(_ result: Found, _ number: Int) { found.withLock { $0[number] = result } }
+    /// Compares users' stores by their kept digests, as many at once as there are processors.
+    func compare(_ users: [String]) -> [Compared] {
+        let results = Results<Compared>()
+        DispatchQueue.concurrentPerform(iterations: users.count) { number in
+            results.take(compare(users[number]), number)
+        }
+        return results.all
+    }
+
+    private func compare(_ user: String) -> Compared {
+        var compared = Compared(user: user)
+        do {
+            guard let report = try stores.quickComparison(of: user) else {
+                compared.isCompared = false
+                return compared
+            }
+            guard report.verdict != .match else { return compared }
+            compared.problem =
+                "the stores differ: "
+                + (report.differences.first?.message ?? report.reason
+                    ?? "they could not be compared (\(report.verdict.rawValue))")
+        } catch {
+            compared.problem = "the stores cannot be compared: \(error)"
+        }
+        return compared
+    }
+
+    private final class Results<Result: Sendable>: Sendable {
+        private let found = Mutex<[Int: Result]>([:])
+
+        func take(_ result: Result, _ number: Int) { found.withLock { $0[number] = result } }
 
         /// In the order of the users.
-        var all: [Found] { found.withLock { found in found.sorted { $0.key < $1.key }.map(\.value) } }
+        var all: [Result] { found.withLock { found in found.sorted { $0.key < $1.key }.map(\.value) } }
     }
 
     private static let queue = DispatchQueue(label: "habitstore.fleet", attributes: .concurrent)

@@ -37,9 +37,11 @@ final class FleetRun {
     private let sizes: [Int]
     private var demoted: [Set<UserKey>]
     private var paces: FleetPaces
+    private let times: FleetTimes
     private var lastWord = ""
 
     init(
+        root: String,
         plan: FleetPlan,
         members: FleetMembers,
         index: FleetIndex,
@@ -54,12 +56,14 @@ final class FleetRun {
         (self.person, self.pressure, self.tell) = (person, pressure, tell)
         mover = FleetMover(stores: stores, plan: plan, signals: signals)
         paces = FleetPaces(plan)
+        times = try FleetTimes(root: root, plan, index)
         sizes = members.members.reduce(into: Array(repeating: 0, count: members.waves.count)) { $0[$1.wave] += 1 }
         demoted = Array(repeating: [], count: members.waves.count)
         let known = try ledger.read().entries
         since = known.last { $0.event.isResumption }?.time ?? known.first?.time ?? Date()
         // Who was taken back before has been seen to by whoever has let the fleet go on.
         isLetGoOn = known.last { $0.event.isOfMoving }?.event.isResumption ?? true
+        if isLetGoOn { try times.restart() }
         for var entry in try index.entries() {
             if isLetGoOn, entry.verdict == FleetIndex.Entry.demoted { entry.verdict = nil }
             keep(entry)
@@ -283,6 +287,7 @@ final class FleetRun {
     /// Waits until users may be begun with.
     private func awaitLeave(_ part: ArraySlice<FleetMembers.Member>) throws {
         try requireGoing()
+        try lookAtTimes()
         while let reason = try reasonToWait() {
             try wait(seconds: min(plan.lookSeconds, 1), reason.word, reason.text)
         }
@@ -298,6 +303,13 @@ final class FleetRun {
         if let hours = plan.hours, !hours.contains(Date()) {
             return ("waiting", "outside of the plan's hours (\(hours.words))")
         }
+        if let bar = plan.writeP99Milliseconds, let seconds = times.recentSeconds, seconds * 1_000 >= bar {
+            let now = FleetTimes.text(seconds)
+            return (
+                "waiting",
+                "for users' writes: their 99th percentile was \(now) in the last minute, and \(bar) ms are allowed"
+            )
+        }
         guard let now = pressure() else { return nil }
         if let most = plan.halts.ioPressure, now >= most {
             try halt(.haltedByDisk, "something waited for the disk in \(now) % of the last seconds", for: nil)
@@ -306,6 +318,11 @@ final class FleetRun {
         return (
             "waiting", "for the disk: something waited for it in \(now) % of the last seconds, and \(bar) are allowed"
         )
+    }
+
+    private func lookAtTimes() throws {
+        guard let because = try times.look() else { return }
+        try halt(.haltedBySlowWrites, because, for: nil)
     }
 
     private func requireGoing() throws {
@@ -327,6 +344,7 @@ final class FleetRun {
         let end = ContinuousClock.now + .seconds(seconds)
         repeat {
             try requireGoing()
+            try lookAtTimes()
             Thread.sleep(forTimeInterval: min(Self.lookSeconds, max(0, (end - ContinuousClock.now) / .seconds(1))))
         } while ContinuousClock.now < end
         try requireGoing()

@@ -3,18 +3,22 @@ import HabitStoreRollout
 extension FleetIndex {
     /// Figures over all users.
     func figures() throws -> (arrived: Int, different: Int, largestLag: Int) {
-        // A difference stays written down behind its resolution; what counts is whether the gate is closed for one.
-        let (differs, notClean) = (GateReason.Kind.shadowDifferences, GateReason.Kind.verificationNotClean)
         var figures = (arrived: 0, different: 0, largestLag: 0)
         try database.query(
             """
-            SELECT count(arrived), max(lag), count(*) FILTER (WHERE verdict = 'different' OR verdict = 'waits'
-              AND difference IS NOT NULL AND (reasons LIKE '%\(differs.rawValue)%' OR reasons LIKE '%\(notClean.rawValue)%'))
-            FROM member
+            SELECT count(arrived), max(lag), count(*) FILTER (WHERE \(Self.differs)) FROM member
             """
         ) { figures = (arrived: $0.int(0), different: $0.int(2), largestLag: $0.int(1)) }
         return figures
     }
+
+    /// Whether a member's stores differ. A difference stays written down behind its resolution; what counts is whether the last look has
+    /// found one, or the gate is closed for one.
+    static let differs = """
+        (verdict = 'different' OR verdict = 'waits' AND difference IS NOT NULL
+          AND (reasons LIKE '%\(GateReason.Kind.shadowDifferences.rawValue)%'
+            OR reasons LIKE '%\(GateReason.Kind.verificationNotClean.rawValue)%'))
+        """
 
     /// How many users wait by each reason; who waits by several is counted under each.
     func usersByReason() throws -> [String: Int] {

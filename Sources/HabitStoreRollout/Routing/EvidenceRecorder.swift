@@ -193,13 +193,18 @@ final class EvidenceRecorder: Sendable {
     }
 
     /// A move that was made.
+    ///
+    /// - Parameter events: what led to it, and is told before it.
+    /// - Returns: whether all of it is written.
+    @discardableResult
     func note(
         _ before: ActualStage,
         _ after: ActualStage,
         _ reason: StageChangeReason,
+        after events: [EvidenceEvent] = [],
         in scene: Scene,
         isUrgent: Bool = false
-    ) {
+    ) -> Bool {
         loggedEpoch.withLock { $0 = after.epoch }
         metrics.stageChanged(from: before.stage, to: after.stage, reason)
         options.logger.notice(
@@ -216,8 +221,9 @@ final class EvidenceRecorder: Sendable {
             token: after.token,
             reason: reason
         )
-        let isWritten = record([moved], in: scene, isUrgent: isUrgent)
+        let isWritten = record(events + [moved], in: scene, isUrgent: isUrgent)
         if isWritten { scene.control?.noteLogged(after.epoch, in: log) }
+        return isWritten
     }
 
     /// The evidence tells of a user's last move, as far as it is to.

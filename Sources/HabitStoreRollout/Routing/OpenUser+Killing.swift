@@ -7,7 +7,10 @@ extension OpenUser {
     /// - Returns: whether the user is killed.
     /// - Throws: why the user could not be taken back.
     func land() throws -> Bool {
-        var route = try recheck()
+        var route = try currentRoute()
+        // What was found while the files were opened need not be found again.
+        if route.refusal == nil, route.actual.state.isKilled, route.actual.stage == .off { return true }
+        route = try recheck()
         if route.refusal != nil {
             // At `complete` the old store has not followed, and its history may not reach back to where it was left.
             route = try withOldUp { try recheck() }
@@ -79,8 +82,10 @@ extension OpenUser {
         CrashPoint.reach("kill.latched")
         var killed = try change.kill(actual)
         context.metrics.killed()
-        let isWritten = record([.killed(trigger: trigger.text)], isUrgent: true)
-        if killed.epoch != actual.epoch { note(actual, killed, .killed, isUrgent: true) }
+        let event = EvidenceEvent.killed(trigger: trigger.text)
+        let isWritten =
+            killed.epoch == actual.epoch
+            ? record([event], isUrgent: true) : note(actual, killed, .killed, after: [event], isUrgent: true)
         if !isWritten {
             notes.append("the evidence could not be written: its lines of the kill are owed, and added later")
         }

@@ -102,8 +102,15 @@ extension OpenUser {
         return try install(actual, look, &state, refusal: refusal)
     }
 
-    func note(_ before: ActualStage, _ after: ActualStage, _ reason: StageChangeReason, isUrgent: Bool = false) {
-        context.evidence.note(before, after, reason, in: scene, isUrgent: isUrgent)
+    @discardableResult
+    func note(
+        _ before: ActualStage,
+        _ after: ActualStage,
+        _ reason: StageChangeReason,
+        after events: [EvidenceEvent] = [],
+        isUrgent: Bool = false
+    ) -> Bool {
+        context.evidence.note(before, after, reason, after: events, in: scene, isUrgent: isUrgent)
     }
 
     /// Has the engines change their parts where the flags say so, for a user whom only one engine serves; once for each state

@@ -16,11 +16,16 @@ struct RoutedWrite {
         try route.writtenFirst.map { try write(body, first: $0) } ?? write(body)
     }
 
+    private func noteTime(since start: ContinuousClock.Instant) {
+        route.stopwatch?.stop(since: start)
+        user.context.writeTimes.count(route.actual.stage, since: start)
+    }
+
     /// A write to one store, which the mirror follows if there is one.
     private func write<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
         var written = Written<R>()
         let start = ContinuousClock.now
-        defer { route.stopwatch?.stop(since: start) }
+        defer { noteTime(since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
             pruneLimit: user.historyReaders.load(ordering: .acquiring) > 0 ? .zero : route.mirror?.applied,
@@ -69,7 +74,7 @@ struct RoutedWrite {
         var written = Written<R>()
         var isMirrored = false
         let start = ContinuousClock.now
-        defer { route.stopwatch?.stop(since: start) }
+        defer { noteTime(since: start) }
         let terms = WriteTerms(
             epoch: route.actual.epoch,
             willBegin: { replica in written.floor = try requireEqual(first, replica) },

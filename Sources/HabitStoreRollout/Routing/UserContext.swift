@@ -15,6 +15,7 @@ final class UserContext: Sendable {
     /// What a verification compares besides counts, relationships and contents.
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
+    let writeTimes: WriteTimes
     let evidence: EvidenceRecorder
     let shadowTotals = ShadowTotals()
 
@@ -26,7 +27,8 @@ final class UserContext: Sendable {
         flags: FlagWatch,
         attributes: [String: FlagValue],
         queries: [QueryFile.Query],
-        metrics: RolloutMetrics
+        metrics: RolloutMetrics,
+        writeTimes: WriteTimes
     ) {
         self.directory = directory
         self.schema = schema
@@ -35,6 +37,7 @@ final class UserContext: Sendable {
         self.flags = flags
         self.queries = queries
         self.metrics = metrics
+        self.writeTimes = writeTimes
         evaluation = EvaluationContext(targetingKey: directory.user, attributes: attributes)
         evidence = EvidenceRecorder(directory, options, metrics)
     }

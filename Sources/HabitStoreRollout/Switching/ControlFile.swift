@@ -1,4 +1,3 @@
-import CFaultGuard
 import CFutex
 import DurableFiles
 import Foundation
@@ -32,7 +31,7 @@ import Synchronization
 /// makes sure that it stands in its place (``isInPlace``) after telling them; the next look for the user's way makes it anew.
 final class ControlFile: Sendable {
     /// The file's size, and its mapping's.
-    static let sizeBytes = 4_096
+    static let sizeBytes = MappedPage.sizeBytes
     static let magic: UInt64 = 0x314C_5254_4342_4148
     /// The cells that mean something.
     static let cellCount = 26
@@ -55,10 +54,9 @@ final class ControlFile: Sendable {
         static let bell = 25
     }
 
-    typealias Cell = UnsafeMutablePointer<Atomic<UInt64>>
+    typealias Cell = MappedPage.Cell
 
-    /// Mapped until the end of this object's life.
-    private nonisolated(unsafe) let cells: Cell
+    private let page: MappedPage
     private let path: String
     private let inode: UInt64
     /// The inode with the generation that file systems keep of it: a number that became free is given again.
@@ -98,27 +96,18 @@ final class ControlFile: Sendable {
             guard !isPrivate else {
                 throw Self.error("has not got its size yet", path, ENOENT)
             }
-            // Room is taken now: on a full disk a hole in a mapped file would end the process.
-            let code = Self.allocate(file.descriptor, Self.sizeBytes)
+            let code = MappedPage.allocate(file.descriptor)
             guard code == 0 else {
                 throw Self.error("cannot be given its room", path, code)
             }
         }
-        let mapped = mmap(
-            nil,
-            Self.sizeBytes,
-            PROT_READ | PROT_WRITE,
-            isPrivate ? MAP_PRIVATE : MAP_SHARED,
-            file.descriptor,
-            0
-        )
-        guard let mapped, mapped != MAP_FAILED else { throw Self.error("cannot be mapped", path) }
-        let code = habitstore_guard_page(mapped)
-        guard code == 0 else {
-            munmap(mapped, Self.sizeBytes)
-            throw Self.error("cannot be guarded", path, code)
+        let page: MappedPage
+        do {
+            page = try MappedPage(file.descriptor, isPrivate: isPrivate)
+        } catch {
+            throw Self.error(error.what, path, error.number)
         }
-        let cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: Self.sizeBytes / 8)
+        let cells = page.cells
         if !isFull || cells[0].load(ordering: .acquiring) != Self.magic {
             // What is left of a file that was cut off says too little to be believed.
             for cell in 0..<Self.cellCount { cells[cell].store(0, ordering: .releasing) }
@@ -126,17 +115,12 @@ final class ControlFile: Sendable {
         // Earlier versions wrote none.
         cells[Self.endCell].store(~Self.magic, ordering: .releasing)
         cells[0].store(Self.magic, ordering: .releasing)
-        self.cells = cells
+        self.page = page
         inode = UInt64(truncatingIfNeeded: status.st_ino)
         number = Self.number(of: file.descriptor, status)
         let known = Self.number(cells, Place.inode) ?? 0
         wasNew = (Self.number(cells, Place.floor) ?? 0) == 0
         if known == 0 { store(number, at: Place.inode) }
-    }
-
-    deinit {
-        habitstore_unguard_page(cells)
-        munmap(cells, Self.sizeBytes)
     }
 
     /// Whether the file is a copy of the one that was written: the user's folder was put back, or copied.
@@ -388,6 +372,8 @@ final class ControlFile: Sendable {
 
     static func word(_ stage: Stage, epoch: Int) -> UInt64 { UInt64(epoch) << 8 | UInt64(stage.position) }
 
+    private var cells: Cell { page.cells }
+
     private func load(_ cell: Int) -> UInt64 { cells[cell].load(ordering: .sequentiallyConsistent) }
 
     private func store(_ cell: Int, _ value: UInt64) { cells[cell].store(value, ordering: .sequentiallyConsistent) }
@@ -442,14 +428,6 @@ final class ControlFile: Sendable {
         if ioctl(descriptor, UInt(0x8008_7601), &born) != 0 { born = 0 }
         #endif
         return inode ^ born << 32
-    }
-
-    private static func allocate(_ descriptor: Int32, _ size: Int) -> Int32 {
-        #if canImport(Darwin)
-        ftruncate(descriptor, off_t(size)) == 0 ? 0 : errno
-        #else
-        posix_fallocate(descriptor, 0, off_t(size))
-        #endif
     }
 
     private static func told<R: ~Copyable>(_ body: () throws(FileFailure) -> R) throws -> R {

@@ -6,7 +6,12 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
     public func status(of user: String) throws -> UserStatus {
-        try inspection(of: user).status()
+        let directory = try known(user)
+        let status = inspection(directory, schema).status()
+        // What the stores were written with is asked only where something is wrong: most are of the current version.
+        guard options.opensAsWritten, !status.problems.isEmpty else { return status }
+        let written = schema(of: directory)
+        return StoredSchema(written) == StoredSchema(schema) ? status : inspection(directory, written).status()
     }
 
     /// What a user's stores remember of the evidence; nil when they remember nothing.
@@ -16,13 +21,11 @@ extension UserStores {
 
     private func inspection(of user: String) throws -> UserInspection {
         let directory = try known(user)
-        return UserInspection(
-            directory: directory,
-            schema: schema(of: directory),
-            known: engines,
-            options: options,
-            flags: flags
-        )
+        return inspection(directory, schema(of: directory))
+    }
+
+    private func inspection(_ directory: UserDirectory, _ schema: Schema) -> UserInspection {
+        UserInspection(directory: directory, schema: schema, known: engines, options: options, flags: flags)
     }
 
     /// A user's evidence.

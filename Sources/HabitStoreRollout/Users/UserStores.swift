@@ -24,6 +24,7 @@ public final class UserStores: Sendable {
     let flags: FlagWatch
     private let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
+    private let writeTimes: WriteTimes
     private let pool: UserPool
     private let handles = Mutex(UserHandles())
 
@@ -52,6 +53,7 @@ public final class UserStores: Sendable {
         self.queries = queries
         self.options = options
         metrics = RolloutMetrics(engines)
+        writeTimes = WriteTimes(root: root)
         pool = UserPool(
             limit: options.maximumOpenUsers ?? RolloutOptions.defaultMaximumOpenUsers(engines),
             waitSeconds: options.placeWaitSeconds,
@@ -90,22 +92,55 @@ public final class UserStores: Sendable {
         let store = try handles.withLock { handles in
             if let store = handles[user], !store.files.isClosed { return store }
             let directory = try UserDirectory(folder: folder, user: user)
-            let context = UserContext(
-                directory: directory,
-                schema: schema(of: directory),
-                engines: engines,
-                options: options,
-                flags: flags,
-                attributes: attributes,
-                queries: queries,
-                metrics: metrics
-            )
-            let store = UserStore(UserFiles(context, pool))
+            let store = makeStore(directory, schema(of: directory), attributes)
             handles[user] = store
             return store
         }
         try store.files.begin(progress)
         return store
+    }
+
+    /// Takes a user back now, if the kill switch is pulled for the user and that was not done yet: for whoever takes many back. Stores of
+    /// any version are taken as they are.
+    ///
+    /// - Returns: whether the user is killed, and whether something is to be written into the evidence that could not be written yet.
+    /// - Throws: as ``UserStore/land()`` does; ``HabitStoreError/Code/notFound`` for a user without stores.
+    package func land(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
+        let directory = try known(user)
+        do {
+            return try land(directory, schema)
+        } catch {
+            // What they were written with is asked only where the current version does not open them: most are of it.
+            let written = schema(of: directory)
+            guard StoredSchema(written) != StoredSchema(schema) else { throw error }
+            return try land(directory, written)
+        }
+    }
+
+    private func land(_ directory: UserDirectory, _ schema: Schema) throws -> (isKilled: Bool, owesEvidence: Bool) {
+        let store = makeStore(directory, schema, [:])
+        defer { store.close() }
+        try store.files.begin { _, _, _ in }
+        return (try store.land(), store.owesEvidence)
+    }
+
+    private func makeStore(
+        _ directory: UserDirectory,
+        _ schema: Schema,
+        _ attributes: [String: FlagValue]
+    ) -> UserStore {
+        let context = UserContext(
+            directory: directory,
+            schema: schema,
+            engines: engines,
+            options: options,
+            flags: flags,
+            attributes: attributes,
+            queries: queries,
+            metrics: metrics,
+            writeTimes: writeTimes
+        )
+        return UserStore(UserFiles(context, pool))
     }
 
     /// The schema to open a user's stores with: what they were written with, where that is asked for.
@@ -178,12 +213,20 @@ public final class UserStores: Sendable {
         let directory = try UserDirectory(root: root, user: user)
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         defer { pair.close() }
+        return (directory, try current(pair))
+    }
+
+    /// What the store says that holds a user's current data.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` when the user has no stores; why none is sure to be current.
+    func current(_ pair: StorePair) throws -> Standing {
+        let directory = pair.directory
         let witness = StoreWitness(directory, try ControlFile.copy(of: directory.path + "/control"))
         let found = pair.look()
         let between = pair.engines(found.standings, preferring: engines.pair())
         guard let standing = try Whereabouts(found, between, witness, isKilled: false).current else {
-            throw missing(user)
+            throw missing(directory.user)
         }
-        return (directory, standing)
+        return standing
     }
 }

@@ -1,0 +1,35 @@
+import Foundation
+
+/// What the page is about.
+struct PageSubject: Sendable {
+    let root: String
+    let showsUsers: Bool
+
+    /// What people call the fleet: the root's folder.
+    var fleetName: String { URL(fileURLWithPath: root).lastPathComponent }
+
+    /// A command of the runbook with what is known in the place of its words in capitals.
+    ///
+    /// - Parameter user: whose; left as it is where users are not shown by their ids, since a command needs the id.
+    func filled(_ command: String, user: String? = nil) -> String {
+        var words = command.split(separator: " ", omittingEmptySubsequences: false).map {
+            $0 == "ROOT" ? Self.quoted(root) : String($0)
+        }
+        if showsUsers, let user { words = words.map { $0 == "USER" ? Self.quoted(user) : $0 } }
+        return words.joined(separator: " ")
+    }
+
+    /// The same in the code of a sentence.
+    func filled(_ pieces: [PageModel.Piece]) -> [PageModel.Piece] {
+        pieces.map { $0.isCode ? PageModel.Piece(text: filled($0.text), isCode: true) : $0 }
+    }
+
+    /// A word as a shell reads it.
+    private static func quoted(_ word: String) -> String {
+        let plain = word.utf8.allSatisfy { byte in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "/._-".utf8.contains(byte)
+        }
+        return plain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,25 @@
+/// What keeps the page live: parts of it are replaced by those that the server sends. Without it the page loads itself anew.
+enum Script {
+    static let text = """
+        "use strict";
+        (() => {
+          const look = document.getElementById("look");
+          if (!look || !window.EventSource) { return; }
+          const source = new EventSource("/events");
+          source.addEventListener("part", (event) => {
+            const part = JSON.parse(event.data);
+            const place = document.getElementById(part.id);
+            if (place) { place.innerHTML = part.html; }
+          });
+          source.addEventListener("look", (event) => {
+            look.textContent = "Live, as of " + event.data + ".";
+            document.documentElement.dataset.live = "yes";
+          });
+          source.addEventListener("error", () => {
+            document.documentElement.dataset.live = "no";
+            look.textContent = source.readyState === EventSource.CLOSED
+              ? "Not live any more; load the page anew." : "The connection is lost; what stands here may be old. Trying again …";
+          });
+        })();
+        """
+}

@@ -1,0 +1,73 @@
+import Mustache
+
+/// The page's templates. What comes from files is escaped wherever it stands; what is put in as it is are parts that were rendered by
+/// these templates, and drawings of numbers.
+struct Templates: Sendable {
+    private let library: MustacheLibrary
+
+    /// - Throws: for a template that cannot be parsed, which would be a mistake of the program.
+    init() throws {
+        var library = MustacheLibrary()
+        for (name, text) in Self.fragments { try library.register(text, named: name) }
+        try library.register(Self.page, named: "page")
+        try library.register(Self.actions, named: "actions")
+        try library.register(Self.login, named: "login")
+        try library.register(Self.head, named: "head")
+        try library.register(Self.piece, named: "piece")
+        self.library = library
+    }
+
+    /// Renders a template.
+    func render(_ name: String, _ model: Any) -> String { library.render(model, withTemplate: name) ?? "" }
+
+    private static let piece = "{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}"
+
+    private static let head = """
+        <!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark"><title>{{title}}</title><link rel="icon" href="data:,">
+        <link rel="stylesheet" href="/page.css">
+        """
+
+    private static let page = """
+        {{>head}}<noscript><meta http-equiv="refresh" content="30"></noscript><script src="/page.js" defer></script></head><body>
+        <header><p class="name">HabitStore <span class="muted">fleet</span> <strong>{{fleetName}}</strong></p>
+        <nav aria-label="Page"><a class="button" href="/actions">Pause, halt, kill …</a></nav></header>
+        <main>{{#notice}}<p class="banner good" role="status">{{notice}}</p>{{/notice}}
+        <section id="summary" aria-live="polite">{{{summary}}}</section>
+        <p class="muted small" id="look">As of {{time}}. Without scripts this page loads itself anew every 30 seconds.</p>
+        {{#sections}}<section aria-labelledby="{{id}}-title"><h2 id="{{id}}-title">{{title}}</h2>
+        <div id="{{id}}">{{{html}}}</div></section>{{/sections}}
+        </main><footer class="muted"><p>From the fleet’s index and files; the stores are the truth, and
+        <code>habitstore fleet audit</code> holds the index against them. Figures for Prometheus are at <a href="/metrics">/metrics</a>.
+        {{^showsUsers}}Users are shown by a hash of their ids.{{/showsUsers}}</p></footer></body></html>
+        """
+
+    private static let actions = """
+        {{>head}}</head><body><header><p class="name">HabitStore <span class="muted">fleet</span> <strong>{{fleetName}}</strong></p>
+        <nav aria-label="Page"><a class="button" href="/">Back to the page</a></nav></header><main>
+        <h1>Pause, halt, let go on, kill</h1><p>{{sentence}}</p>
+        {{#problem}}<p class="banner bad" role="alert">{{problem}}</p>{{/problem}}
+        {{^isOn}}<p class="banner warn" role="status">Nothing can be stopped from here, since this server has no token: start it with
+        <code>--token-file</code>. From a terminal: <code>habitstore fleet pause</code>, <code>fleet halt</code>,
+        <code>rollout kill</code>.</p>{{/isOn}}
+        {{#isOn}}<p class="muted">Each asks for the token and for a name to be typed, and is a line of the fleet’s ledger.</p>
+        <div class="forms">{{#forms}}<form method="post" action="/actions/{{verb}}" class="{{className}}" autocomplete="off">
+        <h2>{{title}}</h2><p>{{what}}</p>
+        <label for="{{verb}}-by">Your name</label><input id="{{verb}}-by" name="by" value="{{by}}" required maxlength="100">
+        <label for="{{verb}}-because">Why</label><input id="{{verb}}-because" name="because" value="{{because}}" required maxlength="500">
+        <label for="{{verb}}-typed">Type {{asked}}: <code>{{expected}}</code></label>
+        <input id="{{verb}}-typed" name="typed" required maxlength="200" autocapitalize="none" spellcheck="false">
+        <label for="{{verb}}-token">Token</label><input id="{{verb}}-token" name="token" type="password" required maxlength="1024">
+        <button type="submit">{{button}}</button></form>{{/forms}}</div>{{/isOn}}
+        {{#canLeave}}<form method="post" action="/logout" class="leave"><button type="submit">Leave this page’s session</button></form>{{/canLeave}}
+        </main></body></html>
+        """
+
+    private static let login = """
+        {{>head}}</head><body><header><p class="name">HabitStore <span class="muted">fleet</span></p></header><main class="narrow">
+        <h1>The token, please</h1>{{#problem}}<p class="banner bad" role="alert">{{problem}}</p>{{/problem}}
+        <form method="post" action="/login"><label for="token">Token</label>
+        <input id="token" name="token" type="password" required maxlength="1024" autofocus><button type="submit">Show the page</button></form>
+        <p class="muted">Programs send it as <code>Authorization: Bearer</code>.</p></main></body></html>
+        """
+}

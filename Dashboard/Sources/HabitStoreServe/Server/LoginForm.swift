@@ -1,0 +1,4 @@
+/// What somebody has filled in to see the page.
+struct LoginForm: Decodable, Sendable {
+    let token: String
+}

@@ -1,0 +1,10 @@
+/// Why the server does not start, in one line, and the exit code by `sysexits.h`, as `habitstore` has them.
+struct ServeFailure: Error {
+    /// Wrong arguments: 64. A file or an address that cannot be reached: 74.
+    let status: Int32
+    let message: String
+
+    static func usage(_ message: String) -> ServeFailure { ServeFailure(status: 64, message: message) }
+
+    static func inputOutput(_ message: String) -> ServeFailure { ServeFailure(status: 74, message: message) }
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+/// What the server was started with.
+struct ServeOptions {
+    var listen: ListenAddress
+    var root: String
+    var flags: String?
+    var token: Token?
+    /// Names under which the page is reached, beside addresses and localhost.
+    var hosts: Set<String> = []
+    var showsUsers = false
+    var timeZone = TimeZone.current
+
+    static let help = """
+        usage: habitstore-serve --root ROOT [--flags FILE] [--listen HOST:PORT] [--token-file FILE] [--host NAME]… [--show-users]
+                                [--time-zone ZONE]
+
+        Serves the page of a fleet, and its metrics at /metrics. `habitstore serve` finds the root and the flags as every command does,
+        and starts this.
+
+          --root ROOT         the folder of all users' stores
+          --flags FILE        the flag file
+          --listen HOST:PORT  where to listen; anything but loopback needs a token (default: 127.0.0.1:8737)
+          --token-file FILE   a file with the token, for its owner only (default: $HABITSTORE_TOKEN)
+          --host NAME         a name under which the page is reached, beside addresses and localhost
+          --show-users        show users by their ids; else by a hash of them
+          --time-zone ZONE    the time zone of times that are shown, as Europe/Berlin (default: the system's)
+        """
+
+    /// Reads the arguments and the environment.
+    init(_ arguments: [String], _ environment: [String: String]) throws(ServeFailure) {
+        var (listen, root, tokenFile): (String?, String?, String?) = ("127.0.0.1:8737", nil, nil)
+        var left = arguments[...]
+        func value(of name: String) throws(ServeFailure) -> String {
+            guard let value = left.popFirst(), !value.isEmpty else {
+                throw .usage("\(name) needs a value; --help lists the options")
+            }
+            return value
+        }
+        while let argument = left.popFirst() {
+            switch argument {
+            case "--listen": listen = try value(of: argument)
+            case "--root": root = try value(of: argument)
+            case "--flags": flags = try value(of: argument)
+            case "--token-file": tokenFile = try value(of: argument)
+            case "--host": hosts.insert(try value(of: argument).lowercased())
+            case "--show-users": showsUsers = true
+            case "--time-zone":
+                let name = try value(of: argument)
+                guard let zone = TimeZone(identifier: name) else {
+                    throw .usage("there is no time zone \"\(name)\"; write one as Europe/Berlin")
+                }
+                timeZone = zone
+            default: throw .usage("there is no option \"\(argument)\"; --help lists the options")
+            }
+        }
+        guard let root else { throw .usage("--root is missing: the folder of all users' stores") }
+        self.root = URL(fileURLWithPath: root, isDirectory: true).standardizedFileURL.path
+        self.listen = try ListenAddress(listen ?? "")
+        if let tokenFile {
+            token = try Token(file: tokenFile)
+        } else if let text = environment["HABITSTORE_TOKEN"], !text.isEmpty {
+            token = try Token(text, from: "$HABITSTORE_TOKEN")
+        }
+        guard token != nil || hosts.isEmpty else {
+            throw .usage(
+                "--host is for who reads from elsewhere, and there is no token; give one with --token-file or $HABITSTORE_TOKEN"
+            )
+        }
+        guard token != nil || self.listen.isLoopback else {
+            throw .usage(
+                "\(self.listen.host) can be reached from other machines, and there is no token; give one with --token-file or "
+                    + "$HABITSTORE_TOKEN, or listen on 127.0.0.1"
+            )
+        }
+    }
+}

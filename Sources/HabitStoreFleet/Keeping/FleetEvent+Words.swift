@@ -1,0 +1,28 @@
+extension FleetEvent {
+    /// What was done, and the rest of it, for people.
+    public var words: (what: String, details: String) {
+        switch self {
+        case .drawn(let users, let digest, let person): ("drawn", "\(users) users, by \(person), \(digest.prefix(12))…")
+        case .joined(let users, let digest): ("joined", "\(users) users in the last wave, \(digest.prefix(12))…")
+        case .began(let person): ("a run began", "by \(person)")
+        case .ended(let isDone): ("a run ended", isDone ? "all waves are done" : "")
+        case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users) users")
+        case .soakBegan(let wave, let passedOver):
+            ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver) users were passed over" : "")
+        case .waveDone(let wave): ("wave \(wave + 1) is done", "")
+        case .paused(let person, let reason): ("paused", "by \(person): \(reason)")
+        case .unpaused(let person, let reason): ("goes on", "by \(person): \(reason)")
+        case .resumed(let person, let reason): ("resumed", "by \(person): \(reason)")
+        case .halted(let person, let reason, let user):
+            ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
+        case .tookBack(let wave, let users, let failed):
+            ("wave \(wave + 1) was taken back", "\(users) users, \(failed) could not be")
+        case .killed(let person, let reason): ("KILLED", "by \(person): \(reason)")
+        case .killLanded(let person, let users, let failed, let seconds):
+            (
+                "a kill landed",
+                "by \(person): \(users) users in \((seconds * 10).rounded() / 10) s, \(failed) could not be taken back"
+            )
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// How long users' writes take, as their apps count it: by the minute for the index, as a pace for the run, and held against those who were
+/// not moved.
+final class FleetTimes {
+    private let root: String
+    private let plan: FleetPlan
+    private let index: FleetIndex
+    /// What was counted when the last stretch began, and when that was.
+    private var begun: (counts: WriteTimeCounts, at: ContinuousClock.Instant)?
+    /// The 99th percentile of all writes of the last stretch, in seconds; nil where there were too few.
+    private(set) var recentSeconds: Double?
+    private var test: SlowdownTest?
+    /// What users at the plan's stage had written before the test began.
+    private var before = [UInt64](repeating: 0, count: WriteTimeCounts.bucketCount)
+
+    /// How long a stretch is.
+    static let stretchSeconds = 60.0
+    /// Fewer writes say nothing of a stretch.
+    private static let leastRecent: UInt64 = 100
+
+    /// The words of the index that keep the test through restarts.
+    private static let (testWord, beforeWord) = ("slowdown", "slowdownBefore")
+
+    /// - Throws: what keeps processes from counting, or the index from being read.
+    init(root: String, _ plan: FleetPlan, _ index: FleetIndex) throws {
+        (self.root, self.plan, self.index) = (root, plan, index)
+        try WriteTimeCounts.begin(root: root)
+        guard let known = try index.word(Self.testWord)?.split(separator: " "), known.count == 2,
+            let bucket = Int(known[0]), (0..<WriteTimeCounts.bucketCount).contains(bucket),
+            let seconds = Double(known[1])
+        else { return }
+        test = SlowdownTest(slowBucket: bucket, baselineSeconds: seconds)
+        let counts = try index.word(Self.beforeWord)?.split(separator: " ").compactMap { UInt64($0) } ?? []
+        if counts.count == before.count { before = counts }
+    }
+
+    /// Takes what was counted since the last look.
+    ///
+    /// - Returns: why the fleet is to halt; nil where nothing speaks for that.
+    /// - Throws: what keeps the index from being written.
+    func look() throws -> String? {
+        guard let counts = WriteTimeCounts(root: root) else { return nil }
+        let now = ContinuousClock.now
+        if let begun, now - begun.at >= .seconds(Self.stretchSeconds) {
+            try note(counts.since(begun.counts))
+            self.begun = (counts, now)
+        } else if begun == nil {
+            begun = (counts, now)
+        }
+        return try tooSlow(counts) ?? slower(counts)
+    }
+
+    private func note(_ stretch: WriteTimeCounts) throws {
+        let time = Date()
+        try index.add(
+            Stage.allCases.compactMap { stage in
+                guard let p50 = WriteTimeCounts.bucket(ofPercent: 50, stretch[stage]),
+                    let p99 = WriteTimeCounts.bucket(ofPercent: 99, stretch[stage])
+                else { return nil }
+                return FleetWrites(
+                    time: time,
+                    stage: stage,
+                    count: Int(clamping: stretch[stage].reduce(0, +)),
+                    p50Seconds: WriteTimeCounts.seconds(ofBucket: p50),
+                    p99Seconds: WriteTimeCounts.seconds(ofBucket: p99)
+                )
+            }
+        )
+        let all = Stage.allCases.reduce(into: [UInt64](repeating: 0, count: WriteTimeCounts.bucketCount)) {
+            sum,
+            stage in
+            for (bucket, count) in stretch[stage].enumerated() { sum[bucket] += count }
+        }
+        let isEnough = all.reduce(0, +) >= Self.leastRecent
+        recentSeconds =
+            isEnough ? WriteTimeCounts.bucket(ofPercent: 99, all).map(WriteTimeCounts.seconds(ofBucket:)) : nil
+    }
+
+    private func tooSlow(_ counts: WriteTimeCounts) -> String? {
+        guard let most = plan.halts.writeP99Milliseconds, let recentSeconds, recentSeconds * 1_000 >= most else {
+            return nil
+        }
+        return
+            "the 99th percentile of users' writes was \(Self.text(recentSeconds)) in the last minute, and \(most) ms halt"
+    }
+
+    private func slower(_ counts: WriteTimeCounts) throws -> String? {
+        // At the stages between, writes go to two stores and take longer by design.
+        guard plan.stage == .complete, let percent = plan.halts.writeP99Percent else { return nil }
+        guard let test else {
+            guard let test = SlowdownTest(baseline: counts[.off], percent: percent) else { return nil }
+            before = counts[plan.stage]
+            self.test = test
+            try index.set(Self.testWord, "\(test.slowBucket) \(test.baselineSeconds)")
+            try index.set(Self.beforeWord, before.map(String.init).joined(separator: " "))
+            return nil
+        }
+        guard zip(counts[plan.stage], before).allSatisfy({ $0 >= $1 }) else {
+            // The file was made anew.
+            before = counts[plan.stage].map { _ in 0 }
+            return nil
+        }
+        let writes = zip(counts[plan.stage], before).map { $0 - $1 }
+        guard test.isSlower(writes), let p99 = WriteTimeCounts.bucket(ofPercent: 99, writes) else { return nil }
+        return "the writes of users at \(plan.stage.rawValue) are slower: their 99th percentile is "
+            + "\(Self.text(WriteTimeCounts.seconds(ofBucket: p99))) in \(writes.reduce(0, +)) writes, and was "
+            + "\(Self.text(test.baselineSeconds)) at off"
+    }
+
+    /// Begins the comparison anew: whoever lets a halted fleet go on has seen to what was slow.
+    func restart() throws {
+        test = nil
+        try index.set(Self.testWord, nil)
+    }
+
+    static func text(_ seconds: Double) -> String { "\((seconds * 1e5).rounded() / 100) ms" }
+}

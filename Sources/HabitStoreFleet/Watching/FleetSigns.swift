@@ -1,0 +1,52 @@
+import Foundation
+import HabitStoreRollout
+
+/// What tells that something of a fleet has changed: its files, the kill switch's, the index's own count of changes, and whether a run is
+/// at work.
+struct FleetSigns: Hashable {
+    /// What tells a file from others, and from what it was.
+    struct File: Hashable {
+        private let device: UInt64
+        private let number: UInt64
+        private let size: Int64
+        private let seconds: Int64
+        private let nanoseconds: Int64
+
+        init(_ path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else {
+                (device, number, size, seconds, nanoseconds) = (0, 0, -1, 0, 0)
+                return
+            }
+            #if canImport(Darwin)
+            let changed = status.st_mtimespec
+            #else
+            let changed = status.st_mtim
+            #endif
+            (device, number, size) = (
+                UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino), Int64(status.st_size)
+            )
+            (seconds, nanoseconds) = (Int64(changed.tv_sec), Int64(changed.tv_nsec))
+        }
+
+        /// Whether it is the same file, whatever was written to it.
+        func isSameFile(as other: File) -> Bool { size >= 0 && device == other.device && number == other.number }
+    }
+
+    private let files: [File]
+    private let version: Int
+    /// Whether a run is at work.
+    let isRunning: Bool
+
+    /// - Parameters:
+    ///   - flags: the flag file; nil for none.
+    ///   - version: the index's own count of changes.
+    init(_ folder: FleetFolder, root: String, flags: String?, version: Int, isRunning: Bool) {
+        let paths =
+            [folder.ledger, folder.members, folder.halted, folder.paused, folder.plan + ".json", folder.plan + ".yaml"]
+            + RootSwitches.paths(root: root, flags: flags)
+        // A database that was replaced counts its changes anew.
+        files = (paths + [folder.index]).map(File.init)
+        (self.version, self.isRunning) = (version, isRunning)
+    }
+}

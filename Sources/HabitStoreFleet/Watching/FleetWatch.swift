@@ -1,0 +1,180 @@
+import Foundation
+import HabitStore
+import HabitStoreRollout
+import Synchronization
+
+/// Watches a fleet for many viewers at once: one reading for all, at most one a second, and only when a file of the fleet, the kill
+/// switch or the index has changed.
+///
+/// ```swift
+/// let watch = FleetWatch(root: "/var/lib/habits", flags: "/etc/habits/habit-store.flagd.json")
+/// let snapshot = watch.snapshot()
+/// ```
+///
+/// It opens no store: single users are followed by live queries, a fleet by its index. Reading waits for the disk, and so is not for a
+/// thread of Swift's tasks.
+public final class FleetWatch: Sendable {
+    /// How many differences are listed.
+    public static let listedDifferences = 20
+    /// How many of the slowest and of the largest users are listed.
+    public static let listedUsers = 5
+    /// How many lines of the ledger are listed.
+    public static let listedLines = 20
+    /// For how long writes are listed, in seconds: a day.
+    public static let writesSeconds = 86_400.0
+
+    private let root: String
+    private let flags: String?
+    private let showsUsers: Bool
+    private let fleet: Fleet
+    private let folder: FleetFolder
+    private let state = Mutex(State())
+
+    /// What is read once and again only where it has changed.
+    private struct State {
+        var signs: FleetSigns?
+        var looked: ContinuousClock.Instant?
+        var snapshot: FleetSnapshot?
+        var read: ContinuousClock.Instant?
+        var index: (identity: FleetSigns.File, index: FleetIndex)?
+        var members: (identity: FleetSigns.File, members: FleetMembers)?
+        var lags: [FleetOverview.Lag] = []
+    }
+
+    /// Watches a root; nothing is read yet.
+    ///
+    /// - Parameters:
+    ///   - flags: the flag file; nil for none.
+    ///   - showsUsers: whether users are named by their ids. Else a name is a hash of the id, keyed by the salt of the fleet's waves: the
+    ///     same for as long as the fleet lasts.
+    public init(root: String, flags: String?, showsUsers: Bool = false) {
+        (self.root, self.flags, self.showsUsers) = (root, flags, showsUsers)
+        fleet = Fleet(root: root)
+        folder = FleetFolder(root: root)
+    }
+
+    /// How soon files are looked at again.
+    private static let lookSeconds = 1.0
+    /// How soon all is read again though no file has changed, for what follows from the time.
+    private static let readSeconds = 30.0
+    /// The stretch of time that one lag stands for, and how many are kept: a day.
+    private static let lagSeconds = 60.0
+    private static let keptLags = 1_440
+
+    /// What there is now, or was less than a second ago.
+    public func snapshot() -> FleetSnapshot {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            if let snapshot = state.snapshot, let looked = state.looked, now - looked < .seconds(Self.lookSeconds) {
+                return snapshot
+            }
+            let signs = signs(&state)
+            state.looked = now
+            if let snapshot = state.snapshot, let read = state.read, signs == state.signs,
+                now - read < .seconds(Self.readSeconds)
+            {
+                return snapshot
+            }
+            let switches = RootSwitches(root: root, flags: flags)
+            let snapshot = FleetSnapshot(
+                number: (state.snapshot?.number ?? 0) + 1,
+                time: Date(),
+                killSwitch: FleetKillSwitch(switches),
+                newEngine: switches.newEngine,
+                fleet: overview(&state, isRunning: signs.isRunning)
+            )
+            (state.signs, state.snapshot, state.read) = (signs, snapshot, now)
+            return snapshot
+        }
+    }
+
+    /// What tells that something has changed.
+    private func signs(_ state: inout State) -> FleetSigns {
+        let index = FleetSigns.File(folder.index)
+        if state.index?.identity.isSameFile(as: index) != true { state.index = nil }
+        // What keeps it from being opened is told by the overview.
+        _ = try? self.index(&state)
+        let version = (try? state.index?.index.dataVersion()) ?? 0
+        return FleetSigns(folder, root: root, flags: flags, version: version, isRunning: fleet.isRunning)
+    }
+
+    private func overview(_ state: inout State, isRunning: Bool) -> Result<FleetOverview, HabitStoreError> {
+        do {
+            let members = try members(&state)
+            return .success(try overview(members, index(&state), &state.lags, isRunning: isRunning))
+        } catch {
+            // Whatever was known of files that cannot be read is of no use.
+            (state.index, state.members) = (nil, nil)
+            let known = error as? HabitStoreError
+            return .failure(
+                known
+                    ?? HabitStoreError(.inputOutput, "the fleet cannot be read: \(error)", at: .init(path: folder.path))
+            )
+        }
+    }
+
+    private func members(_ state: inout State) throws -> FleetMembers {
+        let identity = FleetSigns.File(folder.members)
+        if let known = state.members, known.identity == identity { return known.members }
+        let members = try FleetMembers.load(folder.members)
+        state.members = (identity, members)
+        return members
+    }
+
+    private func index(_ state: inout State) throws -> FleetIndex {
+        if let known = state.index { return known.index }
+        let identity = FleetSigns.File(folder.index)
+        let index = try FleetIndex.open(folder)
+        state.index = (identity, index)
+        return index
+    }
+
+    private func overview(
+        _ members: FleetMembers,
+        _ index: FleetIndex,
+        _ lags: inout [FleetOverview.Lag],
+        isRunning: Bool
+    ) throws -> FleetOverview {
+        let plan = try fleet.plan()
+        let ledger = try fleet.ledger.read()
+        let names = FleetNames(salt: members.salt, root: root, showsUsers: showsUsers)
+        let status = try FleetStatus(
+            plan: plan,
+            members: members,
+            index: index,
+            ledger: ledger,
+            signals: FleetSignals(folder: folder),
+            isRunning: isRunning
+        )
+        let sums = try index.sums()
+        let lag = FleetOverview.Lag(
+            time: Date(),
+            users: sums.lagging,
+            transactions: sums.lag,
+            most: sums.mostLag
+        )
+        if lags.last.map({ lag.time.timeIntervalSince($0.time) >= Self.lagSeconds }) ?? true {
+            lags = lags.suffix(Self.keptLags - 1) + [lag]
+        }
+        return try FleetOverview(
+            plan,
+            status,
+            sums,
+            lag,
+            lags,
+            ledger,
+            index,
+            FleetSignals(folder: folder),
+            names,
+            lastRehearsal: lastRehearsal(index)
+        )
+    }
+
+    /// It stands in the user's evidence, a file; that one cannot be read is the doctor's to tell.
+    private func lastRehearsal(_ index: FleetIndex) throws -> FleetOverview.Rehearsal? {
+        guard let user = try index.lastServed(), let directory = try? UserDirectory(root: root, user: user),
+            let last = try? EvidenceLog(directory).summary().lastRehearsal
+        else { return nil }
+        return FleetOverview.Rehearsal(time: last.time, isClean: last.isClean)
+    }
+}

@@ -1,0 +1,23 @@
+@_spi(Engines) import HabitStore
+import ShadowVerifier
+
+extension UserStores {
+    /// Compares a user's two stores by their kept digests, from two read snapshots: records are read only where the digests differ, and
+    /// nothing is written.
+    ///
+    /// - Returns: nil where no store follows the one that serves.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores; why a store cannot be read, or none is sure to be current.
+    package func quickComparison(of user: String) throws -> VerificationReport? {
+        let pair = StorePair(directory: try known(user), schema: schema, access: .readOnly, engines: engines)
+        defer { pair.close() }
+        let serving = try current(pair)
+        guard let state = serving.state, state.stage.mirror != nil else { return nil }
+        var options = VerificationOptions()
+        options.depth = .keptDigests
+        return try ShadowVerifier(
+            .init(name: "current", store: try pair.store(serving.engine)),
+            .init(name: "other", store: try pair.store(state.engines.other(than: serving.engine))),
+            options: options
+        ).run()
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import HabitStore
+import HabitStoreFleet
+import HabitStoreRollout
+import HabitStoreTesting
+
+/// A whole fleet as an operator has it: many users, who write while they are moved, a fault in one of their stores, runs that are killed,
+/// a kill switch that is pulled, and the end of the old stores.
+struct FleetDrill {
+    /// How large it is.
+    struct Extent {
+        /// Users who are only planned, looked at and indexed.
+        var indexed = 100_000
+        /// Users who are moved all the way while others write.
+        var users = 10_000
+        /// Users whose run is killed, and who are taken back.
+        var killed = 1_000
+        /// How often the run is killed.
+        var kills = 100
+        /// Processes that write.
+        var writers = 8
+        var seed: UInt64 = 1
+    }
+
+    let extent: Extent
+    let folder: URL
+    var figures = FleetDrillFigures()
+    var random: SeededGenerator
+
+    init(_ extent: Extent, in folder: URL) {
+        (self.extent, self.folder) = (extent, folder)
+        random = SeededGenerator(seed: extent.seed)
+    }
+
+    /// Runs all of it.
+    ///
+    /// - Throws: what must not be: a user who is lost, moved twice or past a halt, a record that is missing.
+    mutating func run() throws {
+        figures.note("seed \(extent.seed), \(ProcessInfo.processInfo.activeProcessorCount) processors")
+        if extent.indexed > 0 { try index() }
+        if extent.killed > 0 { try killRuns() }
+        if extent.users > 0 { try goAllTheWay() }
+    }
+
+    /// Makes a root with users.
+    func makeRoot(_ name: String, users: Int) throws -> FleetDrillRoot {
+        let root = FleetDrillRoot(path: folder.appendingPathComponent(name).path)
+        try root.make()
+        try FleetGenerator(root: root.path).make(users)
+        return root
+    }
+
+    func require(_ isSo: Bool, _ failure: @autoclosure () -> String) throws {
+        if !isSo { throw FleetDrillFailure(failure()) }
+    }
+
+    // MARK: Many users, none of whom is moved
+
+    private mutating func index() throws {
+        let root = try makeRoot("index", users: extent.indexed)
+        defer { try? FileManager.default.removeItem(atPath: root.path) }
+        let plan = try FleetDrillFigures.seconds { try root.draw(Self.plan(stage: .complete)) }
+        figures.note("plan of \(extent.indexed) users", plan.seconds, "s", goal: goal(2))
+        let status = try FleetDrillFigures.seconds { try root.fleet.status() }
+        figures.note("status of \(extent.indexed) users", status.seconds, "s", goal: goal(0.2))
+        let stores = try root.stores()
+        let rebuilt = try FleetDrillFigures.seconds { try root.fleet.rebuild(stores) { _, _ in } }
+        figures.note("index of \(extent.indexed) users made anew", rebuilt.seconds, "s", goal: goal(60))
+        try require(rebuilt.result == extent.indexed, "the index has \(rebuilt.result) users")
+    }
+
+    /// Goals are those of the full drill.
+    func goal(_ goal: Double) -> Double? { extent.indexed >= 100_000 || extent.users >= 10_000 ? goal : nil }
+
+    static func plan(stage: Stage) -> String {
+        """
+        {"stage": "\(stage.rawValue)", "lookSeconds": 0.2, "ioPressure": null, "atOnce": 4,
+         "waves": [{"name": "canary", "users": 10}, {"name": "1 %", "percent": 1}, {"name": "5 %", "percent": 5},
+                   {"name": "25 %", "percent": 25}, {"name": "everybody", "percent": 100}],
+         "halts": {"ioPressure": null}}
+        """
+    }
+}

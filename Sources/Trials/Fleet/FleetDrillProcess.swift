@@ -1,0 +1,58 @@
+import Foundation
+import Synchronization
+
+/// A process of a drill.
+final class FleetDrillProcess {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+
+    init(_ command: String, _ arguments: [String]) throws {
+        process.executableURL = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
+        process.arguments = [command] + arguments
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit { if process.isRunning { process.terminate() } }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// Kills it.
+    ///
+    /// - Returns: whether it was at work still.
+    func kill() -> Bool {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        return process.terminationReason == .uncaughtSignal
+    }
+
+    /// Waits for the end of a run.
+    func outcome() throws -> FleetRunChildCommand.Outcome {
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw FleetDrillFailure("a run ended with \(process.terminationStatus)")
+        }
+        return try JSONDecoder().decode(FleetRunChildCommand.Outcome.self, from: data)
+    }
+
+    /// Ends a process that works until its input ends.
+    func finish() throws {
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw FleetDrillFailure("a process of the drill ended with \(process.terminationStatus)")
+        }
+    }
+}
+
+/// What went wrong on several threads.
+final class Failures: Sendable {
+    private let found = Mutex<[String]>([])
+
+    var all: [String] { found.withLock { $0 } }
+
+    func add(_ failure: String) { found.withLock { $0.append(failure) } }
+}

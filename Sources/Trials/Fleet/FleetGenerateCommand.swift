@@ -1,0 +1,30 @@
+import ArgumentParser
+import Foundation
+
+/// Makes the users of a fleet.
+struct FleetGenerateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fleet-generate",
+        abstract: "Make many users of two sizes, each with a SQLite store that no rollout has touched."
+    )
+
+    @Argument(help: "The root; users who are there are left.")
+    var root: String
+
+    @Option(help: "How many users.")
+    var users = 100_000
+
+    @Option(help: "Every so many-th user is a large one.")
+    var largeOneIn = 50
+
+    func validate() throws {
+        guard users > 0, largeOneIn > 0 else { throw ValidationError("--users and --large-one-in are 1 or more") }
+    }
+
+    func run() throws {
+        try FleetGenerator(root: root, largeOneIn: largeOneIn).make(users) { count in
+            FileHandle.standardError.write(Data("\r\(count) of \(users) users".utf8))
+        }
+        FileHandle.standardError.write(Data("\n".utf8))
+    }
+}
