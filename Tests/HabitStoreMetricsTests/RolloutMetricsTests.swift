@@ -111,12 +111,12 @@ struct RolloutMetricsTests {
     @Test func answersOfLiveQueriesAreCountedByHowTheyCameAbout() async throws {
         let store = try stores().store(for: "alice")
         defer { store.close() }
-        try store.save(Habit(name: "Run"))
+        try await store.save(Habit(name: "Run"))
         var answers = store.results(of: FetchDescriptor<Habit>()).makeAsyncIterator()
         #expect(try await answers.next()?.records.count == 1)
         #expect(value("live_query_answers_total", ["answer": "asked"]) == 1)
         #expect(value("live_query_answers_total", ["answer": "patched"]) == 0)
-        try store.save(Habit(name: "Read"))
+        try await store.save(Habit(name: "Read"))
         #expect(try await answers.next()?.records.count == 2)
         #expect(value("live_query_answers_total", ["answer": "patched"]) == 1)
         #expect(value("live_query_differences_total") == 0)
