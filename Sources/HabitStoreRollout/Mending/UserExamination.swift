@@ -309,7 +309,8 @@ struct UserExamination {
         do {
             // A store that only follows remembers nothing of the evidence, and has the epoch of the one that serves.
             let remembering = found.standings.filter { $0.state != nil && witness.objection(toMachineOf: $0) == nil }
-            let state = remembering.max { $0.epoch < $1.epoch }?.state
+            // Where both are written, both have one epoch, and only the one that serves is told of each line.
+            let state = remembering.leading?.state
             let trust = EvidenceTrust(state, seal: log.seal)
             // What cannot be taken over now is missing in the summary, which says so.
             let shared = state.flatMap { SharedEvidence(log, pair, $0, limitSeconds: options.stepLimitSeconds) }
