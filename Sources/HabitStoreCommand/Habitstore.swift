@@ -24,7 +24,10 @@ struct Habitstore: AsyncParsableCommand {
                     ExportCommand.self, ServerCommand.self,
                 ]
             ),
-            CommandGroup(name: "Rollout", subcommands: [RolloutCommand.self, FleetCommand.self, FlagsCommand.self]),
+            CommandGroup(
+                name: "Rollout",
+                subcommands: [RolloutCommand.self, FleetCommand.self, UserCommand.self, FlagsCommand.self]
+            ),
             CommandGroup(
                 name: "Habits",
                 subcommands: [

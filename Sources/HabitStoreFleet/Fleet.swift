@@ -13,9 +13,9 @@ import HabitStoreRollout
 ///
 /// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
 public struct Fleet: Sendable {
-    private let root: String
-    private let folder: FleetFolder
-    private let signals: FleetSignals
+    let root: String
+    let folder: FleetFolder
+    let signals: FleetSignals
 
     /// What was done.
     public let ledger: FleetLedger
@@ -118,7 +118,7 @@ public struct Fleet: Sendable {
         return members
     }
 
-    private func write(_ members: FleetMembers) throws {
+    func write(_ members: FleetMembers) throws {
         do {
             try DurableFile.replace(folder.members, members.data, draft: DurableFile.ownDraft(of: folder.members))
         } catch {
@@ -237,10 +237,11 @@ public struct Fleet: Sendable {
         let digests = contents.entries.compactMap { entry -> String? in
             switch entry.event {
             case .drawn(_, let digest, _), .joined(_, let digest): digest
+            case .forgotten(let digest, _, _): digest
             default: nil
             }
         }
-        // The line of who has joined is written before their file.
+        // The line of who has joined, or was erased, is written before the file.
         guard digests.suffix(2).contains(members.digest) else {
             throw HabitStoreError(
                 .corrupt,
@@ -250,7 +251,7 @@ public struct Fleet: Sendable {
         }
     }
 
-    private func takeLease() throws -> LockedFile {
+    func takeLease() throws -> LockedFile {
         do {
             return try LockedFile(folder.lease, timeoutSeconds: 0)
         } catch {

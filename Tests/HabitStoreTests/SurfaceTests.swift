@@ -32,11 +32,11 @@ struct SurfaceTests {
         LMDBHabitStore LMDBProvider
         """,
         "HabitStoreRollout": """
-        Backfill EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
+        Backfill BackupManifest BackupOutcome ErasureElsewhere ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
         GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlags RolloutOptions
-        RetirementOutcome ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide UserDirectory UserFinding
-        UserListing UserStatus UserStore UserStores VersionComparison
+        RestorationOutcome RetirementOutcome ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide UserDirectory UserFinding
+        UserBackup UserListing UserStatus UserStore UserStores VersionComparison
         """,
         "HabitStoreSQLite": """
         SQLiteHabitStore SQLiteProvider

@@ -104,6 +104,12 @@ extension FleetEvent {
             ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
         case .tookBack(let wave, let users, let failed):
             ("wave \(wave + 1) was taken back", "\(users) users, \(failed) could not be")
+        case .forgotten(let digest, let redacted, let head):
+            (
+                "a user was erased",
+                (digest.map { "of the members, \($0.prefix(12))…; " } ?? "")
+                    + "\(redacted) lines redacted; the ledger was at \(head.prefix(20))…"
+            )
         }
     }
 }

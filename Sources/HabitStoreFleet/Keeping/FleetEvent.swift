@@ -1,6 +1,7 @@
 import HabitStoreRollout
 
-/// Something that was done with a fleet. None of it names a user but the one for whom it was halted.
+/// Something that was done with a fleet. None of it names a user but the one for whom it was halted, until
+/// that one is erased.
 ///
 /// The JSON form is one object with the case's name, whose value is an object of the case's values.
 public enum FleetEvent: Sendable, Hashable, Codable {
@@ -28,6 +29,10 @@ public enum FleetEvent: Sendable, Hashable, Codable {
     case halted(by: String, because: String, user: String?)
     /// The users of a wave were taken back.
     case tookBack(wave: Int, users: Int, failed: Int)
+    /// A user was erased: `digest` is that of the members' file without the user, nil for one who was in no wave. `redacted` lines before
+    /// had named the user; they, and all after the first of them, have other hashes since, and `head` is the place that the ledger was at
+    /// before.
+    case forgotten(digest: String?, redacted: Int, head: String)
 
     /// Whether somebody has let a halted fleet go on: what was found before does not stop it any more.
     var isResumption: Bool { if case .resumed = self { true } else { false } }

@@ -26,10 +26,14 @@ final class FleetIndex {
         var arrivedToken: Int?
         /// What the user's files looked like then.
         var sign: Int?
+        /// When the user was first seen at the stage, in seconds since 1970.
+        var moved: Double?
+        /// The difference between the user's stores that was found last, without what is the user's own.
+        var difference: String?
     }
 
     private let database: IndexDatabase
-    private static let version = 1
+    private static let version = 2
 
     private init(_ database: IndexDatabase) { self.database = database }
 
@@ -86,7 +90,11 @@ final class FleetIndex {
             CREATE TABLE member (
               user TEXT PRIMARY KEY, wave INTEGER NOT NULL, lane TEXT NOT NULL, stage INTEGER, epoch INTEGER, token INTEGER,
               lag INTEGER, bytes INTEGER NOT NULL, verdict TEXT, reasons TEXT, cleanReads INTEGER NOT NULL DEFAULT 0,
-              arrived REAL, arrivedToken INTEGER, sign INTEGER
+              arrived REAL, arrivedToken INTEGER, sign INTEGER, moved REAL, difference TEXT
+            ) WITHOUT ROWID;
+            CREATE TABLE writes (
+              time REAL NOT NULL, stage INTEGER NOT NULL, count INTEGER NOT NULL, p50 REAL NOT NULL, p99 REAL NOT NULL,
+              PRIMARY KEY (time, stage)
             ) WITHOUT ROWID;
             CREATE TABLE word (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
             PRAGMA user_version = \(version);
@@ -116,18 +124,26 @@ final class FleetIndex {
                 try database.query(
                     """
                     UPDATE member SET stage = ?2, epoch = ?3, token = ?4, lag = ?5, verdict = ?6, reasons = ?7, cleanReads = ?8,
-                      arrived = ?9, arrivedToken = ?10, sign = ?11
+                      arrived = ?9, arrivedToken = ?10, sign = ?11, moved = ?12, difference = ?13
                     WHERE user = ?1
                     """,
                     [
                         .text(entry.user), .of(entry.stage?.position), .of(entry.epoch), .of(entry.token),
                         .of(entry.lag), .of(entry.verdict), .of(entry.reasons), .int(entry.cleanReads),
-                        entry.arrived.map { .double($0) } ?? .null, .of(entry.arrivedToken),
-                        .of(entry.sign),
+                        .of(entry.arrived), .of(entry.arrivedToken), .of(entry.sign), .of(entry.moved),
+                        .of(entry.difference),
                     ]
                 )
             }
         }
+    }
+
+    /// Forgets a user, and brings the file to a state in which nothing of the row is left in it.
+    func forget(_ user: String) throws {
+        try database.run("PRAGMA secure_delete = ON")
+        try database.query("DELETE FROM member WHERE user = ?1", [.text(user)])
+        try database.run("VACUUM")
+        try database.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
     }
 
     /// Everybody.
@@ -147,7 +163,8 @@ final class FleetIndex {
     }
 
     private static let columns =
-        "user, wave, lane, stage, epoch, token, lag, bytes, verdict, reasons, cleanReads, arrived, arrivedToken, sign"
+        "user, wave, lane, stage, epoch, token, lag, bytes, verdict, reasons, cleanReads, arrived, arrivedToken, sign, moved, "
+        + "difference"
 
     private static func entry(_ row: IndexDatabase.Row) throws -> Entry {
         Entry(
@@ -164,7 +181,9 @@ final class FleetIndex {
             cleanReads: row.int(10),
             arrived: row.optionalDouble(11),
             arrivedToken: row.optionalInt(12),
-            sign: row.optionalInt(13)
+            sign: row.optionalInt(13),
+            moved: row.optionalDouble(14),
+            difference: row.text(15)
         )
     }
 
@@ -200,10 +219,55 @@ final class FleetIndex {
         return count
     }
 
+    // MARK: Writes
+
+    /// Adds how long users' writes took in a stretch of time, and forgets what is older than ``writesSeconds``.
+    func add(_ writes: [FleetWrites]) throws {
+        try database.transaction {
+            for part in writes {
+                try database.query(
+                    "INSERT OR REPLACE INTO writes (time, stage, count, p50, p99) VALUES (?1, ?2, ?3, ?4, ?5)",
+                    [
+                        .double(part.time.timeIntervalSince1970), .int(part.stage.position), .int(part.count),
+                        .double(part.p50Seconds), .double(part.p99Seconds),
+                    ]
+                )
+            }
+            guard let last = writes.map(\.time.timeIntervalSince1970).max() else { return }
+            try database.query("DELETE FROM writes WHERE time < ?1", [.double(last - Self.writesSeconds)])
+        }
+    }
+
+    /// How long what is known of users' writes is kept: a week.
+    private static let writesSeconds = 604_800.0
+
+    /// How long users' writes took since a time, in the order of time.
+    func writes(since time: Date) throws -> [FleetWrites] {
+        var writes: [FleetWrites] = []
+        try database.query(
+            "SELECT time, stage, count, p50, p99 FROM writes WHERE time >= ?1 ORDER BY time, stage",
+            [.double(time.timeIntervalSince1970)]
+        ) { row in
+            guard let stage = Stage(position: row.int(1)) else { return }
+            writes.append(
+                FleetWrites(
+                    time: Date(timeIntervalSince1970: row.optionalDouble(0) ?? 0),
+                    stage: stage,
+                    count: row.int(2),
+                    p50Seconds: row.optionalDouble(3) ?? 0,
+                    p99Seconds: row.optionalDouble(4) ?? 0
+                )
+            )
+        }
+        return writes
+    }
+
     // MARK: What the run is doing
 
     /// The name of the word that says how far the ledger had come.
     static let head = "ledger"
+    /// The name of the word that says in one line what the run is doing.
+    static let doing = "doing"
 
     /// Keeps a word under a name.
     func set(_ name: String, _ value: String?) throws {
@@ -220,6 +284,8 @@ final class FleetIndex {
 
 extension IndexDatabase.Value {
     fileprivate static func of(_ value: Int?) -> Self { value.map { .int($0) } ?? .null }
+
+    fileprivate static func of(_ value: Double?) -> Self { value.map { .double($0) } ?? .null }
 
     fileprivate static func of(_ value: String?) -> Self { value.map { .text($0) } ?? .null }
 }

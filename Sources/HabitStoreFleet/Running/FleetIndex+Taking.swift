@@ -27,7 +27,9 @@ extension FleetIndex.Entry {
     mutating func take(_ found: FleetMover.Found, _ plan: FleetPlan) {
         verdict = found.verdict
         reasons = found.reasons
+        difference = found.difference ?? difference
         guard let stage = found.stage else { return }
+        if stage != self.stage { moved = Date().timeIntervalSince1970 }
         (self.stage, epoch, token, lag) = (stage, found.epoch, found.token, found.lag)
         cleanReads = max(cleanReads, found.cleanReads)
         if stage >= plan.stage {

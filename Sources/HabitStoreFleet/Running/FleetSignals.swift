@@ -12,7 +12,7 @@ struct FleetSignals: Sendable {
         /// The user for whom; nil for nobody.
         var user: String?
 
-        fileprivate var text: String {
+        var text: String {
             "by: \(Self.line(by))\nbecause: \(Self.line(because))\n" + (user.map { "user: \(Self.line($0))\n" } ?? "")
         }
 

@@ -26,6 +26,8 @@ struct UserExamination {
 
     func findings() throws -> [UserFinding] {
         defer { pair.close() }
+        // What else is found of such a user is the middle of it.
+        if let interrupted { return [interrupted] }
         let found = pair.look(limitSeconds: options.stepLimitSeconds)
         let serving = serving(found)
         let damaged = damaged(found)?.other
@@ -88,6 +90,24 @@ struct UserExamination {
     }
 
     // MARK: The folder
+
+    /// A restore or an erasure whose process has died.
+    private var interrupted: UserFinding? {
+        if ErasureMark(directory).isThere {
+            return UserFinding(
+                .interrupted,
+                "the user is being erased: nobody is served from here",
+                "`habitstore user erase` finishes it"
+            )
+        }
+        guard Restoration.isBegun(directory) else { return nil }
+        return UserFinding(
+            .interrupted,
+            "a restore of the user was decided and not finished",
+            "it is finished, as by the next opening",
+            canBeMended: true
+        )
+    }
 
     /// Whose folder it is. A file that is missing is written by the next opening, and hides nobody whose id the folder's name
     /// spells out.
