@@ -26,7 +26,9 @@ struct Habitstore: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Rollout",
-                subcommands: [RolloutCommand.self, FleetCommand.self, ServeCommand.self, FlagsCommand.self]
+                subcommands: [
+                    RolloutCommand.self, FleetCommand.self, ServeCommand.self, UserCommand.self, FlagsCommand.self,
+                ]
             ),
             CommandGroup(
                 name: "Habits",

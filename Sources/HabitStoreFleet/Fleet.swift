@@ -163,10 +163,11 @@ public struct Fleet: Sendable {
         let digests = contents.entries.compactMap { entry -> String? in
             switch entry.event {
             case .drawn(_, let digest, _, _), .joined(_, let digest): digest
+            case .forgotten(let digest, _, _): digest
             default: nil
             }
         }
-        // The line of who has joined is written before their file.
+        // The line of who has joined, or was erased, is written before the file.
         guard digests.suffix(2).contains(members.digest) else {
             throw HabitStoreError(
                 .corrupt,

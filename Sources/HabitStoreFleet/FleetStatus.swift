@@ -80,7 +80,7 @@ public struct FleetStatus: Sendable {
         } else if let paused = signals.paused {
             (state, doing) = ("paused", "paused by \(paused.by): \(paused.because)")
         } else if isRunning {
-            (state, doing) = (word ?? "running", try index.word("doing") ?? "a run begins")
+            (state, doing) = (word ?? "running", try index.word(FleetIndex.doing) ?? "a run begins")
         } else if events.contains(where: { if case .began = $0 { true } else { false } }) {
             (state, doing) = ("stopped", "no run is at work; `habitstore fleet run` goes on where it was")
         } else {

@@ -35,4 +35,45 @@ struct ServerUserTests {
         let verification = try sandbox.run(["verify"] + root, environment: environment)
         #expect(verification.errors.contains("eu store only"))
     }
+
+    /// A user's store on a server is erased there, with what was set aside beside it, and is exported; a backup of it is the server's
+    /// affair, and refused in one line.
+    @Test func aUserOnAServerIsExportedAndErasedThere() throws {
+        let sandbox = try Sandbox()
+        let uri = try #require(StoreUnderTest.serverURIs.first)
+        #expect(try sandbox.run("server", "prepare", uri).status == 0)
+        try sandbox.write(
+            "data/habitstore/habit-store.flagd.json",
+            """
+            {"flags": {"habit-store-old": {"state": "ENABLED", "variants": {"eu": "eu"}, "defaultVariant": "eu"}}}
+            """
+        )
+        let user = UUID().uuidString
+        let environment = ["HABITSTORE_USER": user, "HABITSTORE_SERVERS": "eu=\(uri)"]
+        func run(_ arguments: String...) throws -> CommandRun { try sandbox.run(arguments, environment: environment) }
+        // The flags have nothing to say, which is a note.
+        #expect(try run("habit", "add", "Run").status == 0)
+        func asked() throws -> Int32 { try run("query", "Habit", "--root", sandbox.path("data/habitstore")).status }
+        try run("user", "backup", user, "backup").expectError(64, containing: "back up the server")
+        #expect(!FileManager.default.fileExists(atPath: sandbox.path("backup")))
+        let exported = try run("user", "export", user)
+        exported.expectSuccess()
+        #expect((try exported.json()["history"] as? [Any])?.count == 1)
+        #expect(try asked() == 0)
+        let dry = try run("user", "erase", user, "--dry-run")
+        dry.expectSuccess()
+        #expect(dry.output.contains("would be removed: store "))
+        #expect(try asked() == 0)
+        let erased = try run("user", "erase", user)
+        erased.expectSuccess()
+        #expect(erased.output.contains("out of reach: what the server of eu keeps besides"))
+        #expect(try asked() == 74)
+        try run("user", "erase", user).expectError(74, containing: "nothing is kept")
+        // Known on the server alone, as by another machine's root.
+        #expect(try run("habit", "add", "Run").status == 0)
+        try FileManager.default.removeItem(atPath: sandbox.folder(of: user))
+        try run("user", "erase", user).expectSuccess()
+        #expect(try asked() == 74)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.folder(of: user)))
+    }
 }

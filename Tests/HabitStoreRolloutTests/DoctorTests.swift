@@ -261,6 +261,21 @@ struct DoctorTests {
         }
         #expect(try user.stores().examine("alice").map(\.kind).contains(.noneAuthoritative))
     }
+
+    /// At `live` both stores have one epoch, and the doctor asked the one that follows, which is told of no line: it said of each read that
+    /// it does not count.
+    @Test(arguments: EngineName.standard) func linesThatTheStoreWhichServesWasToldOfAreNotNamed(old: EngineName) throws
+    {
+        let user = try StagedUser(old: old)
+        let store = try user.stores().store(for: "alice")
+        try store.save(Draft(content: "a"))
+        try user.bring(store, to: .live) { _ = try $0.all(Draft.self) }
+        for _ in 0..<5 { _ = try store.all(Draft.self) }
+        store.drainShadowReads(seconds: 60)
+        store.close()
+        #expect(try user.stores().uncountedEvidence(of: "alice").sentence == nil)
+        #expect(try user.stores().examine("alice").isEmpty)
+    }
 }
 
 extension UserStore {

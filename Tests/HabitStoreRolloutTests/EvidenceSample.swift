@@ -35,6 +35,7 @@ enum EvidenceSample {
         .putBack(what: "the sqlite store"),
         .adopted(engine: .sqlite, epoch: 9, by: "root", because: "the backup is all there is"),
         .retired(engine: .sqlite, epoch: 11, token: token(18), by: "root"),
+        .restored(engine: .lmdb, epoch: 12, token: token(18), by: "root", because: "the disk is new"),
         .reset(because: "a disk died", by: "root", sequence: 7, hash: EvidenceHead.start.hash, sizeBytes: 9, file: "a"),
         .reset(because: "a disk died", by: "root", sequence: 0, hash: EvidenceHead.start.hash, sizeBytes: 0, file: nil),
         .checkpoint(EvidenceCheckpoint(records: 7, anchor: .start, evidence: evidence)),

@@ -35,11 +35,11 @@ struct SurfaceTests {
         MetricDescription MetricFamily PrometheusMetrics
         """,
         "HabitStoreRollout": """
-        Backfill EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
+        Backfill BackupManifest BackupOutcome ErasureElsewhere ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
         GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlags RolloutOptions
-        RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide UserDirectory UserFinding
-        UserListing UserStatus UserStore UserStores VersionComparison
+        RestorationOutcome RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide
+        UserBackup UserDirectory UserFinding UserListing UserStatus UserStore UserStores VersionComparison
         """,
         "HabitStoreSQLite": """
         SQLiteHabitStore SQLiteProvider

@@ -45,7 +45,7 @@ struct HistoryCommand: ReportingCommand {
                 JSON.object([
                     "token": .int(Int(information.token.rawValue)),
                     "historyFloor": .int(Int(information.historyFloor.rawValue)),
-                    "transactions": .array(transactions.map(json)),
+                    "transactions": .array(transactions.map(\.json)),
                 ])
             )
         case .text: try Output.write(text(transactions))
@@ -57,7 +57,7 @@ struct HistoryCommand: ReportingCommand {
         defer { store.close() }
         try await FollowedOutput.each(of: store.changes(after: try beginning(of: store))) { transaction in
             switch output.format {
-            case .json: try JSON.writeLine(json(transaction))
+            case .json: try JSON.writeLine(transaction.json)
             case .text: try Output.write(text([transaction], hasHead: false))
             }
         }
@@ -83,32 +83,6 @@ struct HistoryCommand: ReportingCommand {
             let token = after.map { HistoryToken(rawValue: $0) } ?? information.historyFloor
             return (information, try transaction.fetchHistory(after: token, limit: limit))
         }
-    }
-
-    private func json(_ transaction: HistoryTransaction) -> JSON {
-        var members: [String: JSON] = [
-            "token": .int(Int(transaction.token.rawValue)),
-            "author": .optional(transaction.author),
-            "changes": .array(transaction.changes.map(json)),
-        ]
-        members.set("timestamp", transaction.timestamp)
-        return .object(members)
-    }
-
-    private func json(_ change: HistoryChange) -> JSON {
-        var members: [String: JSON] = ["entity": .string(change.entity), "id": .string(change.id.uuidString)]
-        switch change.kind {
-        case .insert: members["kind"] = .string("insert")
-        case .update(let attributes):
-            members["kind"] = .string("update")
-            members["updatedAttributes"] = .array(attributes.map { .string($0) })
-        case .delete(let tombstone):
-            members["kind"] = .string("delete")
-            var values: [String: JSON] = [:]
-            for (name, value) in tombstone { values.set(name, value) }
-            members["tombstone"] = .object(values)
-        }
-        return .object(members)
     }
 
     /// - Parameter hasHead: whether the columns' names stand above them.

@@ -47,6 +47,8 @@ extension EvidenceEvent {
             ("ADOPTED: the \(engine.rawValue) store", "by \(person), epoch \(epoch): \(reason)")
         case .retired(let engine, let epoch, let token, let person):
             ("RETIRED: the \(engine.rawValue) store", "by \(person), token \(token), epoch \(epoch)")
+        case .restored(let engine, let epoch, let token, let person, let reason):
+            ("RESTORED: the \(engine.rawValue) store", "by \(person), token \(token), epoch \(epoch): \(reason)")
         case .reset(let reason, let person, let sequence, _, let sizeBytes, let file):
             (
                 "RESET",

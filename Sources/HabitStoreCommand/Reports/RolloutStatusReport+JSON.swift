@@ -21,7 +21,8 @@ extension RolloutStatusReport {
         ])
     }
 
-    private static func json(_ status: UserStatus) -> JSON {
+    /// Where a user is, for programs.
+    static func json(_ status: UserStatus) -> JSON {
         .object([
             "user": .string(status.user),
             "stage": .optional(status.stage?.rawValue),

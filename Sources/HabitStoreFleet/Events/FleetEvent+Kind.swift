@@ -2,7 +2,7 @@ extension FleetEvent {
     /// The names of all events, as plans and hooks have them.
     static let kinds = [
         "drawn", "joined", "began", "ended", "waveConfirmed", "waveBegan", "soakBegan", "waveDone", "paused",
-        "unpaused", "resumed", "halted", "tookBack", "killed", "killLanded", "retired", "clockMoved",
+        "unpaused", "resumed", "halted", "tookBack", "killed", "killLanded", "retired", "clockMoved", "forgotten",
     ]
 
     /// The event's name.
@@ -25,6 +25,7 @@ extension FleetEvent {
         case .killLanded: "killLanded"
         case .retired: "retired"
         case .clockMoved: "clockMoved"
+        case .forgotten: "forgotten"
         }
     }
 

@@ -24,6 +24,12 @@ extension FleetEvent {
                 "wave \(wave + 1) was retired",
                 "the stores that \(users) users had left are removed, those of \(failed) are kept"
             )
+        case .forgotten(let digest, let redacted, let head):
+            (
+                "a user was erased",
+                (digest.map { "of the members, \($0.prefix(12))…; " } ?? "")
+                    + "\(redacted) lines redacted; the ledger was at \(head.prefix(20))…"
+            )
         case .clockMoved(let seconds): ("the clock was moved", "by \(seconds) seconds")
         case .killed(let person, let reason): ("KILLED", "by \(person): \(reason)")
         case .killLanded(let person, let users, let failed, let seconds):

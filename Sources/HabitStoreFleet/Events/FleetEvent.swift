@@ -1,4 +1,7 @@
-/// Something that was done with a fleet. None of it names a user but the one for whom it was halted.
+import HabitStoreRollout
+
+/// Something that was done with a fleet. None of it names a user but the one for whom it was halted, until
+/// that one is erased.
 ///
 /// The JSON form is one object with the case's name, whose value is an object of the case's values.
 public enum FleetEvent: Sendable, Hashable, Codable {
@@ -36,6 +39,10 @@ public enum FleetEvent: Sendable, Hashable, Codable {
     case retired(wave: Int, users: Int, failed: Int)
     /// The clock of the day was moved by so many seconds while a run was at work, or between two.
     case clockMoved(seconds: Int)
+    /// A user was erased: `digest` is that of the members' file without the user, nil for one who was in no wave. `redacted` lines before
+    /// had named the user; they, and all after the first of them, have other hashes since, and `head` is the place that the ledger was at
+    /// before.
+    case forgotten(digest: String?, redacted: Int, head: String)
 
     /// Whether somebody has let a halted fleet go on: what was found before does not stop it any more.
     var isResumption: Bool { if case .resumed = self { true } else { false } }

@@ -44,7 +44,7 @@ struct HookBody: Encodable {
         case .waveConfirmed(_, let hook): self.hook = hook
         case .waveBegan(_, _, let users): self.users = users
         case .soakBegan(_, let passedOver): self.passedOver = passedOver
-        case .waveDone: break
+        case .waveDone, .forgotten: break
         case .paused(let by, let because), .unpaused(let by, let because), .resumed(let by, let because),
             .killed(let by, let because):
             (self.by, self.because) = (by, because)

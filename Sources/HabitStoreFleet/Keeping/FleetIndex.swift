@@ -138,6 +138,14 @@ final class FleetIndex {
         }
     }
 
+    /// Forgets a user, and brings the file to a state in which nothing of the row is left in it.
+    func forget(_ user: String) throws {
+        try database.run("PRAGMA secure_delete = ON")
+        try database.query("DELETE FROM member WHERE user = ?1", [.text(user)])
+        try database.run("VACUUM")
+        try database.query("PRAGMA wal_checkpoint(TRUNCATE)") { _ in }
+    }
+
     /// Everybody.
     func entries() throws -> [Entry] {
         var entries: [Entry] = []
@@ -258,6 +266,8 @@ final class FleetIndex {
 
     /// The name of the word that says how far the ledger had come.
     static let head = "ledger"
+    /// The name of the word that says in one line what the run is doing.
+    static let doing = "doing"
 
     /// Keeps a word under a name.
     func set(_ name: String, _ value: String?) throws {

@@ -78,6 +78,54 @@ public struct FleetLedger: Sendable {
         }
     }
 
+    /// Adds an event at the end of lines some of which say something else from now on: the hashes are made anew from the first of those on.
+    /// The file is replaced as a whole.
+    ///
+    /// - Parameters:
+    ///   - change: gives what a line says instead; nil for what stays.
+    ///   - event: is told how many lines say something else, and the place that the ledger was at before.
+    /// - Returns: the place that the ledger has come to.
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for a ledger that is damaged.
+    func rewrite(
+        _ change: (FleetEvent) -> FleetEvent?,
+        adding event: (_ changed: Int, _ head: String) -> FleetEvent
+    ) throws -> String {
+        do {
+            let lock = try LockedFile(path + ".lock", timeoutSeconds: Self.lockWaitSeconds)
+            defer { withExtendedLifetime(lock) {} }
+            let contents = try read()
+            if let line = contents.damagedLine {
+                throw HabitStoreError(
+                    .corrupt,
+                    "the fleet's ledger is damaged in line \(line); put the file back",
+                    at: .init(path: path)
+                )
+            }
+            var (data, previous, changed) = (Data(), Self.start, 0)
+            func add(_ entry: Entry) throws {
+                let content = try Self.content(entry, previous)
+                previous = Self.hash(Data(content.utf8))
+                data.append(contentsOf: "{\"hash\":\"\(previous)\",\(content)".utf8)
+            }
+            for entry in contents.entries {
+                let other = change(entry.event)
+                if other != nil { changed += 1 }
+                try add(Entry(event: other ?? entry.event, sequence: entry.sequence, time: entry.time))
+            }
+            let head = contents.heads.last ?? "0 \(Self.start)"
+            let count = contents.entries.count + 1
+            try add(Entry(event: event(changed, head), sequence: count, time: Date()))
+            try DurableFile.replace(path, data)
+            return "\(count) \(previous)"
+        } catch let failure as FileFailure {
+            throw HabitStoreError(
+                failure.isBusy ? .busy : .inputOutput,
+                "the fleet's ledger cannot be written: \(failure)",
+                at: .init(path: path)
+            )
+        }
+    }
+
     /// Reads all of it.
     ///
     /// - Throws: ``HabitStoreError/Code/inputOutput`` where it cannot be read; one that is not there is empty.

@@ -94,6 +94,12 @@ public struct FleetMembers: Sendable, Hashable {
         return FleetMembers(waves: waves, members: members + added, salt: salt)
     }
 
+    /// The same without a user: the others stay in their waves.
+    func removing(_ user: String) -> FleetMembers {
+        let key = UserKey(user)
+        return FleetMembers(waves: waves, members: members.filter { UserKey($0.user) != key }, salt: salt)
+    }
+
     /// The users of a wave, in their order.
     public func wave(_ number: Int) -> [Member] { members.filter { $0.wave == number } }
 

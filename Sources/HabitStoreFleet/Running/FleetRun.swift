@@ -418,7 +418,7 @@ final class FleetRun {
         guard word + text != lastWord else { return }
         lastWord = word + text
         try index.set("state", word)
-        try index.set("doing", text)
+        try index.set(FleetIndex.doing, text)
         try index.set("since", "\(Date().timeIntervalSince1970)")
         tell(text)
     }

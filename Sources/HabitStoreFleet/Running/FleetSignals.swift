@@ -15,7 +15,7 @@ struct FleetSignals: Sendable {
         /// What kind of halt it is; nil for a pause, and where that is not known.
         var kind: Runbook.Halt?
 
-        fileprivate var text: String {
+        var text: String {
             "by: \(Self.line(by))\nbecause: \(Self.line(because))\n" + (user.map { "user: \(Self.line($0))\n" } ?? "")
                 + (kind.map { "kind: \($0.rawValue)\n" } ?? "")
         }

@@ -36,18 +36,9 @@ public struct InterchangeExport {
         let draft = trimmed + ".\(UUID().uuidString.prefix(8)).new"
         do {
             let counts = try store.read { transaction -> [(entity: String, count: Int)] in
-                let counts = try transaction.schema.entities.map { entity in
-                    (entity: entity.name, count: try transaction.countRecords(RecordQuery(entity: entity.name)))
-                }
-                let header = InterchangeHeader(
-                    transaction.schema,
-                    counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.entity, $0.count) })
-                )
-                let total = counts.reduce(0) { $0 + $1.count }
-                switch format {
-                case .csv: try writeFolder(draft, header, transaction, total, progress)
-                case .json: try writeDocument(draft, header, transaction, total, progress)
-                }
+                guard format == .csv else { return try writeDocument(draft, transaction, progress) }
+                let (header, counts) = try Self.header(transaction)
+                try writeFolder(draft, header, transaction, counts.reduce(0) { $0 + $1.count }, progress)
                 return counts
             }
             try FileFailure.told { try DurableFile.move(draft, to: trimmed) }
@@ -71,7 +62,7 @@ public struct InterchangeExport {
             let file = try BufferedFile("\(folder)/\(entity.name).csv")
             let columns = InterchangeColumn.all(of: entity)
             try file.write(columns.map { ValueText.quoted($0.name) }.joined(separator: ",") + "\r\n")
-            try forEachRecord(of: entity, transaction) { values in
+            try Self.forEachRecord(of: entity, transaction) { values in
                 try file.write(
                     try columns.map { try ValueText.field(values[$0.attribute], $0) }.joined(separator: ",") + "\r\n"
                 )
@@ -89,35 +80,65 @@ public struct InterchangeExport {
 
     private func writeDocument(
         _ path: String,
-        _ header: InterchangeHeader,
         _ transaction: any ReadTransaction,
-        _ total: Int,
         _ progress: (Int, Int) -> Void
-    ) throws {
+    ) throws -> [(entity: String, count: Int)] {
         let file = try BufferedFile(path)
+        let counts = try Self.writeDocument(of: transaction, progress: progress) { try file.write($0) }
+        try file.finish()
+        return counts
+    }
+
+    private static func header(
+        _ transaction: any ReadTransaction
+    ) throws -> (header: InterchangeHeader, counts: [(entity: String, count: Int)]) {
+        let counts = try transaction.schema.entities.map { entity in
+            (entity: entity.name, count: try transaction.countRecords(RecordQuery(entity: entity.name)))
+        }
+        let header = InterchangeHeader(
+            transaction.schema,
+            counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.entity, $0.count) })
+        )
+        return (header, counts)
+    }
+
+    /// Writes the JSON export of one moment, a piece at a time: for whoever puts it into a document of their own.
+    ///
+    /// - Parameters:
+    ///   - progress: is told how many records were written, and how many there are.
+    ///   - write: takes the next piece.
+    /// - Returns: the number of records of each entity.
+    @discardableResult
+    package static func writeDocument(
+        of transaction: any ReadTransaction,
+        progress: (Int, Int) -> Void = { _, _ in },
+        to write: (String) throws -> Void
+    ) throws -> [(entity: String, count: Int)] {
+        let (header, counts) = try header(transaction)
+        let total = counts.reduce(0) { $0 + $1.count }
         let text = String(decoding: try header.encoded(), as: UTF8.self)
         // The header is an object, which goes on with the records.
-        try file.write(String(text.dropLast(3)) + ",\n  \"records\" : {\n")
+        try write(String(text.dropLast(3)) + ",\n  \"records\" : {\n")
         var done = 0
         for (number, entity) in transaction.schema.entities.enumerated() {
-            try file.write((number == 0 ? "" : ",\n") + "    \(JSONText.quoted(entity.name)) : [")
+            try write((number == 0 ? "" : ",\n") + "    \(JSONText.quoted(entity.name)) : [")
             let columns = InterchangeColumn.all(of: entity)
             let names = columns.map { JSONText.quoted($0.name) + ": " }
             var separator = "\n"
             try forEachRecord(of: entity, transaction) { values in
                 let members = zip(columns, names).map { $1 + ValueJSON.text(values[$0.attribute], $0) }
-                try file.write(separator + "      {" + members.joined(separator: ", ") + "}")
+                try write(separator + "      {" + members.joined(separator: ", ") + "}")
                 separator = ",\n"
                 done += 1
                 progress(done, total)
             }
-            try file.write(separator == "\n" ? "]" : "\n    ]")
+            try write(separator == "\n" ? "]" : "\n    ]")
         }
-        try file.write("\n  }\n}\n")
-        try file.finish()
+        try write("\n  }\n}\n")
+        return counts
     }
 
-    private func forEachRecord(
+    private static func forEachRecord(
         of entity: EntityDescription,
         _ transaction: any ReadTransaction,
         _ body: ([Value]) throws -> Void

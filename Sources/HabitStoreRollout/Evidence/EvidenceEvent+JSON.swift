@@ -91,6 +91,14 @@ extension EvidenceEvent: Codable {
                 token: try fields("token"),
                 by: try fields("by")
             )
+        case "restored":
+            .restored(
+                engine: try fields("engine"),
+                epoch: try fields("epoch"),
+                token: try fields("token"),
+                by: try fields("by"),
+                because: try fields("because")
+            )
         case "reset":
             .reset(
                 because: try fields("because"),
@@ -156,6 +164,10 @@ extension EvidenceEvent: Codable {
             ["kind": "adopted", "engine": engine, "epoch": epoch, "by": person, "because": reason]
         case .retired(let engine, let epoch, let token, let person):
             ["kind": "retired", "engine": engine, "epoch": epoch, "token": token, "by": person]
+        case .restored(let engine, let epoch, let token, let person, let reason):
+            [
+                "kind": "restored", "engine": engine, "epoch": epoch, "token": token, "by": person, "because": reason,
+            ]
         case .reset(let reason, let person, let sequence, let hash, let sizeBytes, let file):
             [
                 "kind": "reset", "because": reason, "by": person, "sequence": sequence, "hash": hash,

@@ -76,6 +76,9 @@ public enum EvidenceEvent: Sendable, Hashable {
     /// The store that the user had left was removed, or is being: a verification of this epoch found it equal to what serves, once it
     /// was brought to the token of that.
     case retired(engine: EngineName, epoch: Int, token: HistoryToken, by: String)
+    /// A backup of the user was accepted as current by somebody, from `epoch` on: what was written after `token` is given up, and what was
+    /// proven before was proven of other records.
+    case restored(engine: EngineName, epoch: Int, token: HistoryToken, by: String, because: String)
     /// Somebody began the evidence anew. It is the first line of its chain, and says what was there: the last record's
     /// number and hash, the size of the file, and the name under which it is kept; nil when there was none.
     case reset(because: String, by: String, sequence: Int, hash: String, sizeBytes: Int, file: String?)

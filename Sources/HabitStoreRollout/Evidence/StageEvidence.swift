@@ -152,7 +152,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
             forget()
             since = counts ? time : nil
         case .retired(let engine, _, _, _): retired = engine
-        case .adopted(_, let epoch, _, _):
+        case .adopted(_, let epoch, _, _), .restored(_, let epoch, _, _, _):
             forget()
             since = counts ? time : nil
             // What was begun before, and is recorded after, does not count either.

@@ -32,6 +32,11 @@ struct UserInspection {
         let witness = StoreWitness(directory, control)
         let found = look(wanted.engines)
         take(found, witness, into: &status)
+        do {
+            try Restoration.requireNone(directory)
+        } catch let error as HabitStoreError {
+            status.problems.insert(.init(place: "stores", error: error), at: 0)
+        } catch {}
         // A kill that no store could be told of yet.
         if control?.isKilled == true { status.isKilled = true }
         let isKilled = status.isKilled || status.killTrigger != nil

@@ -14,6 +14,8 @@ final class ControlWatch: Sendable {
     private nonisolated(unsafe) let cells: ControlFile.Cell
     private let path: String
     private let inode: UInt64
+    /// Who follows a user has the user open.
+    private let presence: UserPresence
 
     /// - Throws: ``HabitStoreError/Code/notFound`` where there is no control file that is whole.
     init(path: String) throws {
@@ -23,6 +25,7 @@ final class ControlWatch: Sendable {
             guard status.st_mode & S_IFMT == S_IFREG, status.st_size >= ControlFile.sizeBytes else {
                 throw Self.none(path)
             }
+            try UserPresence.enter(file.descriptor, path)
             let mapped = mmap(nil, ControlFile.sizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0)
             guard let mapped, mapped != MAP_FAILED else { throw Self.none(path) }
             guard habitstore_guard_page(mapped) == 0 else {
@@ -31,6 +34,7 @@ final class ControlWatch: Sendable {
             }
             (self.path, inode) = (path, UInt64(truncatingIfNeeded: status.st_ino))
             cells = mapped.bindMemory(to: Atomic<UInt64>.self, capacity: ControlFile.sizeBytes / 8)
+            presence = UserPresence(entered: file)
         } catch let error as FileFailure {
             throw HabitStoreError(.notFound, "the control file \(error)", at: .init(path: path))
         }

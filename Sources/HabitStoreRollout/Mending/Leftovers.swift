@@ -48,10 +48,17 @@ enum Leftovers {
         copies: ["left", "serving"],
         isRoot: false
     )
-    static let kinds = [rehearsals, selfComparisons, retirements]
+    /// Of a restore that was not decided, or was finished.
+    static let restorations = Kind(
+        prefix: Restoration.draftPrefix,
+        lock: "restoring.lock",
+        copies: [],
+        isRoot: false
+    )
+    static let kinds = [rehearsals, selfComparisons, retirements, restorations]
 
     /// The end of the name that this version gives; earlier ones gave random ones.
-    static let name = "copies"
+    static let name = Restoration.draftName
 
     /// The folders of a kind.
     static func folders(_ kind: Kind, in directory: UserDirectory) throws -> [String] {

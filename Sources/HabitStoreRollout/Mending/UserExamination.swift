@@ -26,6 +26,8 @@ struct UserExamination {
 
     func findings() throws -> [UserFinding] {
         defer { pair.close() }
+        // What else is found of such a user is the middle of it.
+        if let interrupted { return [interrupted] }
         let found = pair.look(limitSeconds: options.stepLimitSeconds)
         let serving = serving(found)
         let damaged = damaged(found)?.other
@@ -88,6 +90,24 @@ struct UserExamination {
     }
 
     // MARK: The folder
+
+    /// A restore or an erasure whose process has died.
+    private var interrupted: UserFinding? {
+        if ErasureMark(directory).isThere {
+            return UserFinding(
+                .interrupted,
+                "the user is being erased: nobody is served from here",
+                "`habitstore user erase` finishes it"
+            )
+        }
+        guard Restoration.isBegun(directory) else { return nil }
+        return UserFinding(
+            .interrupted,
+            "a restore of the user was decided and not finished",
+            "it is finished, as by the next opening",
+            canBeMended: true
+        )
+    }
 
     /// Whose folder it is. A file that is missing is written by the next opening, and hides nobody whose id the folder's name
     /// spells out.
@@ -309,7 +329,8 @@ struct UserExamination {
         do {
             // A store that only follows remembers nothing of the evidence, and has the epoch of the one that serves.
             let remembering = found.standings.filter { $0.state != nil && witness.objection(toMachineOf: $0) == nil }
-            let state = remembering.max { $0.epoch < $1.epoch }?.state
+            // Where both are written, both have one epoch, and only the one that serves is told of each line.
+            let state = remembering.leading?.state
             let trust = EvidenceTrust(state, seal: log.seal)
             // What cannot be taken over now is missing in the summary, which says so.
             let shared = state.flatMap { SharedEvidence(log, pair, $0, limitSeconds: options.stepLimitSeconds) }

@@ -24,6 +24,8 @@ public struct UserFinding: Sendable, Hashable, Codable {
         case parted
         /// A kill is remembered that the store does not know of yet.
         case killOwed
+        /// A restore, or an erasure, was begun and not finished.
+        case interrupted
         /// Copies that a killed rehearsal or verification has left.
         case leftovers
         /// The evidence is damaged, cut off, or not this user's.

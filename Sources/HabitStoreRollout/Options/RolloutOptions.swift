@@ -33,7 +33,7 @@ public struct RolloutOptions: Sendable {
     /// How long a store may take for one step of a move, in seconds. The kill switch goes on without the new store then.
     public var stepLimitSeconds = 5.0
     /// How many users' files may be open at once; those of users who were not at work for the longest time are closed for
-    /// others. Nil for ``defaultMaximumOpenUsers(_:)``. On SQLite and LMDB each takes up to 15 open files when it is at rest, two more for each read beside four others of that user while it
+    /// others. Nil for ``defaultMaximumOpenUsers(_:)``. On SQLite and LMDB each takes up to 16 open files when it is at rest, two more for each read beside four others of that user while it
     /// runs, and on LMDB 4 GiB of address space, which is neither memory nor disk.
     public var maximumOpenUsers: Int?
     /// How long an operation waits for a place where that many users are at work, in seconds.

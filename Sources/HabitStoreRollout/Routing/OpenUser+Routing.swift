@@ -58,11 +58,22 @@ extension OpenUser {
         let lock = try SwitchLock(directory, options, lookForKill: context.lookForKill)
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
-        var change = StageSwitch(pair: pair, control: try standingControl(), stepLimitSeconds: options.stepLimitSeconds)
+        try ErasureMark(directory).requireNone()
+        let control = try standingControl()
+        try finishRestoration(control)
+        var change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         change.isPassing = lock.passedFor != nil
         flags.refresh()
         let revision = flags.revision
         return try body(Look(change: change, pulled: lock.passedFor ?? context.pulledKill, revision: revision))
+    }
+
+    /// Finishes a restore whose process has died, as an interrupted move is finished.
+    private func finishRestoration(_ control: ControlFile) throws {
+        guard Restoration.isBegun(directory) else { return }
+        // What is open are the stores that are set aside.
+        pair.release()
+        try Restoration(directory, context.engines, options).finish(control)
     }
 
     func reroute(_ state: inout State, _ look: Look) throws -> Route {

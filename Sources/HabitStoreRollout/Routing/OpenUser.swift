@@ -87,6 +87,7 @@ final class OpenUser: Sendable {
             if control.isInPlace { return control }
             // The folder was moved away, or another one was put in its place: so were the stores.
             pair.release()
+            control.leave()
         }
         let control = try ControlFile(path: directory.path + "/control")
         mapped.withLock { $0 = control }
@@ -163,6 +164,7 @@ final class OpenUser: Sendable {
         }
         leases.store(nil)
         pair.close()
+        control?.leave()
     }
 
     /// Closes the files, which nobody uses. A disk that hangs holds nobody up.
@@ -172,6 +174,7 @@ final class OpenUser: Sendable {
             state.mirror?.stop()
             state.mirror = nil
         }
+        defer { control?.leave() }
         do {
             try Deadline.run(seconds: options.stepLimitSeconds, path: directory.path) { [pair] _ in pair.close() }
         } catch {

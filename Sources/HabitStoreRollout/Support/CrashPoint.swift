@@ -24,6 +24,14 @@ package enum CrashPoint {
         "retire.told", "retire.disowned", "retire.removed",
     ]
 
+    /// Those of backups, restores and erasures, which no move of a user comes to.
+    package static let keeping = [
+        "backup.listed", "backup.copied", "backup.written", "backup.published", "restore.copied", "restore.sealed",
+        "restore.decided", "restore.aside", "restore.placed", "restore.told", "restore.role", "restore.opened",
+        "restore.finished", "erase.elsewhere", "erase.decided", "erase.backup", "erase.backups", "erase.stores",
+        "erase.files", "erase.renamed",
+    ]
+
     /// Those that only users come to whose stores other machines reach.
     package static let shared = ["switch.decided"]
 
@@ -39,6 +47,9 @@ package enum CrashPoint {
 package enum CrashPoint {
     /// There are none.
     package static let all: [String] = []
+
+    /// There are none.
+    package static let keeping: [String] = []
 
     /// There are none.
     package static let shared: [String] = []

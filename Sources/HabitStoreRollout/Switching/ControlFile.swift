@@ -63,16 +63,21 @@ final class ControlFile: Sendable {
     private let number: UInt64
     /// Whether the file, when it was mapped, knew nothing of any store.
     let wasNew: Bool
+    /// Says to who erases users that this process has the user open.
+    private let presence: Mutex<UserPresence?>
 
     /// Maps the file, made if there is none. The caller holds the lock of the user's switches.
     ///
+    /// - Parameter isOpening: whether the user is open as long as this is not left (``leave()``), which keeps erasures away.
     /// - Throws: what the system says, with the path.
-    convenience init(path: String) throws { try self.init(path, isPrivate: false) }
+    convenience init(path: String, isOpening: Bool = true) throws {
+        try self.init(path, isPrivate: false, isOpening: isOpening)
+    }
 
     /// Maps a copy of the file as it is now, for who only looks: nothing that is changed here reaches it.
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is none; what the system says.
-    convenience init(copying path: String) throws { try self.init(path, isPrivate: true) }
+    convenience init(copying path: String) throws { try self.init(path, isPrivate: true, isOpening: false) }
 
     /// The same; nil where there is none.
     static func copy(of path: String) throws -> ControlFile? {
@@ -83,7 +88,7 @@ final class ControlFile: Sendable {
         }
     }
 
-    private init(_ path: String, isPrivate: Bool) throws {
+    private init(_ path: String, isPrivate: Bool, isOpening: Bool) throws {
         self.path = path
         let flags = (isPrivate ? O_RDONLY : O_RDWR | O_CREAT) | O_NOFOLLOW | O_NONBLOCK
         let file = try Self.told { () throws(FileFailure) in try OpenFile(path, flags) }
@@ -91,6 +96,7 @@ final class ControlFile: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw Self.error("is not a regular file", path, EINVAL)
         }
+        if isOpening { try UserPresence.enter(file.descriptor, path) }
         let isFull = status.st_size >= Self.sizeBytes
         if !isFull {
             guard !isPrivate else {
@@ -120,8 +126,12 @@ final class ControlFile: Sendable {
         number = Self.number(of: file.descriptor, status)
         let known = Self.number(cells, Place.inode) ?? 0
         wasNew = (Self.number(cells, Place.floor) ?? 0) == 0
+        presence = Mutex(isOpening ? UserPresence(entered: file) : nil)
         if known == 0 { store(number, at: Place.inode) }
     }
+
+    /// The user is not open here any more. What is mapped stays for who still looks at it.
+    func leave() { presence.withLock { $0 = nil } }
 
     /// Whether the file is a copy of the one that was written: the user's folder was put back, or copied.
     var isCopy: Bool { number(Place.inode) != number }

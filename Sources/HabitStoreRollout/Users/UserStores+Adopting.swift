@@ -27,6 +27,8 @@ extension UserStores {
         let directory = try known(user)
         let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
+        try ErasureMark(directory).requireNone()
+        try Restoration.requireNone(directory)
         let control = try ControlFile(path: directory.path + "/control")
         let pair = StorePair(directory: directory, schema: schema(of: directory), engines: engines)
         defer { pair.close() }

@@ -38,6 +38,34 @@ extension UserStores {
         return EvidenceLog(try known(user), keys: options.evidenceKeys)
     }
 
+    /// All lines of a user's evidence as they stand, those of archives and of what was begun anew too, a file after the other.
+    ///
+    /// - Parameter body: is given the file's name, and the line without its end; nil for one that is longer than evidence is.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, and what the system refuses.
+    package func enumerateEvidence(of user: String, _ body: (_ file: String, _ line: Data?) throws -> Void) throws {
+        let log = try evidence(of: user)
+        let folder = URL(fileURLWithPath: log.path).deletingLastPathComponent().path
+        let names = try KeptFiles.names(folder).filter { $0.hasPrefix("evidence") && $0.hasSuffix(".jsonl") }
+        for name in names.filter({ $0 != EvidenceLog.fileName }) + names.filter({ $0 == EvidenceLog.fileName }) {
+            let file = try EvidenceFile(folder + "/" + name, .read, waitSeconds: options.lockWaitSeconds)
+            try file.forEachPart(0..<(try file.size())) { part, _ in
+                switch part {
+                case .line(let bytes): try body(name, Data(bytes.dropLast()))
+                case .overlong: try body(name, nil)
+                case .rest(let bytes): if !EvidenceLine.isTorn(bytes) { try body(name, Data(bytes)) }
+                }
+            }
+        }
+    }
+
+    /// Where the backups of a user were made that this program knows of.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores.
+    public func backups(of user: String) throws -> [String] {
+        var seen: Set<String> = []
+        return try BackupList(known(user)).entries().map(\.path).filter { seen.insert($0).inserted }
+    }
+
     /// The lines of a user's evidence that speak for the user and do not count: those that the stores were not told of by
     /// whoever wrote them, and with ``RolloutOptions/evidenceKeys`` those without a seal. Those of a process that is at work
     /// may be among them for a moment.
@@ -80,8 +108,10 @@ extension UserStores {
         }
     }
 
-    func known(_ user: String) throws -> UserDirectory {
+    /// - Parameter mayBeErased: whether also one is meant whose erasure was begun.
+    func known(_ user: String, mayBeErased: Bool = false) throws -> UserDirectory {
         let directory = try UserDirectory(root: root, user: user)
+        if !mayBeErased { try ErasureMark(directory).requireNone() }
         var status = stat()
         if lstat(directory.path, &status) != 0 {
             // A user who belongs to no machine need not have been here before.

@@ -6,7 +6,7 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
     public func examine(_ user: String) throws -> [UserFinding] {
-        let directory = try known(user)
+        let directory = try known(user, mayBeErased: true)
         return try UserExamination(directory, schema: schema(of: directory), engines, options).findings()
     }
 
@@ -17,7 +17,7 @@ extension UserStores {
     /// - Returns: what is left.
     /// - Throws: why something could not be mended.
     public func mend(_ user: String) throws -> [UserFinding] {
-        let directory = try known(user)
+        let directory = try known(user, mayBeErased: true)
         let findings = try examine(user).filter(\.canBeMended)
         // In a folder that says that it is another user's, nothing is touched.
         guard !findings.isEmpty, directory.label != .another else { return try examine(user) }

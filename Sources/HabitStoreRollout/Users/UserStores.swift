@@ -22,11 +22,13 @@ public final class UserStores: Sendable {
     let engines: Engines
     let options: RolloutOptions
     let flags: FlagWatch
+    /// The flag file; nil for none.
+    let flagFile: String?
     private let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
     private let writeTimes: WriteTimes
     private let pool: UserPool
-    private let handles = Mutex(UserHandles())
+    let handles = Mutex(UserHandles())
 
     /// Stores under `root`.
     ///
@@ -47,6 +49,7 @@ public final class UserStores: Sendable {
     ) throws {
         try DispatchTimers.prepare()
         self.root = root
+        flagFile = flags
         folder = UserDirectory.folder(root: root)
         self.schema = schema
         self.engines = options.opener.map(engines.opening(by:)) ?? engines
@@ -191,6 +194,7 @@ public final class UserStores: Sendable {
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
         let directory = try UserDirectory(root: root, user: user)
+        try ErasureMark(directory).requireNone()
         let addresses = try engines.names.map { engines.address($0, of: directory) }
             .filter { try engines.identity(of: $0) != nil }
         guard !addresses.isEmpty else { throw missing(user) }
@@ -211,6 +215,8 @@ public final class UserStores: Sendable {
 
     private func current(of user: String) throws -> (UserDirectory, Standing) {
         let directory = try UserDirectory(root: root, user: user)
+        try ErasureMark(directory).requireNone()
+        try Restoration.requireNone(directory)
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         defer { pair.close() }
         return (directory, try current(pair))

@@ -1,0 +1,61 @@
+import ArgumentParser
+import FeatureFlags
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreReports
+import HabitStoreRollout
+
+/// `habitstore user export`.
+struct UserExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Writes everything that is kept about a user, as one JSON document.",
+        discussion: """
+            `status`: where the user is. `flags`: what the flag file comes to for the user. `data`: all records, as `habitstore export \
+            --format json` writes them. `history`: the transactions that are kept, tombstones included. `evidence`: each line as it \
+            stands. `backups`: where backups were made. Records and history are of one moment; it is written as it is read.
+
+            To a new file for its owner only, or to standard output.
+            """
+    )
+
+    @OptionGroup var userOptions: UserOptions
+
+    @Argument(help: "The user.")
+    var user: String
+
+    @Argument(help: "The file to be made. [default: standard output]")
+    var path: String?
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws { try userOptions.requireNoUser() }
+
+    func run() async throws {
+        let settings = try await Settings(userOptions)
+        let stores = try settings.stores(opensAsWritten: true)
+        try stores.check(user)
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let export = UserExport(user: user, settings: settings, stores: stores) { bar.show("exporting", $0, $1) }
+        guard let path else {
+            let piece = TextPiece { try Output.write(TerminalText.escapedJSON($0)) }
+            try export.write { try piece.add($0) }
+            return try piece.finish()
+        }
+        let file = try NewFile(path)
+        let piece = TextPiece { try file.write($0) }
+        do {
+            try export.write { try piece.add($0) }
+            try piece.finish()
+            try file.publish()
+        } catch {
+            file.remove()
+            throw error
+        }
+        bar.clear()
+        try Output.write(TerminalText.escaped("exported to \(path)") + "\n")
+    }
+}

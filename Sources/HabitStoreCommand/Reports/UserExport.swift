@@ -1,0 +1,104 @@
+import FeatureFlags
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreRollout
+
+/// Everything that is kept about a user, as one JSON document that is written as it is read: what is in memory does not grow with the
+/// user, but with the largest transactions of the history.
+struct UserExport {
+    static let format = "habitstore-user"
+    static let version = 1
+    /// How many transactions of the history are read at a time.
+    private static let transactionsAtOnce = 8
+
+    let user: String
+    let settings: Settings
+    let stores: UserStores
+    let progress: (Int, Int) -> Void
+
+    func write(to write: (String) throws -> Void) throws {
+        try write("{\n")
+        try member("format", JSON.string(Self.format), write)
+        try member("version", JSON.int(Self.version), write)
+        try member("user", JSON.string(user), write)
+        try member("exportedAt", JSON.string(ISODate.instant(Date())), write)
+        try member("status", RolloutStatusReport.json(try stores.status(of: user)), write)
+        try member("flags", try flags(), write)
+        try member("backups", JSON.array(try stores.backups(of: user).map { .string($0) }), write)
+        try writeStore(write)
+        try writeEvidence(write)
+        try write("\n}\n")
+    }
+
+    /// What the flag file comes to for the user; null where there is none.
+    private func flags() throws -> JSON {
+        guard let path = settings.flags else { return .null }
+        let snapshot = try FlagSnapshot.load(path: path, configuration: RolloutFlags.configuration)
+        let resolutions = snapshot.resolveAll(context: EvaluationContext(targetingKey: user, attributes: [:]))
+        return .array(
+            snapshot.keys.compactMap { key in resolutions[key].map { .object(FlagOutcome(flag: key, $0).json) } }
+        )
+    }
+
+    /// The records and the history, of one moment of the store that serves.
+    private func writeStore(_ write: (String) throws -> Void) throws {
+        let address = try stores.currentAddress(of: user)
+        let store = try address.openAsWritten(.readOnly, by: settings.engines)
+        defer { store.close() }
+        try store.read { transaction in
+            let information = try transaction.information()
+            try member("token", JSON.int(Int(information.token.rawValue)), write)
+            try member("lineage", JSON.string(information.lineage.uuidString), write)
+            try member("historyFloor", JSON.int(Int(information.historyFloor.rawValue)), write)
+            try write("\"data\" : ")
+            try InterchangeExport.writeDocument(of: transaction, progress: progress, to: write)
+            try write(",\n\"history\" : [")
+            var (token, separator) = (information.historyFloor, "\n")
+            while true {
+                let part = try transaction.fetchHistory(after: token, limit: Self.transactionsAtOnce)
+                guard let last = part.last else { break }
+                for each in part {
+                    try write(separator)
+                    try writeTransaction(each, write)
+                    separator = ",\n"
+                }
+                token = last.token
+            }
+            try write("\n],\n")
+        }
+    }
+
+    /// A transaction may have as many changes as the store has records: they are written one by one.
+    private func writeTransaction(_ transaction: HistoryTransaction, _ write: (String) throws -> Void) throws {
+        let head = try Self.line(JSON.object(transaction.head))
+        // The head is an object, which goes on with the changes.
+        try write(String(head.dropLast()) + ",\"changes\":[")
+        for (number, change) in transaction.changes.enumerated() {
+            try write((number == 0 ? "" : ",") + (try Self.line(change.json)))
+        }
+        try write("]}")
+    }
+
+    private func writeEvidence(_ write: (String) throws -> Void) throws {
+        try write("\"evidence\" : [")
+        var separator = "\n"
+        try stores.enumerateEvidence(of: user) { file, line in
+            let name = try Self.line(JSON.string(file))
+            // A line that is not a record any more is a text.
+            let isRecord = line.map { (try? JSONSerialization.jsonObject(with: $0)) is [String: Any] } ?? false
+            let text = line.map { String(decoding: $0, as: UTF8.self) }
+            let record = isRecord ? text ?? "null" : try Self.line(JSON.optional(text))
+            try write("\(separator){\"file\":\(name),\"line\":\(record)}")
+            separator = ",\n"
+        }
+        try write("\n]")
+    }
+
+    private func member(_ name: String, _ value: JSON, _ write: (String) throws -> Void) throws {
+        let text = try Self.line(value)
+        try write("\"\(name)\" : \(text),\n")
+    }
+
+    private static func line(_ value: JSON) throws -> String { String(try JSON.line(value).dropLast()) }
+}

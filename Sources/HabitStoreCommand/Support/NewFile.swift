@@ -1,0 +1,49 @@
+import DurableFiles
+import Foundation
+
+/// A file for its owner only that is written a piece at a time, and gets its name when it is whole.
+final class NewFile {
+    private let path: String
+    private let draft: String
+    private let file: OpenFile
+
+    /// - Throws: a usage error where there is something at the path, and a ``CommandFailure`` when no file can be made.
+    init(_ path: String) throws {
+        let draft = DurableFile.ownDraft(of: path)
+        (self.path, self.draft) = (path, draft)
+        try Self.requireNothing(path)
+        file = try Self.told(path) { () throws(FileFailure) in try OpenFile(newAt: draft) }
+    }
+
+    private static func requireNothing(_ path: String) throws {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        throw CommandFailure.usage(
+            "\(path): there is something here already, and nothing is written over; name another place"
+        )
+    }
+
+    func write(_ text: String) throws {
+        try Self.told(path) { () throws(FileFailure) in try file.write(Array(text.utf8)) }
+    }
+
+    /// Gives the file its name.
+    func publish() throws {
+        try Self.requireNothing(path)
+        try Self.told(path) { () throws(FileFailure) in
+            try file.synchronize()
+            try DurableFile.move(draft, to: path)
+        }
+    }
+
+    /// Removes what was written of a file that came to nothing.
+    func remove() { unlink(draft) }
+
+    private static func told<R: ~Copyable>(_ path: String, _ body: () throws(FileFailure) -> R) throws -> R {
+        do {
+            return try body()
+        } catch {
+            throw CommandFailure(status: .inputOutput, message: "\(path): the file \(error)")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+extension Fleet {
+    /// What an erasure finds and removes here: see ``forget(_:)``.
+    public var erasure: ErasureElsewhere {
+        ErasureElsewhere(
+            find: { [self] user in try traces(of: user) },
+            remove: { [self] user in try forget(user) }
+        )
+    }
+
+    /// Forgets a user who is being erased: the line among the members, the row of the index, and the id wherever the ledger, or the reason
+    /// of a halt, has it. The others stay in their waves.
+    ///
+    /// A line of the ledger that named the user says `erased` in that place from then on, and it and the lines after it get other hashes.
+    /// A line `forgotten` says so, with the place that the ledger was at before: whoever has kept that can tell why it is not there any
+    /// more. What was forgotten once is not missed.
+    ///
+    /// - Returns: whether anything of the user was here.
+    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work, which knows its members by heart; what keeps the files from being
+    ///   written.
+    @discardableResult
+    public func forget(_ user: String) throws -> Bool {
+        guard try !traces(of: user).items.isEmpty else { return false }
+        let lease = try takeLeaseToForget()
+        defer { withExtendedLifetime(lease) {} }
+        let members = try membersIfDrawn()
+        let isMember = members?.members.contains { UserKey($0.user) == UserKey(user) } ?? false
+        let others = isMember ? members?.removing(user) : nil
+        var head: String?
+        if try isMember || ledger.read().entries.contains(where: { redacted($0.event, user) != nil }) {
+            // The line before the members' file, as for those who join: a process that dies in between is followed by one that does both
+            // again.
+            head = try ledger.rewrite({ redacted($0, user) }) { changed, head in
+                .forgotten(digest: others?.digest, redacted: changed, head: head)
+            }
+        }
+        if let others { try write(others.data, to: folder.members, "the fleet's members") }
+        try forgetInSignals(user)
+        try removeDrafts(naming: user)
+        if FileManager.default.fileExists(atPath: folder.index) {
+            let index = try FleetIndex.open(folder)
+            if let head { try index.set(FleetIndex.head, head) }
+            let doing = try index.word(FleetIndex.doing)
+            if let doing, without(user, doing) != doing { try index.set(FleetIndex.doing, without(user, doing)) }
+            try index.forget(user)
+        }
+        return true
+    }
+
+    private func takeLeaseToForget() throws -> LockedFile {
+        do {
+            return try takeLease(folder)
+        } catch let error as HabitStoreError where error.code == .busy {
+            throw HabitStoreError(
+                .busy,
+                "a `habitstore fleet run` is at work on this root, and knows its members by heart: `habitstore fleet halt` it first, and let "
+                    + "it go on after it",
+                at: error.location
+            )
+        }
+    }
+
+    /// What is kept about a user here, and what cannot be reached.
+    private func traces(of user: String) throws -> (items: [ErasureOutcome.Item], unreachable: [String]) {
+        var items: [ErasureOutcome.Item] = []
+        var unreachable: [String] = []
+        func add(_ path: String) { items.append(.init(kind: "fleet", place: path)) }
+        guard FileManager.default.fileExists(atPath: folder.path) else { return ([], []) }
+        if try membersIfDrawn()?.members.contains(where: { UserKey($0.user) == UserKey(user) }) == true {
+            add(folder.members)
+        }
+        if try ledger.read().entries.contains(where: { redacted($0.event, user) != nil }) { add(ledger.path) }
+        if FileManager.default.fileExists(atPath: folder.index), try isInIndex(user) {
+            add(folder.index)
+        }
+        let own = [folder.members, ledger.path, folder.index, folder.index + "-wal", folder.index + "-shm"]
+        for name in (FileManager.default.subpaths(atPath: folder.path) ?? []).sorted() {
+            let path = folder.path + "/" + name
+            var status = stat()
+            guard !own.contains(path), lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+                let data = try FleetFolder.contents(path, "a file of the fleet"),
+                data.firstRange(of: Data(user.utf8)) != nil
+            else { continue }
+            if [folder.halted, folder.paused].contains(path) || isDraft(name) {
+                add(path)
+            } else {
+                unreachable.append("\(path) holds the user's id: see to it by hand")
+            }
+        }
+        return (items, unreachable)
+    }
+
+    private func isInIndex(_ user: String) throws -> Bool {
+        let index = try FleetIndex.open(folder)
+        let doing = try index.word(FleetIndex.doing) ?? ""
+        return try index.entry(user) != nil || without(user, doing) != doing
+    }
+
+    private func membersIfDrawn() throws -> FleetMembers? {
+        FileManager.default.fileExists(atPath: folder.members) ? try FleetMembers.load(folder.members) : nil
+    }
+
+    // MARK: Words
+
+    private static let erased = "erased"
+
+    /// What an event says without the user; nil for one that does not name the user.
+    private func redacted(_ event: FleetEvent, _ user: String) -> FleetEvent? {
+        let other: FleetEvent
+        switch event {
+        case .halted(let by, let because, let named):
+            let isNamed = named.map { UserKey($0) == UserKey(user) } ?? false
+            other = .halted(by: by, because: without(user, because), user: isNamed ? Self.erased : named)
+        case .paused(let by, let because): other = .paused(by: by, because: without(user, because))
+        case .unpaused(let by, let because): other = .unpaused(by: by, because: without(user, because))
+        case .resumed(let by, let because): other = .resumed(by: by, because: without(user, because))
+        default: return nil
+        }
+        return other == event ? nil : other
+    }
+
+    /// A text without the user's id, where that stands as a word of its own.
+    private func without(_ user: String, _ text: String) -> String {
+        var (result, rest) = ("", Substring(text))
+        while let found = rest.firstRange(of: user) {
+            let before = found.lowerBound == text.startIndex ? nil : text[text.index(before: found.lowerBound)]
+            let after = found.upperBound == text.endIndex ? nil : text[found.upperBound]
+            let isWord = [before, after].allSatisfy { $0.map { !$0.isLetter && !$0.isNumber } ?? true }
+            result += rest[..<found.lowerBound] + (isWord ? Self.erased : user)
+            rest = rest[found.upperBound...]
+        }
+        return result + rest
+    }
+
+    /// The reasons of a halt and a pause go on without the user.
+    private func forgetInSignals(_ user: String) throws {
+        for (path, reason) in [(folder.halted, signals.halted), (folder.paused, signals.paused)] {
+            guard var reason else { continue }
+            let before = reason
+            reason.because = without(user, reason.because)
+            if let named = reason.user, UserKey(named) == UserKey(user) { reason.user = Self.erased }
+            guard reason != before else { continue }
+            do {
+                try DurableFile.replace(path, Data(reason.text.utf8), draft: DurableFile.ownDraft(of: path))
+            } catch {
+                throw HabitStoreError(.inputOutput, "the reason \(error)", at: .init(path: path))
+            }
+        }
+    }
+
+    // MARK: Drafts
+
+    /// Whether a file is what a process that died has left of one of the fleet's.
+    private func isDraft(_ name: String) -> Bool { name.hasSuffix(".new") && !name.contains("/") }
+
+    private func removeDrafts(naming user: String) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where isDraft(name) {
+            let path = folder.path + "/" + name
+            guard try FleetFolder.contents(path, "a draft")?.firstRange(of: Data(user.utf8)) != nil else { continue }
+            unlink(path)
+        }
+    }
+}

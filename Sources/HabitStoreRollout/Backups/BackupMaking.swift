@@ -1,0 +1,312 @@
+import DurableFiles
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// Makes a backup of a user while others read and write: a copy of each store as of one moment of its own.
+///
+/// The new store is copied before the old one, so that whatever a copy holds is in the one of the store that is written first. No
+/// lock is held meanwhile: what the copies say of themselves, role and epoch, is held against what the stores said before and against
+/// each other, by the rule of an opening. Where the user was moved in between, all is copied again, the last time with the lock of the
+/// user's switches held.
+struct BackupMaking {
+    let directory: UserDirectory
+    let engines: Engines
+    let options: RolloutOptions
+    let schema: Schema
+
+    private static let attempts = 3
+
+    /// Marks that the user was moved while copies were made.
+    private struct Moved: Error {}
+
+    /// What was copied.
+    private struct Copies {
+        var serving: Standing
+        var state: RolloutState
+        var token: HistoryToken
+        var stores: [BackupManifest.Store] = []
+        var leftOut: String?
+    }
+
+    func run(to target: String, progress: (String) -> Void) throws -> BackupOutcome {
+        let path = UserBackup.absolute(target)
+        try check(path)
+        // Nobody erases the user meanwhile.
+        let presence = try UserPresence(besideOthersAt: directory.path + "/control")
+        defer { withExtendedLifetime(presence) {} }
+        try ErasureMark(directory).requireNone()
+        try Restoration.requireNone(directory)
+        let list = BackupList(directory)
+        let removed = try removeAbandoned(list)
+        let draft = "\(path).partial-\(UUID().uuidString.lowercased())"
+        let entry = BackupList.Entry(path: path, draft: draft)
+        try list.add(entry)
+        CrashPoint.reach("backup.listed")
+        do {
+            let backup = try make(path, in: draft, progress)
+            CrashPoint.reach("backup.published")
+            return BackupOutcome(backup: backup, removed: removed)
+        } catch {
+            let failure = error
+            try KeptFiles.remove(draft)
+            try list.remove(entry)
+            throw failure
+        }
+    }
+
+    private func check(_ path: String) throws {
+        guard !KeptFiles.exists(path) else {
+            throw HabitStoreError(
+                .unsupported,
+                "there is something here already, and nothing is written over; name another place",
+                at: .init(path: path)
+            )
+        }
+        let users = URL(fileURLWithPath: directory.path).deletingLastPathComponent().path
+        guard !path.hasPrefix(users + "/"), path != users else {
+            throw HabitStoreError(
+                .unsupported,
+                "a backup among the users' own folders would go with them; name a place elsewhere",
+                at: .init(path: path)
+            )
+        }
+        guard KeptFiles.exists(DurableFile.folder(of: path)) else {
+            throw HabitStoreError(.notFound, "the folder that the backup is to be in is missing", at: .init(path: path))
+        }
+    }
+
+    /// Removes what backups have left whose processes died: a person's records, which would lie about.
+    private func removeAbandoned(_ list: BackupList) throws -> [String] {
+        try list.entries().compactMap { entry in
+            guard let draft = entry.draft, KeptFiles.exists(draft), Self.isAbandoned(draft) else { return nil }
+            try KeptFiles.remove(draft)
+            return draft
+        }
+    }
+
+    /// Whether nobody is at work on a draft.
+    static func isAbandoned(_ draft: String) -> Bool {
+        (try? LockedFile(folder: draft, timeoutSeconds: 0)) != nil
+    }
+
+    /// Says that somebody is at work on a draft.
+    private static func locked(_ draft: String) throws -> LockedFile {
+        do {
+            return try LockedFile(folder: draft, timeoutSeconds: 0)
+        } catch {
+            throw HabitStoreError(.inputOutput, "the folder \(error)", at: .init(path: draft))
+        }
+    }
+
+    private func make(_ path: String, in draft: String, _ progress: (String) -> Void) throws -> UserBackup {
+        try PrivateFolder.make(draft, isNew: true, or: .inputOutput, "no folder can be made here; name another place")
+        let lock = try Self.locked(draft)
+        defer { withExtendedLifetime(lock) {} }
+        let copies = try copies(in: draft, progress)
+        CrashPoint.reach("backup.copied")
+        progress("evidence")
+        let evidence = try copyEvidence(to: draft)
+        progress("digests")
+        let names = copies.stores.map(\.file) + evidence
+        let files = try names.map { name in
+            let digest = try KeptFiles.digest(draft + "/" + name)
+            return BackupManifest.File(name: name, sizeBytes: digest.sizeBytes, sha256: digest.sha256)
+        }
+        let control = try ControlFile.copy(of: directory.path + "/control")
+        let manifest = BackupManifest(
+            user: directory.user,
+            state: copies.state,
+            serving: copies.serving,
+            token: copies.token,
+            isKilled: copies.state.isKilled || control?.isKilled == true,
+            stores: copies.stores,
+            leftOut: copies.leftOut,
+            files: files
+        )
+        let data = try manifest.encoded()
+        try KeptFiles.create(draft + "/" + UserBackup.manifestName, data)
+        try KeptFiles.create(draft + "/" + UserBackup.digestName, UserBackup.digestLine(data))
+        // An erasure may have begun past everybody.
+        try ErasureMark(directory).requireNone()
+        guard !KeptFiles.exists(path) else {
+            throw HabitStoreError(
+                .unsupported,
+                "there is something here by now, and nothing is written over; name another place",
+                at: .init(path: path)
+            )
+        }
+        CrashPoint.reach("backup.written")
+        try KeptFiles.move(draft, to: path)
+        return UserBackup(made: path, manifest)
+    }
+
+    // MARK: The stores
+
+    private func copies(in draft: String, _ progress: (String) -> Void) throws -> Copies {
+        for _ in 1..<Self.attempts {
+            do {
+                return try copiesOnce(in: draft, progress)
+            } catch is Moved {
+                continue
+            }
+        }
+        let lock = try SwitchLock(directory, options)
+        defer { withExtendedLifetime(lock) {} }
+        do {
+            return try copiesOnce(in: draft, progress)
+        } catch is Moved {
+            throw HabitStoreError(
+                .unsupported,
+                "the user's stores do not fit together, as in the middle of a move that was interrupted: "
+                    + "`habitstore rollout doctor --user U --fix` first",
+                at: .init(path: directory.path)
+            )
+        }
+    }
+
+    private func copiesOnce(in draft: String, _ progress: (String) -> Void) throws -> Copies {
+        let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
+        defer { pair.close() }
+        let witness = StoreWitness(directory, try ControlFile.copy(of: directory.path + "/control"))
+        let found = pair.look(limitSeconds: options.stepLimitSeconds)
+        let between = pair.engines(found.standings, preferring: engines.pair())
+        let serving: Standing
+        switch Whereabouts(found, between, witness, isKilled: false).answer {
+        case .nobody:
+            throw HabitStoreError(.notFound, "the user has no stores", at: .init(path: directory.path))
+        case .refused(let error): throw error
+        case .serves(let standing): serving = standing
+        case .acceptedElsewhere, .reopens, .finishes, .takesOver: throw Moved()
+        }
+        let state = serving.state ?? RolloutState(unknown: serving.engine, between)
+        let other = state.engines.other(than: serving.engine)
+        let (isIn, leftOut) = try judge(other, found, serving, state)
+        // The one that is written later first.
+        let order = [state.engines.new, state.engines.old].filter { $0 == serving.engine || isIn }
+        var copies = Copies(serving: serving, state: state, token: serving.token, leftOut: leftOut)
+        var copied: [Standing] = []
+        for engine in order {
+            progress(engine.rawValue)
+            copied.append(try copy(engine, in: draft, pair))
+        }
+        guard let own = copied.first(where: { $0.engine == serving.engine }), own.place == serving.place,
+            own.lineage == serving.lineage, isSame(own.state, serving.state), fit(copied, own)
+        else { throw Moved() }
+        copies.serving = own
+        copies.token = copied.map(\.token).max() ?? own.token
+        if !state.stage.awaitsMirror { copies.token = own.token }
+        copies.stores = copied.map { standing in
+            BackupManifest.Store(
+                engine: standing.engine,
+                file: Self.fileName(standing.engine),
+                role: standing.role,
+                epoch: standing.epoch,
+                token: standing.token,
+                historyFloor: standing.information.historyFloor,
+                lineage: standing.lineage,
+                schemaVersion: schemaVersion(standing.engine, in: draft)
+            )
+        }
+        return copies
+    }
+
+    static func fileName(_ engine: EngineName) -> String { "store.\(engine.rawValue)" }
+
+    private func schemaVersion(_ engine: EngineName, in draft: String) -> Schema.Version {
+        let copy = StoreAddress(engine, path: draft + "/" + Self.fileName(engine))
+        defer { removeSidecars(copy) }
+        return (try? engines.outline(copy).version) ?? schema.version
+    }
+
+    /// Whether the store that does not serve is copied, and why not.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unsupported`` where the backup would lack what the user cannot do without, or a store is not
+    ///   in a file.
+    private func judge(
+        _ other: EngineName,
+        _ found: StandingsFound,
+        _ serving: Standing,
+        _ state: RolloutState
+    ) throws -> (isIn: Bool, leftOut: String?) {
+        let standing = found.standing(other)
+        for engine in [serving.engine] + (standing == nil ? [] : [other]) {
+            guard try engines.provider(engine) is any FileEngineProvider else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "the user's \(engine.rawValue) store is not in a file, and only files are backed up here: back up the server, or copy "
+                        + "the store into a file with `habitstore copy`",
+                    at: .init(path: engines.address(engine, of: directory).path)
+                )
+            }
+        }
+        var reason: String?
+        if let failure = found.failures[other] {
+            reason = "the \(other.rawValue) store cannot be read: \(failure.message)"
+        } else if let standing {
+            if standing.role != .standby {
+                reason = "the \(other.rawValue) store is \(standing.role.rawValue), and not one that follows"
+            } else if standing.lineage != serving.lineage {
+                reason = "the \(other.rawValue) store has another origin"
+            } else if !state.stage.awaitsMirror, standing.token > serving.token {
+                reason = "the \(other.rawValue) store has gone another way"
+            }
+        } else if state.stage.mirror != nil {
+            reason = "there is no \(other.rawValue) store yet"
+        }
+        if let reason, state.stage.awaitsMirror {
+            throw HabitStoreError(
+                .unsupported,
+                "\(reason), and at \(state.stage.rawValue) the user needs both: `habitstore rollout doctor --user U --fix` first",
+                at: .init(path: directory.path)
+            )
+        }
+        return (standing != nil && reason == nil, reason)
+    }
+
+    /// Copies a store as of one moment, and looks what the copy says.
+    private func copy(_ engine: EngineName, in draft: String, _ pair: StorePair) throws -> Standing {
+        let copy = StoreAddress(engine, path: draft + "/" + Self.fileName(engine))
+        try KeptFiles.remove(copy.path)
+        removeSidecars(copy)
+        try pair.read(engine) { store, _ in try store.backup(to: copy.path) }
+        let store = try engines.openAsWritten(copy, .readOnly, schema: schema)
+        defer {
+            store.close()
+            removeSidecars(copy)
+        }
+        return try store.replicaRead { try pair.standing(engine, $0) }
+    }
+
+    /// A copy is one file: what an engine puts beside it to read it is not part of a backup.
+    private func removeSidecars(_ copy: StoreAddress) {
+        guard let provider = try? engines.provider(copy.engine) as? any FileEngineProvider else { return }
+        for ending in provider.sidecars { unlink(copy.path + ending) }
+    }
+
+    /// Whether an opening would serve from copies what they were made to serve.
+    private func fit(_ copied: [Standing], _ own: Standing) -> Bool {
+        guard let other = copied.first(where: { $0.engine != own.engine }) else { return true }
+        guard other.role == .standby, other.lineage == own.lineage, other.epoch <= own.epoch else { return false }
+        guard own.state?.stage.awaitsMirror == true else { return other.token <= own.token }
+        // Both are written there, the old one first.
+        return other.epoch == own.epoch && other.claimsAll && other.token >= own.token
+    }
+
+    /// Whether a user was not moved in between. What a store remembers of the evidence changes with each line.
+    private func isSame(_ a: RolloutState?, _ b: RolloutState?) -> Bool {
+        a?.stage == b?.stage && a?.engines == b?.engines && a?.isKilled == b?.isKilled && a?.movingTo == b?.movingTo
+    }
+
+    // MARK: The evidence
+
+    /// Copies all files of the evidence; nobody adds to them or archives them meanwhile.
+    private func copyEvidence(to draft: String) throws -> [String] {
+        let path = directory.path + "/" + EvidenceLog.fileName
+        guard KeptFiles.exists(path) else { return [] }
+        let file = try EvidenceFile(path, .read, waitSeconds: options.lockWaitSeconds)
+        defer { withExtendedLifetime(file) {} }
+        let names = try KeptFiles.names(directory.path).filter { $0.hasPrefix("evidence") && $0.hasSuffix(".jsonl") }
+        for name in names { try KeptFiles.copy(directory.path + "/" + name, to: draft + "/" + name) }
+        return names
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// What a backup of a user says of itself, in its file `manifest.json`.
+public struct BackupManifest: Sendable, Hashable, Codable {
+    /// One of the user's stores, as it is in the backup.
+    public struct Store: Sendable, Hashable, Codable {
+        /// Its engine.
+        public let engine: EngineName
+        /// The name of its file in the backup's folder.
+        public let file: String
+        /// What it may be used for.
+        public let role: StoreRole
+        /// Its epoch.
+        public let epoch: Int
+        /// Its token.
+        public let token: HistoryToken
+        /// The last token whose history it has forgotten.
+        public let historyFloor: HistoryToken
+        /// The identity that all stores of the user share.
+        public let lineage: UUID
+        /// The version of its schema.
+        public let schemaVersion: Schema.Version
+    }
+
+    /// One of the backup's files.
+    public struct File: Sendable, Hashable, Codable {
+        /// Its name in the backup's folder.
+        public let name: String
+        /// Its length.
+        public let sizeBytes: Int
+        /// The SHA-256 of its bytes, in hexadecimal digits.
+        public let sha256: String
+    }
+
+    static let format = "habitstore-user-backup"
+    static let currentVersion = 1
+
+    /// `habitstore-user-backup`.
+    public let format: String
+    /// The version of the form.
+    public let version: Int
+    /// Whose backup it is.
+    public let user: String
+    /// When it was made.
+    public let time: Date
+    /// The user's stage.
+    public let stage: Stage
+    /// The epoch of the store that serves.
+    public let epoch: Int
+    /// The token that a restore comes to.
+    public let token: HistoryToken
+    /// The identity that all stores of the user share.
+    public let lineage: UUID
+    /// The engine of the store that serves.
+    public let serving: EngineName
+    /// The engine that the user comes from.
+    public let old: EngineName
+    /// The engine that the user goes to.
+    public let new: EngineName
+    /// Whether the user was killed, and not re-armed.
+    public let isKilled: Bool
+    /// The stores that are in it.
+    public let stores: [Store]
+    /// Why another store of the user's is not in it; nil where all are.
+    public let leftOut: String?
+    /// All files but the manifest itself.
+    public let files: [File]
+
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return try encoder.encode(self) + Data("\n".utf8)
+    }
+
+    /// Reads a manifest.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notAStore`` for what is not one, ``HabitStoreError/Code/newerVersion`` for one of a later
+    ///   version, ``HabitStoreError/Code/corrupt`` for one that names what no backup has.
+    init(_ data: Data, path: String) throws {
+        struct Version: Decodable {
+            let format: String
+            let version: Int
+        }
+        guard let version = try? JSONDecoder().decode(Version.self, from: data), version.format == Self.format else {
+            throw HabitStoreError(.notAStore, "this is not the manifest of a user's backup", at: .init(path: path))
+        }
+        guard version.version <= Self.currentVersion else {
+            throw HabitStoreError(
+                .newerVersion,
+                "the backup is of version \(version.version), and this program reads \(Self.currentVersion); restore it with the "
+                    + "program that made it, or a newer one",
+                at: .init(path: path)
+            )
+        }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        do {
+            self = try decoder.decode(Self.self, from: data)
+        } catch {
+            throw HabitStoreError(
+                .corrupt,
+                "the backup's manifest is damaged",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+        let names = files.map(\.name)
+        guard Set(names).count == names.count, names.allSatisfy(Self.isPlain),
+            Set(stores.map(\.engine)).count == stores.count,
+            stores.allSatisfy({ names.contains($0.file) }), stores.contains(where: { $0.engine == serving }), old != new
+        else {
+            throw HabitStoreError(
+                .corrupt,
+                "the backup's manifest names files or stores that no backup has",
+                at: .init(path: path)
+            )
+        }
+    }
+
+    /// Nothing in a file names a file elsewhere.
+    private static func isPlain(_ name: String) -> Bool {
+        (name.hasPrefix("store.") || name.hasPrefix("evidence")) && name.utf8.count <= 255
+            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
+    }
+}
+
+extension BackupManifest {
+    init(
+        user: String,
+        state: RolloutState,
+        serving: Standing,
+        token: HistoryToken,
+        isKilled: Bool,
+        stores: [Store],
+        leftOut: String?,
+        files: [File]
+    ) {
+        self.init(
+            format: Self.format,
+            version: Self.currentVersion,
+            user: user,
+            // The form has whole seconds.
+            time: Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down)),
+            stage: state.stage,
+            epoch: serving.epoch,
+            token: token,
+            lineage: serving.lineage,
+            serving: serving.engine,
+            old: state.engines.old,
+            new: state.engines.new,
+            isKilled: isKilled,
+            stores: stores,
+            leftOut: leftOut,
+            files: files
+        )
+    }
+
+    private init(
+        format: String,
+        version: Int,
+        user: String,
+        time: Date,
+        stage: Stage,
+        epoch: Int,
+        token: HistoryToken,
+        lineage: UUID,
+        serving: EngineName,
+        old: EngineName,
+        new: EngineName,
+        isKilled: Bool,
+        stores: [Store],
+        leftOut: String?,
+        files: [File]
+    ) {
+        (self.format, self.version, self.user, self.time) = (format, version, user, time)
+        (self.stage, self.epoch, self.token, self.lineage) = (stage, epoch, token, lineage)
+        (self.serving, self.old, self.new, self.isKilled) = (serving, old, new, isKilled)
+        (self.stores, self.leftOut, self.files) = (stores, leftOut, files)
+    }
+}

@@ -1,0 +1,177 @@
+import DurableFiles
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// The second half of a restore, from the moment at which it is decided: the folder `restoring` has its name, with copies of the
+/// backup's stores and a plan. Nobody is served from then on before all of it is done, by whoever comes first: the restore itself,
+/// the next opening, or the doctor. Each step may have been done before.
+struct Restoration {
+    static let folderName = "restoring"
+    static let planName = "plan.json"
+    /// What the names of the folders begin with in which copies lie that count for nothing, and the rest of this version's.
+    static let draftPrefix = "restoring-"
+    static let draftName = "copies"
+
+    let directory: UserDirectory
+    let engines: Engines
+    let options: RolloutOptions
+
+    private var folder: String { directory.path + "/" + Self.folderName }
+
+    init(_ directory: UserDirectory, _ engines: Engines, _ options: RolloutOptions) {
+        (self.directory, self.engines, self.options) = (directory, engines, options)
+    }
+
+    /// Whether a restore was decided and not finished. Costs a call of the system.
+    static func isBegun(_ directory: UserDirectory) -> Bool { KeptFiles.exists("restoring", in: directory.path) }
+
+    /// - Throws: ``HabitStoreError/Code/staleStore`` for a user of whom one was, for whoever only looks.
+    static func requireNone(_ directory: UserDirectory) throws {
+        guard isBegun(directory) else { return }
+        throw HabitStoreError(
+            .staleStore,
+            "a restore of the user was interrupted; the next opening, as by `habitstore rollout doctor --fix`, finishes it",
+            at: .init(path: directory.path)
+        )
+    }
+
+    /// Does what is left to be done. The caller holds the lock of the user's switches, and has none of the stores open.
+    ///
+    /// - Returns: what was set aside, and where it is.
+    @discardableResult
+    func finish(_ control: ControlFile) throws -> [String] {
+        let path = folder + "/" + Self.planName
+        let plan: RestorationPlan
+        do {
+            plan = try RestorationPlan(try KeptFiles.contents(path), path: path)
+        } catch let error as HabitStoreError where error.code == .notFound {
+            throw HabitStoreError(
+                .corrupt,
+                "a restore was interrupted, and what says how it goes on is missing; restore the backup again",
+                at: .init(path: path)
+            )
+        }
+        control.raise(plan.epoch)
+        control.invalidate()
+        let aside = try placeStores(plan)
+        try placeEvidence(plan)
+        let head = try tellEvidence(plan)
+        CrashPoint.reach("restore.told")
+        try giveRoles(plan, head)
+        CrashPoint.reach("restore.opened")
+        control.disown()
+        if plan.state.isKilled { control.noteKilled(plan.epoch) }
+        control.adopt(lineage: plan.lineage, mark: plan.token)
+        control.noteCopy()
+        control.noteSeen(EvidenceLog(directory, keys: options.evidenceKeys))
+        control.publish(plan.state.stage, epoch: plan.epoch)
+        // The end of it: what is left of the folder has the name of one that was not decided, which is removed.
+        let rest = directory.path + "/" + Self.draftPrefix + Self.draftName
+        try KeptFiles.remove(rest)
+        try KeptFiles.move(folder, to: rest)
+        CrashPoint.reach("restore.finished")
+        try KeptFiles.remove(rest)
+        control.ring()
+        return aside
+    }
+
+    // MARK: Files
+
+    private func placeStores(_ plan: RestorationPlan) throws -> [String] {
+        var aside: [String] = []
+        for engine in engines.names where !engines.isShared(engine) {
+            let place = engines.address(engine, of: directory)
+            guard let store = plan.stores.first(where: { $0.engine == engine }) else {
+                aside += try setAside(place, plan)
+                continue
+            }
+            let draft = folder + "/" + store.file
+            if KeptFiles.exists(draft) {
+                aside += try setAside(place, plan)
+                CrashPoint.reach("restore.aside")
+                try KeptFiles.move(draft, to: place.path)
+                CrashPoint.reach("restore.placed")
+            } else if KeptFiles.inode(place.path) != store.inode {
+                throw HabitStoreError(
+                    .staleStore,
+                    "a restore of the user was interrupted, and the copy of the \(engine.rawValue) store that it was to put here is gone; "
+                        + "restore the backup again",
+                    at: .init(path: place.path)
+                )
+            }
+        }
+        return aside
+    }
+
+    /// Gives a store another name that stands where one of the backup is to stand, and what is left of one whose file is gone: a log
+    /// that lies beside another file would be taken for its own.
+    private func setAside(_ place: StoreAddress, _ plan: RestorationPlan) throws -> [String] {
+        let suffix = "replaced-\(plan.epoch)"
+        if try engines.identity(of: place) != nil { return [try engines.setAside(place, as: suffix)] }
+        guard let provider = try engines.provider(place.engine) as? any FileEngineProvider else { return [] }
+        var aside: [String] = []
+        for ending in provider.sidecars where KeptFiles.exists(place.path + ending) {
+            var name = "\(place.path)-\(suffix)\(ending)"
+            while KeptFiles.exists(name) { name += "-" }
+            try KeptFiles.move(place.path + ending, to: name)
+            aside.append(name)
+        }
+        return aside
+    }
+
+    /// The backup's evidence, for a user who has none.
+    private func placeEvidence(_ plan: RestorationPlan) throws {
+        // The log last: once it is there, this is done.
+        for name in plan.evidence.filter({ $0 != EvidenceLog.fileName }) + [EvidenceLog.fileName] {
+            let (draft, path) = (folder + "/" + name, directory.path + "/" + name)
+            guard KeptFiles.exists(draft) else { continue }
+            let log = directory.path + "/" + EvidenceLog.fileName
+            guard !KeptFiles.exists(path), !KeptFiles.exists(log) else { continue }
+            try KeptFiles.move(draft, to: path)
+        }
+    }
+
+    /// The line of the evidence, written once.
+    private func tellEvidence(_ plan: RestorationPlan) throws -> EvidenceHead {
+        let log = EvidenceLog(directory, keys: options.evidenceKeys)
+        let known = try log.newest(Self.lookedAt).records.last { record in
+            if case .restored(_, plan.epoch, _, _, _) = record.event { true } else { false }
+        }
+        if let known { return EvidenceHead(sequence: known.sequence, hash: known.hash) }
+        let event = EvidenceEvent.restored(
+            engine: plan.engine,
+            epoch: plan.epoch,
+            token: plan.token,
+            by: plan.by,
+            because: plan.because
+        )
+        let record = try log.append([event], at: Date())
+        return EvidenceHead(sequence: record.sequence, hash: record.hash)
+    }
+
+    /// How many lines at the end of the evidence may be those that were written since.
+    private static let lookedAt = 64
+
+    // MARK: Roles
+
+    /// The store that does not serve first, so that there are never two.
+    private func giveRoles(_ plan: RestorationPlan, _ head: EvidenceHead) throws {
+        var state = plan.state
+        var trust = EvidenceTrust(state, seal: nil).takingUpEarlierLines()
+        trust.vouched?.insert(head.sequence, head.sequence)
+        (state.evidence, state.vouched) = (head, trust.vouched?.text)
+        state.owner = directory.owner
+        let text = try state.encoded()
+        for store in plan.stores.filter({ $0.engine != plan.engine }) + plan.stores.filter({ $0.engine == plan.engine })
+        {
+            guard let role = store.role else { continue }
+            let opened = try engines.openAsWritten(engines.address(store.engine, of: directory), .readWrite)
+            defer { opened.close() }
+            try opened.replicate { replica in
+                try replica.setRole(role, epoch: plan.epoch)
+                try replica.setRolloutState(text)
+            }
+            CrashPoint.reach("restore.role")
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import Hashing
+
+/// A backup of a user: a folder for its owner only, with a copy of each of the user's stores, the evidence, and a manifest.
+///
+/// `manifest.json` names each file with its length and its SHA-256; `manifest.sha256` has that of the manifest, in the form of
+/// `sha256sum`. The folder gets its name when all of it is on the disk.
+public struct UserBackup: Sendable, Hashable {
+    static let manifestName = "manifest.json"
+    static let digestName = "manifest.sha256"
+
+    /// The folder.
+    public let path: String
+    /// What it says of itself.
+    public let manifest: BackupManifest
+
+    /// Reads what a backup says of itself; its files are not looked at.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` where there is nothing, ``HabitStoreError/Code/notAStore`` for what is not a
+    ///   backup, ``HabitStoreError/Code/newerVersion`` for one of a later version, and ``HabitStoreError/Code/corrupt`` for a
+    ///   manifest that is damaged.
+    public init(path: String) throws {
+        self.path = Self.absolute(path)
+        var status = stat()
+        guard stat(self.path, &status) == 0 else {
+            throw HabitStoreError(.notFound, "there is no backup here", at: .init(path: self.path))
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw HabitStoreError(
+                .notAStore,
+                "a backup of a user is a folder, and this is none",
+                at: .init(path: self.path)
+            )
+        }
+        let file = self.path + "/" + Self.manifestName
+        let data: Data
+        do {
+            data = try KeptFiles.contents(file)
+        } catch let error as HabitStoreError where error.code == .notFound {
+            throw HabitStoreError(
+                .notAStore,
+                "this is not a backup of a user, or not a whole one: it has no manifest",
+                at: .init(path: self.path)
+            )
+        }
+        manifest = try BackupManifest(data, path: file)
+        guard try KeptFiles.contents(self.path + "/" + Self.digestName) == Self.digestLine(data) else {
+            throw HabitStoreError(
+                .corrupt,
+                "the backup's manifest is not as it was written",
+                at: .init(path: file)
+            )
+        }
+    }
+
+    init(made path: String, _ manifest: BackupManifest) { (self.path, self.manifest) = (path, manifest) }
+
+    /// What `sha256sum -c` reads.
+    static func digestLine(_ manifest: Data) -> Data {
+        Data("\(SHA256.hash(data: manifest).hexadecimal)  \(manifestName)\n".utf8)
+    }
+
+    /// A path from the root of the file system on, without `.` and `..`.
+    static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
+    /// What is wrong with the backup's files, each in a sentence; nothing where it is whole. All of it is read.
+    ///
+    /// - Parameter progress: is told how many bytes were read, and how many there are.
+    public func damages(progress: (Int, Int) -> Void = { _, _ in }) throws -> [String] {
+        var damages: [String] = []
+        let total = manifest.files.reduce(0) { $0 + $1.sizeBytes }
+        var done = 0
+        for file in manifest.files {
+            do {
+                let found = try KeptFiles.digest(path + "/" + file.name)
+                if found.sizeBytes != file.sizeBytes {
+                    damages.append("\(file.name) has \(found.sizeBytes) bytes and had \(file.sizeBytes)")
+                } else if found.sha256 != file.sha256 {
+                    damages.append("\(file.name) is not as it was written")
+                }
+            } catch let error as HabitStoreError where error.code == .notFound {
+                damages.append("\(file.name) is missing")
+            }
+            done += file.sizeBytes
+            progress(done, total)
+        }
+        return damages
+    }
+
+    /// - Throws: ``HabitStoreError/Code/corrupt`` for a backup that is not whole.
+    func requireWhole(progress: (Int, Int) -> Void = { _, _ in }) throws {
+        guard let damage = try damages(progress: progress).first else { return }
+        throw HabitStoreError(
+            .corrupt,
+            "the backup is not whole, and nothing of it is restored: \(damage)",
+            at: .init(path: path)
+        )
+    }
+}

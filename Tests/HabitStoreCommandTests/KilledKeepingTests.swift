@@ -1,0 +1,108 @@
+import Foundation
+import HabitStoreRollout
+import Testing
+
+/// Processes that die at each step of a backup, a restore and an erasure.
+@Suite(.enabled(if: !CrashPoint.keeping.isEmpty, "needs a build with crash points"), .timeLimit(.minutes(5)))
+struct KilledKeepingTests {
+    private let sandbox: Sandbox
+
+    init() throws { sandbox = try Sandbox() }
+
+    private func habits() throws -> Set<String> {
+        let found = try sandbox.run("habit", "list", "--format", "json")
+        #expect(found.status == 0, "\(found.errors)")
+        return Set(try found.list("habits").compactMap { $0["name"] as? String })
+    }
+
+    /// Runs the command until it comes to a crash point.
+    ///
+    /// - Returns: whether it did.
+    private func run(_ arguments: [String], dyingAt point: String, count: Int = 1) throws -> Bool {
+        let process = try sandbox.process(arguments, environment: ["HABITSTORE_CRASH_POINT": "\(point):\(count)"])
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationReason == .uncaughtSignal
+    }
+
+    private func points(_ prefix: String) -> [String] { CrashPoint.keeping.filter { $0.hasPrefix(prefix) } }
+
+    @Test func aKilledBackupIsNoneOrWhole() throws {
+        try sandbox.bring("alice", to: "live")
+        for (number, point) in points("backup.").enumerated() {
+            let name = "backup-\(number)"
+            #expect(try run(["user", "backup", "alice", name], dyingAt: point), "\(point)")
+            let isThere = FileManager.default.fileExists(atPath: sandbox.path(name))
+            #expect(isThere == (point == "backup.published"), "\(point)")
+            if isThere { try sandbox.run("user", "backup", "--verify", name).expectSuccess() }
+        }
+        #expect(try habits() == ["Run"])
+        #expect(try run(["user", "backup", "alice", "killed"], dyingAt: "backup.copied"))
+        // The next one removes what lies about, and an erasure finds the rest.
+        let next = try sandbox.run("user", "backup", "alice", "backup", "--format", "json")
+        next.expectSuccess()
+        #expect((try next.json()["removed"] as? [String])?.isEmpty == false)
+        try sandbox.run("user", "erase", "alice").expectSuccess()
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: sandbox.url.path).filter {
+                $0.hasPrefix("backup") || $0.hasPrefix("killed")
+            } == []
+        )
+    }
+
+    /// The points that a restore of two stores comes to twice.
+    private static let often = ["restore.aside", "restore.placed", "restore.role"]
+
+    @Test(arguments: [true, false]) func aKilledRestoreLeavesTheUserAsBeforeOrIsFinished(isGone: Bool) throws {
+        try sandbox.bring("alice", to: "live")
+        try sandbox.run("user", "backup", "alice", "backup").expectSuccess()
+        try sandbox.run("habit", "add", "Swim").expectSuccess()
+        for point in points("restore.") {
+            for count in Self.often.contains(point) ? 1...2 : 1...1 {
+                if isGone { try FileManager.default.removeItem(atPath: sandbox.folder(of: "alice")) }
+                let restore = ["user", "restore", "backup", "--replace", "--because", "a test"]
+                let wasKilled = try run(restore, dyingAt: point, count: count)
+                #expect(wasKilled, "\(point):\(count)")
+                let isDecided = !["restore.copied", "restore.sealed"].contains(point) || !wasKilled
+                // Who only looks is shown neither.
+                if wasKilled, isDecided, point != "restore.finished" {
+                    let asked = try sandbox.run("query", "Habit", "--format", "json")
+                    #expect(asked.status != 0, "\(point): \(asked.output)")
+                    let doctor = try sandbox.run("rollout", "doctor", "--user", "alice")
+                    #expect(doctor.output.contains("a restore of the user was decided"), "\(point): \(doctor.output)")
+                }
+                if isGone, !isDecided {
+                    // Nobody was there, and there is nobody.
+                    try sandbox.run("user", "restore", "backup").expectSuccess()
+                    #expect(try habits() == ["Run"], "\(point)")
+                } else {
+                    #expect(try habits() == (isDecided ? ["Run"] : ["Run", "Swim"]), "\(point):\(count)")
+                }
+                let doctor = try sandbox.run("rollout", "doctor", "--user", "alice")
+                #expect(doctor.output.contains(" 0 open"), "\(point): \(doctor.output)")
+                try sandbox.run("rollout", "evidence", "verify", "--user", "alice").expectSuccess()
+                if isDecided { try sandbox.run("habit", "add", "Swim").expectSuccess() }
+            }
+        }
+    }
+
+    @Test func aKilledErasureServesNobodyAndIsFinishedByTheNext() throws {
+        for point in points("erase.") {
+            try sandbox.bring("alice", to: "live")
+            try sandbox.run("user", "backup", "alice", "backup").expectSuccess()
+            #expect(try run(["user", "erase", "alice"], dyingAt: point), "\(point)")
+            let isBegun = !["erase.elsewhere", "erase.renamed"].contains(point)
+            if isBegun {
+                #expect(try sandbox.run("habit", "list").status == 74, "\(point)")
+                #expect(try sandbox.run("query", "Habit").status == 74, "\(point)")
+                let doctor = try sandbox.run("rollout", "doctor", "--user", "alice")
+                #expect(doctor.output.contains("is being erased"), "\(point): \(doctor.output)")
+            }
+            try sandbox.run("user", "erase", "alice").expectSuccess()
+            #expect(try sandbox.state(of: "data/habitstore/users").isEmpty, "\(point)")
+            #expect(!FileManager.default.fileExists(atPath: sandbox.path("backup")), "\(point)")
+        }
+    }
+}

@@ -1,0 +1,359 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import StandardEngines
+import Testing
+
+@testable import HabitStoreRollout
+
+/// Whatever is put back of a user, by `user restore` or past the program: nothing older is ever served or written to in silence. The
+/// article *Backups* has the table.
+struct UserRestoreTests {
+    private let manager = FileManager.default
+
+    /// What speaks against promoting, so that nothing counts that was proven of other records.
+    private func nothingIsProven(_ kept: KeptUser) throws -> Bool {
+        try kept.with { store in
+            guard try store.stage().next != nil else { return true }
+            return try !store.decision().isOpen
+        }
+    }
+
+    // MARK: By `user restore`
+
+    @Test(arguments: EngineName.standard, Stage.allCases)
+    func anOlderBackupIsRefusedUnlessWhatIsNewerIsGivenUp(old: EngineName, stage: Stage) throws {
+        let kept = try KeptUser(at: stage, old: old)
+        let backup = try kept.backUp()
+        try kept.write("c", "d")
+        let before = try kept.names()
+        let error = #expect(throws: HabitStoreError.self) { try kept.restore(backup) }
+        #expect(error?.code == .staleStore)
+        #expect(error?.message.contains("the backup is at token 2") == true)
+        #expect(error?.message.contains("2 transactions since the backup") == true)
+        #expect(try kept.contents() == ["a", "b", "c", "d"])
+        #expect(try Set(kept.names()).subtracting(before).allSatisfy { $0.hasSuffix(".lock") })
+        let outcome = try kept.restore(backup, replacing: true)
+        #expect(!outcome.isNew && !outcome.givenUp.isEmpty && outcome.stage == stage)
+        #expect(outcome.aside.count == backup.manifest.stores.count)
+        #expect(try kept.contents() == ["a", "b"])
+        #expect(try kept.restorations() == 1)
+        #expect(try nothingIsProven(kept))
+        #expect(try kept.user.stores().examine("alice").isEmpty)
+        #expect(try kept.user.stores().verifyEvidence(of: "alice").isWhole)
+        // What was set aside has everything still.
+        let aside = try #require(outcome.aside.first { $0.contains(backup.manifest.serving.rawValue) })
+        let store = try kept.user.engines.open(
+            StoreAddress(backup.manifest.serving, path: aside),
+            .readOnly,
+            schema: HabitSchema.current
+        )
+        #expect(try store.all(Draft.self).count == 4)
+        store.close()
+        // And the user goes on: writes, reads, both stores alike, and any way back.
+        try kept.write("e")
+        #expect(try kept.contents() == ["a", "b", "e"])
+        try kept.with { store in
+            if stage != .off, stage != .complete { #expect(try store.verify().verdict == .match) }
+            if try store.stage() > .off { try store.demote(to: .off) }
+            #expect(try store.all(Draft.self).count == 3)
+        }
+    }
+
+    @Test(arguments: EngineName.standard, Stage.allCases)
+    func aUserWhoIsGoneIsThereAgain(old: EngineName, stage: Stage) throws {
+        let kept = try KeptUser(at: stage, old: old)
+        let backup = try kept.backUp()
+        try manager.removeItem(atPath: kept.path)
+        let outcome = try kept.restore(backup)
+        #expect(outcome.isNew && outcome.givenUp.isEmpty && outcome.aside.isEmpty)
+        #expect(outcome.epoch > backup.manifest.epoch && outcome.stage == stage)
+        #expect(try kept.contents() == ["a", "b"])
+        try kept.with { #expect(!$0.notes.contains { $0.contains("put back") }) }
+        #expect(try kept.restorations() == 1)
+        #expect(try kept.user.stores().examine("alice").isEmpty)
+        #expect(try nothingIsProven(kept))
+        try kept.write("c")
+        #expect(try kept.contents() == ["a", "b", "c"])
+        // An erasure finds the backup.
+        #expect(try kept.user.stores().backups(of: "alice") == [backup.path])
+    }
+
+    /// Where nothing is lost nobody has to give anything up.
+    @Test(arguments: EngineName.standard) func damagedStoresAreReplacedByABackupThatHasEverything(old: EngineName)
+        throws
+    {
+        let kept = try KeptUser(at: .complete, old: old)
+        let backup = try kept.backUp()
+        try manager.removeItem(atPath: kept.user.address(.new).path)
+        #expect { try kept.contents() } throws: { ($0 as? HabitStoreError)?.code == .notAuthoritative }
+        let outcome = try kept.restore(backup)
+        #expect(outcome.givenUp.isEmpty)
+        #expect(try kept.contents() == ["a", "b"])
+        // A file that cannot be read may have held more.
+        try Data("no store".utf8).write(to: URL(fileURLWithPath: kept.user.address(.new).path))
+        #expect { try kept.restore(backup) } throws: { "\($0)".contains("cannot be read") }
+        #expect(try kept.restore(backup, replacing: true).aside.count == 2)
+        #expect(try kept.contents() == ["a", "b"])
+    }
+
+    /// The control file knows what was acknowledged when the stores are gone.
+    @Test func whatWasAcknowledgedIsMissedWithoutTheStores() throws {
+        let kept = try KeptUser(at: .off)
+        let backup = try kept.backUp()
+        try kept.write("c")
+        try manager.removeItem(atPath: kept.user.address(.old).path)
+        #expect { try kept.restore(backup) } throws: { "\($0)".contains("token 3 was acknowledged") }
+        try kept.restore(backup, replacing: true)
+        #expect(try kept.contents() == ["a", "b"])
+    }
+
+    @Test func aBackupFromBeforeAPromotionTakesTheUserToItsStage() throws {
+        let kept = try KeptUser(at: .shadow)
+        let backup = try kept.backUp()
+        try kept.bring(to: .complete)
+        try kept.write("c")
+        #expect(throws: HabitStoreError.self) { try kept.restore(backup) }
+        let outcome = try kept.restore(backup, replacing: true)
+        #expect(outcome.stage == .shadow && outcome.engine == kept.user.old)
+        #expect(try kept.contents() == ["a", "b"])
+        try kept.user.want("shadow")
+        #expect(try kept.with { try $0.stage() } == .shadow)
+        // The way forward is open again once it was proven anew.
+        try kept.bring(to: .live)
+        #expect(try kept.contents() == ["a", "b"])
+    }
+
+    @Test func aBackupFromBeforeARetirementHasBothStoresAgain() throws {
+        let kept = try KeptUser(at: .complete)
+        let backup = try kept.backUp()
+        let store = try kept.user.stores { $0.gate.retentionSeconds = 0 }.store(for: "alice")
+        #expect(try store.retire(by: "a test").isRemoved)
+        store.close()
+        #expect(!manager.fileExists(atPath: try kept.user.address(.old).path))
+        #expect(try kept.restore(backup).givenUp.isEmpty)
+        #expect(manager.fileExists(atPath: try kept.user.address(.old).path))
+        #expect(try kept.contents() == ["a", "b"])
+        try kept.with { store in
+            try store.demote()
+            #expect(try store.verify().verdict == .match)
+        }
+    }
+
+    @Test func aBackupThatAnErasureDidNotReachIsPutBackAndSaidSo() throws {
+        let kept = try KeptUser(at: .live)
+        let backup = try kept.backUp()
+        let elsewhere = kept.user.folder.path("elsewhere")
+        try manager.moveItem(atPath: backup.path, toPath: elsewhere)
+        let erased = try kept.user.stores().erase("alice")
+        #expect(erased.unreachable.contains { $0.contains(backup.path) })
+        let moved = try UserBackup(path: elsewhere)
+        #expect(try kept.restore(moved).isNew)
+        #expect(try kept.restorations() == 1)
+        #expect(try kept.contents() == ["a", "b"])
+    }
+
+    @Test func anotherUsersBackupIsRefused() throws {
+        let kept = try KeptUser(at: .off)
+        let backup = try kept.backUp()
+        let stores = try kept.user.stores()
+        #expect { try stores.restore(backup, of: "bob", by: "a test", because: "") } throws: {
+            ($0 as? HabitStoreError)?.code == .invalidValue
+        }
+        #expect(!manager.fileExists(atPath: try UserDirectory(root: kept.user.root, user: "bob").path))
+        // A manifest that lies about whose it is does not help: the store says it.
+        let path = backup.path + "/manifest.json"
+        let text = try String(contentsOfFile: path, encoding: .utf8).replacing("\"alice\"", with: "\"bob\"")
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try UserBackup.digestLine(Data(text.utf8)).write(to: URL(fileURLWithPath: backup.path + "/manifest.sha256"))
+        #expect { try kept.restore(UserBackup(path: backup.path)) } throws: {
+            ($0 as? HabitStoreError)?.code == .corrupt
+        }
+    }
+
+    /// Each root's user is one of its own from then on.
+    @Test func aBackupGoesToAnotherRootAndOnlyBesideNothing() throws {
+        let (kept, other) = (try KeptUser(at: .live), try StagedUser())
+        let backup = try kept.backUp()
+        try other.want("live")
+        let outcome = try other.stores().restore(backup, by: "a test", because: "moved")
+        #expect(outcome.isNew)
+        try kept.write("here")
+        let store = try other.stores().store(for: "alice")
+        try store.save(Draft(content: "there"))
+        #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b", "there"])
+        store.close()
+        // Each has gone another way by now.
+        let second = try kept.backUp("second")
+        #expect { try other.stores().restore(second, by: "a test", because: "") } throws: {
+            "\($0)".contains("other transactions")
+        }
+        // And a user of the same id who was made there has another origin.
+        let third = try StagedUser()
+        let made = try third.stores().store(for: "alice")
+        try made.save(Draft(content: "mine"))
+        made.close()
+        #expect { try third.stores().restore(backup, by: "a test", because: "") } throws: {
+            "\($0)".contains("another origin")
+        }
+        let replaced = try third.stores().restore(backup, replacing: true, by: "a test", because: "the right one")
+        #expect(replaced.aside.count == 1)
+        let opened = try third.stores().store(for: "alice")
+        defer { opened.close() }
+        #expect(try opened.all(Draft.self).map(\.content).sorted() == ["a", "b"])
+    }
+
+    @Test(arguments: [Stage.off, .shadow, .live, .complete]) func aKilledUserStaysKilled(stage: Stage) throws {
+        let kept = try KeptUser(at: stage)
+        let backup = try kept.backUp()
+        try kept.user.want(stage.rawValue, kill: true)
+        #expect(try kept.with { try $0.land() })
+        try kept.user.want(stage.rawValue)
+        let outcome = try kept.restore(backup, replacing: true)
+        #expect(outcome.stage == .off)
+        #expect(try kept.user.stores().status(of: "alice").isKilled)
+        #expect(try kept.contents() == ["a", "b"])
+        try kept.with { store in
+            #expect(try store.decision().reasons.contains(.killed))
+            try store.save(Draft(content: "c"))
+        }
+        #expect(try kept.contents() == ["a", "b", "c"])
+    }
+
+    // MARK: With and without what lies beside
+
+    @Test(arguments: [Stage.off, .shadow, .live, .complete], 0..<4)
+    func aRestoreNeedsNeitherControlFileNorEvidence(stage: Stage, parts: Int) throws {
+        let (hasControl, hasEvidence) = (parts & 1 != 0, parts & 2 != 0)
+        let kept = try KeptUser(at: stage)
+        let backup = try kept.backUp()
+        try kept.write("c")
+        for name in try kept.names() {
+            let isGone = (name == "control" && !hasControl) || (name.hasPrefix("evidence") && !hasEvidence)
+            if isGone { try manager.removeItem(atPath: kept.path + "/" + name) }
+        }
+        #expect { try kept.restore(backup) } throws: { ($0 as? HabitStoreError)?.code == .staleStore }
+        try kept.restore(backup, replacing: true)
+        #expect(try kept.contents() == ["a", "b"])
+        #expect(try kept.restorations() == 1)
+        #expect(try nothingIsProven(kept))
+        try kept.write("d")
+        #expect(try kept.contents() == ["a", "b", "d"])
+    }
+
+    // MARK: Past the program
+
+    /// The store that was left is put back from before its retirement.
+    @Test func aRetiredStoreThatIsCopiedBackServesNobody() throws {
+        let kept = try KeptUser(at: .off)
+        let early = try kept.backUp("early")
+        try kept.bring(to: .complete)
+        let late = try kept.backUp("late")
+        let store = try kept.user.stores { $0.gate.retentionSeconds = 0 }.store(for: "alice")
+        #expect(try store.retire(by: "a test").isRemoved)
+        store.close()
+        try kept.write("c")
+        for backup in [early, late] {
+            let place = try kept.user.address(.old).path
+            try? manager.removeItem(atPath: place)
+            try manager.copyItem(atPath: backup.path + "/store.sqlite", toPath: place)
+            #expect(try kept.contents() == ["a", "b", "c"])
+            #expect(try kept.with { try $0.engine() } == kept.user.new)
+        }
+        // Without the new store nothing is served at all.
+        try manager.removeItem(atPath: kept.user.address(.new).path)
+        for backup in [early, late] {
+            let place = try kept.user.address(.old).path
+            try? manager.removeItem(atPath: place)
+            try manager.copyItem(atPath: backup.path + "/store.sqlite", toPath: place)
+            let error = #expect(throws: HabitStoreError.self) { try kept.contents() }
+            #expect(error.map { [.staleStore, .notAuthoritative].contains($0.code) } == true)
+        }
+    }
+
+    /// Files of a backup that are copied over a user's by hand.
+    @Test(arguments: [Stage.off, .shadow, .live, .complete])
+    func storesThatAreCopiedOutOfABackupByHandAreRefusedOrSaid(stage: Stage) throws {
+        let kept = try KeptUser(at: stage)
+        let backup = try kept.backUp()
+        try kept.write("c")
+        let folder = try kept.path
+        for store in backup.manifest.stores {
+            let place = folder + "/" + store.file
+            for ending in ["", "-wal", "-shm", "-lock", "-sound"] { try? manager.removeItem(atPath: place + ending) }
+            try manager.copyItem(atPath: backup.path + "/" + store.file, toPath: place)
+        }
+        let error = #expect(throws: HabitStoreError.self) { try kept.contents() }
+        #expect(error?.code == .staleStore)
+        // The restore is the way.
+        try kept.restore(backup, replacing: true)
+        #expect(try kept.contents() == ["a", "b"])
+    }
+
+    /// After an erasure nothing knows of the user: a folder that is copied back serves, and says that it was.
+    @Test func aFolderThatIsCopiedBackAfterAnErasureSaysSo() throws {
+        let kept = try KeptUser(at: .complete)
+        let copy = kept.user.folder.path("copy")
+        try manager.copyItem(atPath: kept.path, toPath: copy)
+        try kept.user.stores().erase("alice")
+        try manager.copyItem(atPath: copy, toPath: kept.path)
+        try kept.with { store in
+            #expect(store.notes.contains { $0.contains("put back from a copy") })
+        }
+        #expect(try kept.events().contains { if case .putBack = $0 { true } else { false } })
+    }
+
+    // MARK: Others at work
+
+    /// A process that has the user open goes on with what was put back, and nothing that it is told is lost.
+    @Test(arguments: EngineName.standard, [Stage.off, .shadow, .live, .complete])
+    func anOpenUserGoesOnWithWhatWasPutBack(old: EngineName, stage: Stage) throws {
+        let kept = try KeptUser(at: stage, old: old)
+        let backup = try kept.backUp()
+        let stores = try kept.user.stores()
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        try store.save(Draft(content: "c"))
+        // Where another object had the user open, an engine that keeps a file once in a process would refuse this one.
+        _ = try stores.restore(backup, replacing: true, by: "a test", because: "it was lost")
+        #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b"])
+        try store.save(Draft(content: "d"))
+        #expect(try store.all(Draft.self).map(\.content).sorted() == ["a", "b", "d"])
+        #expect(try kept.contents() == ["a", "b", "d"])
+    }
+
+    // MARK: Interrupted
+
+    /// A restore that was decided is finished by the next opening, and the doctor names it.
+    @Test func aRestoreThatWasDecidedIsFinishedByTheNextOpening() throws {
+        let kept = try KeptUser(at: .live)
+        let backup = try kept.backUp()
+        try kept.write("c")
+        // As far as the decision: the evidence cannot be written then.
+        let log = try kept.path + "/evidence.jsonl"
+        try manager.moveItem(atPath: log, toPath: log + "-away")
+        #expect(mkfifo(log, 0o600) == 0)
+        #expect(throws: HabitStoreError.self) { try kept.restore(backup, replacing: true) }
+        #expect(unlink(log) == 0)
+        try manager.moveItem(atPath: log + "-away", toPath: log)
+        // It had looked before it decided: nothing has happened.
+        #expect(try kept.contents() == ["a", "b", "c"])
+        #expect(try kept.restorations() == 0)
+    }
+
+    @Test func aPlanThatIsDamagedServesNobodyUntilTheBackupIsRestoredAgain() throws {
+        let kept = try KeptUser(at: .off)
+        let backup = try kept.backUp()
+        let folder = try kept.path + "/restoring"
+        try manager.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Data("{".utf8).write(to: URL(fileURLWithPath: folder + "/plan.json"))
+        #expect { try kept.contents() } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+        #expect { try kept.user.stores().currentAddress(of: "alice") } throws: {
+            ($0 as? HabitStoreError)?.code == .staleStore
+        }
+        #expect(try kept.user.stores().examine("alice").map(\.kind) == [.interrupted])
+        #expect { try kept.restore(backup) } throws: { ($0 as? HabitStoreError)?.code == .corrupt }
+        try kept.restore(backup, replacing: true)
+        #expect(try kept.contents() == ["a", "b"])
+        #expect(try kept.user.stores().examine("alice").isEmpty)
+    }
+}
