@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
         .library(name: "HabitStoreFleet", targets: ["HabitStoreFleet"]),
         .library(name: "HabitStoreMetrics", targets: ["HabitStoreMetrics"]),
+        .library(name: "HabitStoreHooks", targets: ["HabitStoreHooks"]),
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
@@ -123,6 +124,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(name: "HabitStoreHooks", dependencies: ["HabitStoreFleet"], swiftSettings: settings),
         .target(
             name: "StandardEngines",
             dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier"],
@@ -163,8 +165,8 @@ let package = Package(
             name: "HabitStoreCommand",
             dependencies: [
                 "StandardEngines",
-                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreImport",
-                "HabitStoreMetrics", "HabitStoreReports",
+                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreHooks",
+                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports",
                 "HabitStorePostgres", "HabitStoreRollout",
                 "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -297,8 +299,8 @@ let package = Package(
         .testTarget(
             name: "HabitStoreFleetTests",
             dependencies: [
-                "HabitStore", "HabitStoreFleet", "HabitStoreMetrics", "HabitStoreRollout", "HabitStoreTesting",
-                "RolloutTesting", "StandardEngines", "Trials",
+                "HabitStore", "HabitStoreFleet", "HabitStoreHooks", "HabitStoreMetrics", "HabitStoreRollout",
+                "HabitStoreTesting", "Hashing", "RolloutTesting", "StandardEngines", "Trials",
             ],
             swiftSettings: settings
         ),

@@ -15,120 +15,29 @@ import HabitStoreRollout
 public struct Fleet: Sendable {
     let root: String
     let folder: FleetFolder
-    private let signals: FleetSignals
+    let signals: FleetSignals
+    let clock: FleetClock
+    /// What sends the requests of hooks; nil where a program has nothing that does.
+    let transport: (any HookTransport)?
 
     /// What was done.
     public let ledger: FleetLedger
 
     /// The fleet of a root; nothing is made yet.
-    public init(root: String) {
-        self.root = root
+    ///
+    /// - Parameter transport: what sends the requests of the plan's hooks. Without it a plan that has hooks is not run.
+    public init(root: String, transport: (any HookTransport)? = nil) {
+        self.init(root: root, transport: transport, clock: .machine)
+    }
+
+    init(root: String, transport: (any HookTransport)? = nil, clock: FleetClock) {
+        (self.root, self.transport, self.clock) = (root, transport, clock)
         folder = FleetFolder(root: root)
         signals = FleetSignals(folder: folder)
-        ledger = FleetLedger(folder)
+        ledger = FleetLedger(folder, clock)
     }
 
-    // MARK: Planning
-
-    /// Who would be in which wave.
-    ///
-    /// Waves that were drawn once stay: users who have come since are added to the last one, and a plan with other waves is refused.
-    ///
-    /// - Parameter users: everybody, with the size of their stores in bytes.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` for a plan with other waves than were drawn.
-    public func drawing(_ plan: FleetPlan, _ users: [(user: String, bytes: Int)]) throws -> FleetMembers {
-        try requireUsers(users.isEmpty)
-        guard FileManager.default.fileExists(atPath: folder.members) else {
-            try requireUndrawn()
-            let salt = (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
-            return FleetMembers(plan, users, salt: salt)
-        }
-        let drawn = try FleetMembers.load(folder.members)
-        try requireWaves(plan, drawn)
-        return drawn.adding(users, plan)
-    }
-
-    private func requireUsers(_ isEmpty: Bool) throws {
-        guard isEmpty else { return }
-        throw HabitStoreError(.notFound, "there are no users under this root", at: .init(path: root))
-    }
-
-    private func requireUndrawn() throws {
-        guard try ledger.read().entries.contains(where: { if case .drawn = $0.event { true } else { false } }) else {
-            return
-        }
-        throw HabitStoreError(
-            .corrupt,
-            "the waves were drawn once, and the file of their members is gone; put it back, or remove the whole folder of the fleet to begin "
-                + "anew",
-            at: .init(path: folder.members)
-        )
-    }
-
-    /// Makes sure that a plan is for the waves that were drawn.
-    private func requireWaves(_ plan: FleetPlan, _ drawn: FleetMembers) throws {
-        guard drawn.waves == plan.waves.map(\.name) else {
-            throw HabitStoreError(
-                .unsupported,
-                "the waves were drawn already (\(drawn.waves.joined(separator: ", "))), and nobody changes waves: keep their names and their "
-                    + "number; what each asks for may be changed",
-                at: .init(path: folder.members)
-            )
-        }
-    }
-
-    /// Draws the waves, and keeps the plan.
-    ///
-    /// - Parameters:
-    ///   - text: the plan as it is written, which is kept.
-    ///   - isYAML: whether that is YAML.
-    ///   - person: who does it, for the ledger.
-    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work; what keeps the files from being written.
-    @discardableResult
-    public func draw(
-        _ plan: FleetPlan,
-        text: Data,
-        isYAML: Bool,
-        _ users: [(user: String, bytes: Int)],
-        by person: String
-    ) throws -> FleetMembers {
-        // Nothing is made where there is nobody.
-        try requireUsers(users.isEmpty)
-        try folder.make()
-        let lease = try takeLease()
-        defer { withExtendedLifetime(lease) {} }
-        let members = try drawing(plan, users)
-        let isNew = !FileManager.default.fileExists(atPath: folder.members)
-        try write(members)
-        do {
-            let path = folder.plan + (isYAML ? ".yaml" : ".json")
-            try DurableFile.replace(path, text, draft: DurableFile.ownDraft(of: path))
-            _ = try MarkerFile.remove(folder.plan + (isYAML ? ".json" : ".yaml"))
-        } catch {
-            throw HabitStoreError(
-                .inputOutput,
-                "the plan cannot be kept: \(error)",
-                at: .init(path: folder.path)
-            )
-        }
-        let index = try isNew ? FleetIndex.make(folder, members) : FleetIndex.open(folder)
-        if !isNew { try index.add(members.members) }
-        let head = try ledger.append(.drawn(users: members.members.count, digest: members.digest, by: person))
-        try index.set(FleetIndex.head, head)
-        return members
-    }
-
-    private func write(_ members: FleetMembers) throws {
-        do {
-            try DurableFile.replace(folder.members, members.data, draft: DurableFile.ownDraft(of: folder.members))
-        } catch {
-            throw HabitStoreError(
-                .inputOutput,
-                "the fleet's members cannot be written: \(error)",
-                at: .init(path: folder.members)
-            )
-        }
-    }
+    // MARK: The plan
 
     /// The plan that was kept.
     ///
@@ -185,9 +94,12 @@ public struct Fleet: Sendable {
         pressure: (() -> Double?)? = nil,
         tell: @escaping (String) -> Void
     ) throws -> FleetEnd {
-        let plan = try plan()
-        let lease = try takeLease()
+        // Nothing is made where there is no fleet.
+        if !FileManager.default.fileExists(atPath: folder.path) { _ = try plan() }
+        let lease = try takeLease(folder)
         defer { withExtendedLifetime(lease) {} }
+        try finishDrawing()
+        let plan = try plan()
         if let halted = signals.halted {
             return .halted(by: halted.by, because: halted.because, user: halted.user)
         }
@@ -204,10 +116,16 @@ public struct Fleet: Sendable {
             members = joined
             // A process that dies in between leaves members whom the ledger does not tell of, which is said by the next one.
             let head = try ledger.append(.joined(users: count, digest: members.digest))
-            try write(members)
+            try write(members.data, to: folder.members, "the fleet's members")
             try index.set(FleetIndex.head, head)
         }
         try index.add(members.members)
+        let hooks = try deliveries(plan, members)
+        hooks?.start()
+        defer {
+            hooks?.finish()
+            for line in hooks?.takeLines() ?? [] { tell(line) }
+        }
         let run = try FleetRun(
             root: root,
             plan: plan,
@@ -217,6 +135,8 @@ public struct Fleet: Sendable {
             signals: signals,
             stores: stores,
             by: person,
+            hooks: hooks,
+            clock: clock,
             pressure: pressure ?? { IOPressure.now() },
             tell: tell
         )
@@ -242,7 +162,7 @@ public struct Fleet: Sendable {
         }
         let digests = contents.entries.compactMap { entry -> String? in
             switch entry.event {
-            case .drawn(_, let digest, _), .joined(_, let digest): digest
+            case .drawn(_, let digest, _, _), .joined(_, let digest): digest
             default: nil
             }
         }
@@ -256,7 +176,7 @@ public struct Fleet: Sendable {
         }
     }
 
-    private func takeLease() throws -> LockedFile {
+    func takeLease(_ folder: FleetFolder) throws -> LockedFile {
         do {
             // Whoever asks whether a run is at work has it for a moment.
             return try LockedFile(folder.lease, timeoutSeconds: Self.leaseWaitSeconds)
@@ -389,14 +309,22 @@ public struct Fleet: Sendable {
     public func status() throws -> FleetStatus { try status(by: plan(), FleetIndex.open(folder)) }
 
     func status(by plan: FleetPlan, _ index: FleetIndex) throws -> FleetStatus {
-        try FleetStatus(
+        let contents = try ledger.read()
+        var status = try FleetStatus(
             plan: plan,
             members: FleetMembers.load(folder.members),
             index: index,
-            ledger: ledger.read(),
+            ledger: contents,
             signals: signals,
             isRunning: isRunning
         )
+        do {
+            let places = try plan.hooks.isEmpty ? nil : HookPlaces(folder)
+            status.hooks = plan.hooks.map { HookStatus($0, places?[$0.name], contents) }
+        } catch {
+            status.hooksProblem = "\(error)"
+        }
+        return status
     }
 
     /// Holds the index against the stores.
@@ -429,7 +357,7 @@ public struct Fleet: Sendable {
     /// - Returns: how many users there are.
     /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work.
     public func rebuild(_ stores: UserStores, progress: (Int, Int) -> Void) throws -> Int {
-        let lease = try takeLease()
+        let lease = try takeLease(folder)
         defer { withExtendedLifetime(lease) {} }
         let (plan, members) = (try plan(), try FleetMembers.load(folder.members))
         let index = try FleetIndex.make(folder, members)

@@ -32,6 +32,10 @@ public struct FleetStatus: Sendable {
     public let secondsLeft: ClosedRange<Double>?
     /// The first line of the ledger that is not as it was written; nil where all are.
     public let damagedLine: Int?
+    /// How far the plan's hooks were told.
+    public internal(set) var hooks: [HookStatus] = []
+    /// Why that cannot be said.
+    public internal(set) var hooksProblem: String?
 
     init(
         plan: FleetPlan,
@@ -52,7 +56,7 @@ public struct FleetStatus: Sendable {
             return Wave(
                 name: name,
                 users: own.reduce(0) { $0 + $1.users },
-                stages: Dictionary(uniqueKeysWithValues: stages),
+                stages: Dictionary(stages, uniquingKeysWith: +),
                 state: isDone ? "done" : isSoaking ? "soaking" : isBegun ? "running" : "waiting"
             )
         }
@@ -88,7 +92,9 @@ public struct FleetStatus: Sendable {
         secondsLeft = Self.secondsLeft(
             members.members.count - arrived,
             recent,
-            soaks: zip(plan.waves, waves).filter { $1.state != "done" }.reduce(0) { $0 + $1.0.soakSeconds },
+            soaks: zip(plan.waves, waves).filter { $1.state != "done" && $1.users > 0 }.reduce(0) {
+                $0 + $1.0.soakSeconds
+            },
             isRunning: isRunning && (word == "running" || word == "soaking")
         )
     }

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreRollout
+import HabitStoreTesting
 import RolloutTesting
 import Testing
 
@@ -27,6 +28,62 @@ struct FleetFilesTests {
         #expect(try test.fleet.rebuild(test.stores()) { _, _ in } == 3)
         #expect(try test.fleet.status().waves.map { $0.stages[.complete] } == [2, 1])
         #expect(try test.fleet.audit(test.stores(), sample: 2, seed: 7).findings.isEmpty)
+    }
+
+    /// How an index is damaged.
+    enum Damage: String, CaseIterable {
+        case garbage, empty, cut, header, noMembers, noWords, otherColumns, otherVersion
+    }
+
+    @Test(arguments: Damage.allCases) func anIndexThatIsDamagedMovesNobody(_ damage: Damage) throws {
+        let test = try TestFleet(3)
+        _ = try test.draw(TestFleet.twoWaves)
+        let path = FleetFolder(root: test.root).index
+        let whole = try #require(FileManager.default.contents(atPath: path))
+        func put(_ data: Data) throws { try data.write(to: URL(fileURLWithPath: path)) }
+        func run(_ sql: String) throws { try IndexDatabase(path, mayMake: false).run(sql) }
+        switch damage {
+        case .garbage: try put(Data((0..<whole.count).map { UInt8(truncatingIfNeeded: $0 &* 7) }))
+        case .empty: try put(Data())
+        case .cut: try put(whole.prefix(whole.count / 2))
+        case .header: try put(Data(whole.prefix(20)) + Data([0xFF, 0xFF]) + whole.dropFirst(22))
+        case .noMembers: try run("DROP TABLE member")
+        case .noWords: try run("DROP TABLE word")
+        case .otherColumns: try run("ALTER TABLE member DROP COLUMN reasons")
+        case .otherVersion: try run("PRAGMA user_version = 99")
+        }
+        try refused(test, "habitstore fleet audit --rebuild")
+        // The way out that the line names.
+        #expect(try test.fleet.rebuild(test.stores()) { _, _ in } == 3)
+        #expect(try test.run().end == .done(passedOver: 0))
+    }
+
+    /// Bits that fall over are found, or do no harm: the stores are the truth.
+    @Test func bitsThatFallOverInAnIndexMoveNobodyTwice() throws {
+        let seed = UInt64.random(in: 0...99_999)
+        var generator = SeededGenerator(seed: seed)
+        let test = try TestFleet(3)
+        _ = try test.draw(TestFleet.twoWaves)
+        let path = FleetFolder(root: test.root).index
+        for round in 0..<6 {
+            _ = try test.fleet.rebuild(test.stores()) { _, _ in }
+            var bytes = try #require(FileManager.default.contents(atPath: path))
+            for _ in 0..<4 {
+                bytes[Int.random(in: 0..<bytes.count, using: &generator)] ^=
+                    1 << UInt8.random(in: 0..<8, using: &generator)
+            }
+            try bytes.write(to: URL(fileURLWithPath: path))
+            do {
+                // A row that says what is not so may halt the fleet, which a person sees to.
+                if case .halted = try test.run().end { try test.fleet.resume(by: "a test", because: "seen") }
+            } catch let error as HabitStoreError {
+                #expect(!"\(error)".contains("\n"), "seed \(seed), round \(round): \(error)")
+            }
+            #expect(try test.promotions().values.allSatisfy { $0 <= 5 }, "seed \(seed), round \(round)")
+        }
+        _ = try test.fleet.rebuild(test.stores()) { _, _ in }
+        #expect(try test.run().end == .done(passedOver: 0), "seed \(seed)")
+        #expect(try test.promotions().values.allSatisfy { $0 == 5 }, "seed \(seed)")
     }
 
     @Test func anAuditFindsWhoIsNotAsTheIndexSays() throws {

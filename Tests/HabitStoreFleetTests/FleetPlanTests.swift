@@ -31,6 +31,29 @@ struct FleetPlanTests {
         (#"{"waves": [{"percent": 100}], "atOnce": 1.5}"#, 1, 41, "whole number"),
         (#"{"waves": [{"percent": 100}], "hours": {"from": "25:00", "to": "8:00"}}"#, 1, 49, "time of the day"),
         (#"{"waves": [{"percent": 100}}"#, 1, 28, "]"),
+        ("", 1, 1, "a plan holds at least an object"),
+        (#"{"hours": {"from": "8:00"}}"#, 1, 11, "hours has from and to"),
+        (#"{"hours": {"from": "8:00", "to": "9 o'clock"}}"#, 1, 34, "to is a time of the day"),
+        (#"{"heavyHours": {"from": "8:00", "to": "8:00"}}"#, 1, 16, "ends when it begins"),
+        (#"{"hours": {"from": "8:00", "to": "9:00", "timeZone": "Mars"}}"#, 1, 54, "no time zone"),
+        (#"{"waves": [{"percent": 100, "atOnce": 0}]}"#, 1, 39, "from 1 to 64"),
+        (#"{"hooks": {}}"#, 1, 11, "a list of hooks"),
+        (#"{"hooks": [{"url": "https://a.example/"}]}"#, 1, 12, "has no secretFile"),
+        (#"{"hooks": [{"url": "http://a.example/", "secretFile": "/s"}]}"#, 1, 20, "url is https"),
+        (#"{"hooks": [{"url": "http://127.0.0.1.example/", "secretFile": "/s"}]}"#, 1, 20, "url is https"),
+        (#"{"hooks": [{"url": "ftp://a.example/", "secretFile": "/s"}]}"#, 1, 20, "https://HOST/PATH"),
+        (#"{"hooks": [{"url": "https://me:hidden@a.example/", "secretFile": "/s"}]}"#, 1, 20, "a user or a password"),
+        (#"{"hooks": [{"url": "https://a.example/", "secretFile": "s"}]}"#, 1, 56, "a path from / on"),
+        (
+            #"{"hooks": [{"url": "https://a.example/", "secretFile": "/s", "events": ["halt"]}]}"#, 1, 73,
+            "no event \"halt\""
+        ),
+        (
+            #"{"hooks": [{"url": "https://a/1", "secretFile": "/s"}, {"url": "https://a/2", "secretFile": "/s"}]}"#, 1,
+            56, "two hooks"
+        ),
+        (#"{"hooks": [{"url": "https://a/1", "secretFile": "/s", "confirmsWaves": 1}]}"#, 1, 72, "true or false"),
+        (#"{"hooks": [{"url": "https://a/1", "secretFile": "/s", "timeoutSeconds": 0}]}"#, 1, 73, "from 0.1 to 120"),
         (#"{"waves": [{"percent": 100}], "usersPerMinute": 1e-300}"#, 1, 49, "from 0.001"),
         (#"{"stage": "live", "stage": "complete", "waves": [{"percent": 100}]}"#, 1, 19, "twice"),
     ])
@@ -40,6 +63,73 @@ struct FleetPlanTests {
         let first = try #require(issues.first)
         #expect((first.line, first.column) == (line, column), "\(issues)")
         #expect(issues.contains { $0.message.contains(words) }, "\(issues)")
+        // What may be a secret is repeated nowhere, and a plan is no flag file.
+        #expect(issues.allSatisfy { !$0.message.contains("hidden") && !$0.message.contains("flag file") })
+    }
+
+    /// A mistake in a time of the day was told twice.
+    @Test func aMistakeIsToldOnce() throws {
+        let (_, issues) = try read(#"{"hours": {"from": "25:00", "to": "8:00"}}"#)
+        #expect(issues.count == 1, "\(issues)")
+        #expect { try FleetPlanReader.read(path: folder.path("missing.json")) } throws: {
+            "\($0)".contains("there is no plan at this path") && !"\($0)".contains("flag file")
+        }
+    }
+
+    @Test func aPlanThatSaysNothingHasTheStandardWaves() throws {
+        let plan = try #require(try read("{}").plan)
+        #expect(plan.waves.map(\.name) == ["canary", "0.1 %", "1 %", "5 %", "25 %", "everybody"])
+        #expect(plan.waves.map(\.extent) == [.users(10)] + [0.1, 1, 5, 25, 100].map { .percent($0) })
+        #expect(plan.waves.map(\.soakSeconds) == Array(repeating: 86_400, count: 5) + [0])
+        // What it stands for can be written down, too.
+        let members = FleetMembers(plan, (0..<10_000).map { (user: "u\($0)", bytes: 1) }, salt: "a")
+        #expect(members.waves.indices.map { members.wave($0).count } == [10, 0, 90, 400, 2_000, 7_500])
+        #expect(plan.leastSeconds(ofWave: 1, users: 0, bytes: 0) == 0)
+    }
+
+    @Test func aWaveSaysForItselfHowFastItsUsersAreMoved() throws {
+        let plan = try #require(
+            try read(
+                """
+                {"usersPerMinute": 60, "heavyBytes": 100, "hours": {"from": "8:00", "to": "18:00"}, "waves": [
+                  {"users": 10, "usersPerMinute": 6, "heavyBytes": 5, "heavyHours": {"from": "22:00", "to": "6:00"}, "heavyAtOnce": 2},
+                  {"percent": 100}
+                ]}
+                """
+            ).plan
+        )
+        let (first, second) = (plan.pace(of: 0), plan.pace(of: 1))
+        #expect(first.usersPerMinute == 6 && second.usersPerMinute == 60)
+        #expect(first.lane(7) == .heavy && second.lane(7) == .normal)
+        #expect(first.hours(.heavy)?.from == 22 * 60 && first.hours(.normal)?.from == 8 * 60)
+        #expect(second.hours(.heavy) == plan.hours)
+        #expect(first.atOnce(.heavy) == 2 && second.atOnce(.heavy) == 1)
+        #expect(plan.leastSeconds(ofWave: 0, users: 10, bytes: 1) == 100)
+        let members = FleetMembers(plan, (0..<30).map { (user: "u\($0)", bytes: 7) }, salt: "a")
+        #expect(members.wave(0).allSatisfy { $0.lane == .heavy } && members.wave(1).allSatisfy { $0.lane == .normal })
+    }
+
+    @Test func hooksAreRead() throws {
+        let plan = try #require(
+            try read(
+                #"{"hooks": [{"url": "https://a.example:8443/x", "secretFile": "/s", "events": ["halted"], "confirmsWaves": true}]}"#
+            ).plan
+        )
+        let hook = try #require(plan.hooks.first)
+        #expect(hook.name == "a.example:8443" && hook.confirmsWaves && hook.events == ["halted"] && !hook.namesUsers)
+        let plain = try read(#"{"hooks": [{"url": "http://a.example", "secretFile": "/s", "allowsPlainHTTP": true}]}"#)
+        #expect(plain.plan?.hooks.first?.name == "a.example")
+        #expect(try read(#"{"hooks": [{"url": "http://[::1]:80/", "secretFile": "/s"}]}"#).plan != nil)
+    }
+
+    @Test func theSchemaHasTheEventsOfTheLedger() throws {
+        let schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("schemas/fleet-plan.schema.json")
+        let text = String(decoding: try Data(contentsOf: schema), as: UTF8.self)
+        let start = try #require(text.firstRange(of: "\"events\""))
+        let end = try #require(text[start.upperBound...].firstRange(of: "confirmsWaves"))
+        let named = text[start.upperBound..<end.lowerBound].split(separator: "\"").map(String.init)
+        #expect(named.filter { FleetEvent.kinds.contains($0) } == FleetEvent.kinds)
     }
 
     @Test func aPlanInYAMLIsTheSame() throws {

@@ -106,6 +106,7 @@ struct FleetWatchTests {
         #expect(hidden.differences.map(\.message) == ["other records in …/lmdb"])
         let name = try #require(hidden.differences.first?.user)
         #expect(hidden.stop?.user == name && hidden.stop?.because == "\(name) differs" && name.count == 12)
+        #expect(hidden.stop?.kind == .haltedByPerson)
         let shown = try overview(paper.watch(showsUsers: true))
         #expect(shown.differences.map(\.user) == [user] && shown.stop?.user == user)
         #expect(sentence(shown).hasPrefix("Halted by the run: \(user) differs (user \(user)); "))

@@ -32,7 +32,7 @@ struct TestFleet {
     func stores() throws -> UserStores { try user.stores { $0.gate.cleanShadowReads = 0 } }
 
     /// Draws a plan that is written as JSON.
-    func draw(_ text: String) throws -> FleetMembers {
+    func draw(_ text: String, note: (String) -> Void = { _ in }) throws -> FleetMembers {
         let path = user.folder.path("plan.json")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         let (plan, issues) = try FleetPlanReader.read(path: path)
@@ -41,18 +41,20 @@ struct TestFleet {
             text: Data(text.utf8),
             isYAML: false,
             stores().users().users.map { (user: $0, bytes: 1) },
-            by: "a test"
+            by: "a test",
+            note: note
         )
     }
 
     /// Runs the fleet, and gives what it has told.
     @discardableResult
     func run(
+        clock: FleetClock = .machine,
         pressure: (() -> Double?)? = { nil },
         isTold: @escaping (String) -> Void = { _ in }
     ) throws -> (end: FleetEnd, told: [String]) {
         let told = Told()
-        let end = try fleet.run(stores(), by: "a test", pressure: pressure) { line in
+        let end = try Fleet(root: root, clock: clock).run(stores(), by: "a test", pressure: pressure) { line in
             told.lines.withLock { $0.append(line) }
             isTold(line)
         }

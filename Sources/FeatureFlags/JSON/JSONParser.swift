@@ -168,7 +168,10 @@ package struct JSONParser {
 
     private func endOfFile(_ expected: String) -> FlagError {
         guard let container = containers.last else {
-            return error("the file is empty; a flag file holds at least an object with \"flags\"", at: bytes.count)
+            return error(
+                "the file is empty; a \(source.kind.name) holds at least \(source.kind.least)",
+                at: bytes.count
+            )
         }
         let opened = source.location(at: container.start)
         let kind = container.kind == .array ? "array" : "object"

@@ -1,5 +1,19 @@
 /// The bytes of a flag file, checked to be UTF-8, and the way from a byte's offset to its line and column.
 package struct SourceText: Sendable {
+    /// What kind of file it is, for messages: other files than those of flags are read by the same parsers.
+    package struct Kind: Sendable, Hashable {
+        /// What it is called.
+        let name: String
+        /// What the smallest one has in it.
+        let least: String
+
+        package init(_ name: String, least: String) { (self.name, self.least) = (name, least) }
+
+        package static let flags = Kind("flag file", least: "an object with \"flags\"")
+    }
+
+    /// What kind of file it is.
+    package let kind: Kind
     /// The file's name, for messages.
     package let name: String
     /// The file's bytes, without a byte order mark.
@@ -34,7 +48,8 @@ package struct SourceText: Sendable {
 
     private static let checkpointSpacing = 1024
 
-    package init(bytes: [UInt8], name: String) throws(FlagError) {
+    package init(bytes: [UInt8], name: String, kind: Kind = .flags) throws(FlagError) {
+        self.kind = kind
         try Self.refuseOtherEncodings(bytes, name)
         hadByteOrderMark = bytes.starts(with: [0xEF, 0xBB, 0xBF])
         self.bytes = hadByteOrderMark ? Array(bytes.dropFirst(3)) : bytes

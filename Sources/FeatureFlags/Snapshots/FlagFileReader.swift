@@ -2,59 +2,71 @@ import Foundation
 
 /// Reads a flag file's bytes and tells apart the ways in which that can fail.
 package enum FlagFileReader {
-    package static func read(path: String) throws(FlagError) -> [UInt8] {
+    /// - Parameter kind: what the file is called in errors.
+    package static func read(path: String, kind: SourceText.Kind = .flags) throws(FlagError) -> [UInt8] {
+        let kind = kind.name
         let location = FlagError.Location(file: path)
         guard !path.utf8.contains(0) else {
             throw FlagError(.fileNotFound, "the path holds a NUL byte; no file can have such a name", at: location)
         }
         // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw openError(errno, location) }
+        guard descriptor >= 0 else { throw openError(errno, kind, location) }
         defer { close(descriptor) }
-        try requireRegularFile(descriptor, location)
-        return try readAll(descriptor, location)
+        try requireRegularFile(descriptor, kind, location)
+        return try readAll(descriptor, kind, location)
     }
 
-    package static func tooLarge(_ location: FlagError.Location) -> FlagError {
+    package static func tooLarge(_ location: FlagError.Location, _ kind: String = SourceText.Kind.flags.name)
+        -> FlagError
+    {
         FlagError(
             .fileTooLarge,
-            "the flag file is larger than \(FlagLimits.fileSizeBytes) bytes; split it or shorten its lists",
+            "the \(kind) is larger than \(FlagLimits.fileSizeBytes) bytes; split it or shorten its lists",
             at: location
         )
     }
 
-    private static func openError(_ number: Int32, _ location: FlagError.Location) -> FlagError {
+    private static func openError(_ number: Int32, _ kind: String, _ location: FlagError.Location) -> FlagError {
         switch number {
         case ENOENT, ENOTDIR:
-            return FlagError(.fileNotFound, "there is no flag file at this path", at: location)
+            return FlagError(.fileNotFound, "there is no \(kind) at this path", at: location)
         default:
             return FlagError(
                 .fileUnreadable,
-                "the flag file cannot be opened: \(String(cString: strerror(number)))",
+                "the \(kind) cannot be opened: \(String(cString: strerror(number)))",
                 at: location
             )
         }
     }
 
-    private static func requireRegularFile(_ descriptor: Int32, _ location: FlagError.Location) throws(FlagError) {
+    private static func requireRegularFile(
+        _ descriptor: Int32,
+        _ kind: String,
+        _ location: FlagError.Location
+    ) throws(FlagError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             throw FlagError(
                 .fileUnreadable,
-                "the flag file cannot be examined: \(String(cString: strerror(errno)))",
+                "the \(kind) cannot be examined: \(String(cString: strerror(errno)))",
                 at: location
             )
         }
-        let kind = status.st_mode & S_IFMT
-        guard kind == S_IFREG else {
-            let what = kind == S_IFDIR ? "a directory" : "neither a file nor a link to one"
-            throw FlagError(.notAFile, "the path is \(what); name the flag file itself", at: location)
+        let type = status.st_mode & S_IFMT
+        guard type == S_IFREG else {
+            let what = type == S_IFDIR ? "a directory" : "neither a file nor a link to one"
+            throw FlagError(.notAFile, "the path is \(what); name the \(kind) itself", at: location)
         }
-        guard Int64(status.st_size) <= Int64(FlagLimits.fileSizeBytes) else { throw tooLarge(location) }
+        guard Int64(status.st_size) <= Int64(FlagLimits.fileSizeBytes) else { throw tooLarge(location, kind) }
     }
 
     /// The size that `fstat` gave is not relied on: the file may grow while it is read.
-    private static func readAll(_ descriptor: Int32, _ location: FlagError.Location) throws(FlagError) -> [UInt8] {
+    private static func readAll(
+        _ descriptor: Int32,
+        _ kind: String,
+        _ location: FlagError.Location
+    ) throws(FlagError) -> [UInt8] {
         var content: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -67,12 +79,12 @@ package enum FlagFileReader {
                 if number == EINTR { continue }
                 throw FlagError(
                     .fileUnreadable,
-                    "the flag file cannot be read: \(String(cString: strerror(number)))",
+                    "the \(kind) cannot be read: \(String(cString: strerror(number)))",
                     at: location
                 )
             }
             content.append(contentsOf: chunk[..<count])
-            guard content.count <= FlagLimits.fileSizeBytes else { throw tooLarge(location) }
+            guard content.count <= FlagLimits.fileSizeBytes else { throw tooLarge(location, kind) }
         }
     }
 }

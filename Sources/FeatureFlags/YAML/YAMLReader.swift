@@ -10,7 +10,7 @@ package enum YAMLReader {
         guard source.bytes.count <= FlagLimits.yamlSizeBytes else {
             throw FlagError(
                 .fileTooLarge,
-                "the flag file is larger than \(FlagLimits.yamlSizeBytes) bytes; write it as JSON",
+                "the \(source.kind.name) is larger than \(FlagLimits.yamlSizeBytes) bytes; write it as JSON",
                 at: FlagError.Location(file: source.name)
             )
         }
@@ -28,7 +28,7 @@ package enum YAMLReader {
             guard let root = try compose(source) else {
                 throw FlagError(
                     .parseError,
-                    "the file is empty; a flag file holds at least \"flags\"",
+                    "the file is empty; a \(source.kind.name) holds at least \(source.kind.least)",
                     at: source.start
                 )
             }

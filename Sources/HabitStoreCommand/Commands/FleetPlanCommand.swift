@@ -12,7 +12,7 @@ struct FleetPlanCommand: ReportingCommand {
         abstract: "Draws the waves of a plan, or says what is wrong with it.",
         discussion: """
             Drawn once, waves stay: who has come since is added to the last one, and what each wave asks for may be changed. \
-            With --dry-run nothing is written.
+            With --dry-run nothing is written; the salt that it shows draws the same waves again, with --salt.
             """
     )
 
@@ -25,8 +25,21 @@ struct FleetPlanCommand: ReportingCommand {
     @Flag(help: "Only say who would be in which wave.")
     var dryRun = false
 
+    @Flag(help: "List the users of each wave.")
+    var users = false
+
+    @Option(help: ArgumentHelp("Decides who comes when. [default: at random]", valueName: "hex"))
+    var salt: String?
+
+    func validate() throws {
+        guard let salt else { return }
+        guard salt.utf8.count == 32, salt.allSatisfy(\.isHexDigit) else {
+            throw ValidationError("--salt is 32 hexadecimal digits, as --dry-run shows them")
+        }
+    }
+
     func run() async throws {
-        let (plan, issues) = try FleetPlanReader.read(path: plan)
+        let (plan, issues, text) = try FleetPlanReader.readText(path: plan)
         guard let plan else {
             for issue in issues { StandardError.write("error: \(issue)\n") }
             throw ExitCode(ExitStatus.data.rawValue)
@@ -38,19 +51,23 @@ struct FleetPlanCommand: ReportingCommand {
         let fleet = Fleet(root: settings.root)
         let members: FleetMembers
         if dryRun {
-            members = try fleet.drawing(plan, users)
+            members = try fleet.drawing(plan, users, salt: salt)
         } else {
-            let text = FileManager.default.contents(atPath: self.plan) ?? Data()
             let isYAML = self.plan.hasSuffix(".yaml") || self.plan.hasSuffix(".yml")
-            members = try fleet.draw(plan, text: text, isYAML: isYAML, users, by: NSUserName())
+            members = try fleet.draw(plan, text: text, isYAML: isYAML, users, by: NSUserName(), salt: salt) {
+                StandardError.note($0)
+            }
         }
         try show(plan, members)
     }
 
     private func show(_ plan: FleetPlan, _ members: FleetMembers) throws {
-        let waves = members.waves.indices.map { FleetWaveReport(plan, members, $0) }
+        let waves = members.waves.indices.map { FleetWaveReport(plan, members, $0, listsUsers: users || dryRun) }
         switch output.format {
-        case .json: try JSON.write(FleetPlanReport(isDryRun: dryRun, users: members.members.count, waves: waves))
+        case .json:
+            try JSON.write(
+                FleetPlanReport(isDryRun: dryRun, salt: members.salt, users: members.members.count, waves: waves)
+            )
         case .text:
             var table = TextTable([
                 .init("wave"), .init("users", alignment: .right), .init("heavy", alignment: .right),
@@ -62,38 +79,62 @@ struct FleetPlanCommand: ReportingCommand {
                     wave.leastSeconds.durationText,
                 ])
             }
-            let last =
-                "\(members.members.count) users in \(waves.count) waves\(dryRun ? "; nothing was written" : "")\n"
-            try Output.write(table.text(Terminal.options()) + last)
+            let end = dryRun ? "; nothing was written, and `--salt \(members.salt)` draws the same" : ""
+            let total = waves.reduce(0) { $0 + $1.leastSeconds }.durationText
+            let last = "\(members.members.count) users in \(waves.count) waves, \(total) at least\(end)\n"
+            try Output.write(table.text(Terminal.options()) + list(waves) + last)
         }
+    }
+
+    /// Who is in each wave.
+    private func list(_ waves: [FleetWaveReport]) -> String {
+        guard users else { return "" }
+        var text = ""
+        for wave in waves {
+            text += "\n" + TerminalText.escaped("\(wave.name):") + "\n"
+            for member in wave.members ?? [] {
+                let heavy = member.isHeavy ? ", heavy" : ""
+                text += TerminalText.escaped("  \(member.user) (\(member.bytes) bytes\(heavy))") + "\n"
+            }
+        }
+        return text + "\n"
     }
 }
 
 /// A wave, as it is planned.
 struct FleetWaveReport: Encodable {
+    struct Member: Encodable {
+        let user: String
+        let bytes: Int
+        let isHeavy: Bool
+    }
+
     let name: String
     let users: Int
     let heavy: Int
     let bytes: Int
     /// What the plan's pace and the wave's soak take at least.
     let leastSeconds: Double
+    /// Who is in it, in the order in which they are moved; nil where that was not asked for.
+    let members: [Member]?
 
-    init(_ plan: FleetPlan, _ members: FleetMembers, _ wave: Int) {
+    init(_ plan: FleetPlan, _ members: FleetMembers, _ wave: Int, listsUsers: Bool) {
         let own = members.wave(wave)
         name = members.waves[wave]
         users = own.count
         heavy = own.count { $0.lane == .heavy }
         bytes = own.reduce(0) { $0 + $1.bytes }
-        let moving = plan.usersPerMinute.map { Double(own.count) * 60 / $0 } ?? 0
-        let mebibytes = Double(bytes) / 1_048_576
-        let copying = plan.mebibytesPerSecond.map { mebibytes / $0 } ?? 0
-        leastSeconds = max(moving, copying) + plan.waves[wave].soakSeconds
+        leastSeconds = plan.leastSeconds(ofWave: wave, users: own.count, bytes: bytes)
+        self.members =
+            listsUsers ? own.map { Member(user: $0.user, bytes: $0.bytes, isHeavy: $0.lane == .heavy) } : nil
     }
 }
 
 /// A plan's waves.
 struct FleetPlanReport: Encodable {
     let isDryRun: Bool
+    /// What decided who comes when.
+    let salt: String
     let users: Int
     let waves: [FleetWaveReport]
 }

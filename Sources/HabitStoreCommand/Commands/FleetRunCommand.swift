@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreFleet
+import HabitStoreHooks
 import HabitStoreReports
 import HabitStoreRollout
 
@@ -11,7 +12,7 @@ struct FleetRunCommand: ReportingCommand {
         commandName: "run",
         abstract: "Moves users in the waves that were drawn, until all are there or something halts it.",
         discussion: """
-            It says in one line what it is doing and what it waits for. Killed at any moment it goes on where it was. Exit code 1 means \
+            It says in one line what it is doing and what it waits for, and tells the plan's hooks. Killed at any moment it goes on where it was. Exit code 1 means \
             that it was halted, or some users could not be moved.
             """
     )
@@ -21,7 +22,7 @@ struct FleetRunCommand: ReportingCommand {
 
     func run() async throws {
         let (settings, stores) = try await options.stores()
-        let fleet = Fleet(root: settings.root)
+        let fleet = Fleet(root: settings.root, transport: URLSessionTransport())
         let format = output.format
         let end = try await withCheckedThrowingContinuation { continuation in
             // It waits for hours, which no thread of Swift's tasks is for.

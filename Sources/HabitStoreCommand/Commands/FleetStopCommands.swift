@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreFleet
+import HabitStoreHooks
 import HabitStoreReports
 import HabitStoreRollout
 
@@ -17,6 +18,13 @@ struct FleetWordOptions: ParsableArguments {
     }
 }
 
+extension Fleet {
+    /// Tells the plan's hooks what was just done, and says what came of it.
+    fileprivate func tellHooksAloud() {
+        for line in tellHooksInWords() { StandardError.note(line) }
+    }
+}
+
 /// `habitstore fleet pause`.
 struct FleetPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,9 +36,10 @@ struct FleetPauseCommand: AsyncParsableCommand {
     @OptionGroup var word: FleetWordOptions
 
     func run() async throws {
-        let fleet = Fleet(root: try await Settings(userOptions).root)
+        let fleet = Fleet(root: try await Settings(userOptions).root, transport: URLSessionTransport())
         let isNew = try fleet.pause(by: NSUserName(), because: word.because)
         try Output.write(isNew ? "paused\n" : "paused already\n")
+        if isNew { fleet.tellHooksAloud() }
     }
 }
 
@@ -47,10 +56,11 @@ struct FleetResumeCommand: AsyncParsableCommand {
     @OptionGroup var word: FleetWordOptions
 
     func run() async throws {
-        let fleet = Fleet(root: try await Settings(userOptions).root)
+        let fleet = Fleet(root: try await Settings(userOptions).root, transport: URLSessionTransport())
         let wasStopped = try fleet.resume(by: NSUserName(), because: word.because)
         let next = fleet.isRunning ? "" : "; `habitstore fleet run` goes on where it was"
         try Output.write(wasStopped ? "may go on\(next)\n" : "nothing has stopped it\n")
+        if wasStopped { fleet.tellHooksAloud() }
     }
 }
 
@@ -73,10 +83,13 @@ struct FleetHaltCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (settings, stores) = try await options.stores()
-        let fleet = Fleet(root: settings.root)
+        let fleet = Fleet(root: settings.root, transport: URLSessionTransport())
         let isNew = try fleet.halt(by: NSUserName(), because: word.because)
         try Output.write(isNew ? "halted\n" : "halted already\n")
-        guard back else { return }
+        guard back else {
+            if isNew { fleet.tellHooksAloud() }
+            return
+        }
         let taken = try fleet.takeBack(stores)
         for (user, error) in taken.failures {
             let line = "\(user): FAILED: \(ErrorReport.message(of: error))"
@@ -84,6 +97,7 @@ struct FleetHaltCommand: AsyncParsableCommand {
         }
         let failed = taken.failures.count
         try Output.write("\(taken.users) users of wave \(taken.wave + 1) were taken back, \(failed) could not be\n")
+        fleet.tellHooksAloud()
         if failed > 0 { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }

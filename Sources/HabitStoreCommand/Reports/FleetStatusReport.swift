@@ -26,9 +26,12 @@ struct FleetStatusReport: Encodable {
     let leastSecondsLeft: Double?
     let mostSecondsLeft: Double?
     let damagedLine: Int?
+    let hooks: [FleetHooksReport.Hook]
+    let hooksProblem: String?
 
     init(_ status: FleetStatus) {
         halt = status.halt?.rawValue
+        (hooks, hooksProblem) = (status.hooks.map(FleetHooksReport.Hook.init), status.hooksProblem)
         (state, doing, since, damagedLine) = (status.state, status.doing, status.since, status.damagedLine)
         waves = status.waves.map { wave in
             let stages = wave.stages.map { ($0.key.rawValue, $0.value) }
@@ -64,6 +67,9 @@ struct FleetStatusReport: Encodable {
         if !waiting.isEmpty {
             text += "\nwhy users wait:\n"
             for reason in waiting { text += TerminalText.escaped("  \(reason.users) by \(reason.reasons)") + "\n" }
+        }
+        for trouble in hooks.compactMap(\.trouble) + [hooksProblem].compactMap({ $0 }) {
+            text += "\n" + TerminalText.escaped(trouble) + "\n"
         }
         if let damagedLine { text += "\nthe ledger is DAMAGED in line \(damagedLine)\n" }
         return text

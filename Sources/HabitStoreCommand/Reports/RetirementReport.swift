@@ -10,6 +10,9 @@ struct RetirementReport {
 
     private var outcomes: [RetirementOutcome] { results.compactMap { try? $0.result.get() } }
 
+    /// How many stores were removed.
+    var removed: Int { outcomes.count(where: \.isRemoved) }
+
     /// The exit code.
     var status: ExitStatus {
         if let failure = results.failures().first { return ErrorReport(failure.error, showsDetail: false).status }

@@ -8,6 +8,11 @@ struct FleetFolder: Sendable {
 
     init(root: String) { path = URL(fileURLWithPath: root, isDirectory: true).appendingPathComponent("fleet").path }
 
+    private init(path: String) { self.path = path }
+
+    /// Where a first drawing is made ready: it gets the folder's name when all of it is there.
+    var draft: FleetFolder { FleetFolder(path: path + ".new") }
+
     /// Who is in which wave: drawn once.
     var members: String { path + "/members.tsv" }
     /// The plan that was drawn by last, as it was written.
@@ -16,6 +21,10 @@ struct FleetFolder: Sendable {
     var ledger: String { path + "/ledger.jsonl" }
     /// What is known of everybody, which can be found out again.
     var index: String { path + "/fleet.sqlite" }
+    /// How far each hook was told.
+    var hooks: String { path + "/hooks.json" }
+    /// Held by who tells hooks.
+    var hooksLease: String { path + "/hooks.lock" }
     /// Held by who moves users.
     var lease: String { path + "/run.lock" }
     /// Is there while nobody is to be moved, and says why.

@@ -12,8 +12,12 @@ public struct FleetLedger: Sendable {
         public let event: FleetEvent
         /// The line's number, from 1.
         public let sequence: Int
-        /// When.
+        /// When, by the clock of the day.
         public let time: Date
+        /// Which start of the machine that was after; nil where the system has no name for it.
+        public var boot: String?
+        /// How many seconds after that start, by a clock that nobody sets; nil where ``boot`` is.
+        public var uptimeSeconds: Double?
     }
 
     /// What all lines come to.
@@ -28,8 +32,9 @@ public struct FleetLedger: Sendable {
 
     /// The file.
     public let path: String
+    private let clock: FleetClock
 
-    init(_ folder: FleetFolder) { path = folder.ledger }
+    init(_ folder: FleetFolder, _ clock: FleetClock = .machine) { (path, self.clock) = (folder.ledger, clock) }
 
     private static let start = String(repeating: "0", count: 64)
     private static let lockWaitSeconds = 10.0
@@ -50,7 +55,15 @@ public struct FleetLedger: Sendable {
             // What a process that died has left of a line was told to nobody.
             try file.truncate(to: off_t(lines.bytes))
             let previous = lines.lines.last.map { Self.hash(of: $0) } ?? Self.start
-            let content = try Self.content(Entry(event: event, sequence: lines.lines.count + 1, time: Date()), previous)
+            let now = clock.read()
+            let entry = Entry(
+                event: event,
+                sequence: lines.lines.count + 1,
+                time: now.time,
+                boot: now.boot,
+                uptimeSeconds: now.uptimeSeconds
+            )
+            let content = try Self.content(entry, previous)
             let hash = Self.hash(Data(content.utf8))
             try file.write(Data("{\"hash\":\"\(hash)\",\(content)".utf8))
             try file.synchronize()
@@ -88,6 +101,11 @@ public struct FleetLedger: Sendable {
         return contents
     }
 
+    /// What was just written is not there.
+    static func unwritten(_ path: String) -> HabitStoreError {
+        HabitStoreError(.corrupt, "the fleet's ledger lacks a line that was just written", at: .init(path: path))
+    }
+
     // MARK: Lines
 
     /// Whole lines without their ends, and how many bytes they take.
@@ -102,7 +120,13 @@ public struct FleetLedger: Sendable {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let event = String(decoding: try encoder.encode(entry.event), as: UTF8.self)
         let time = entry.time.formatted(format)
-        return "\"previous\":\"\(previous)\",\"sequence\":\(entry.sequence),\"time\":\"\(time)\",\"event\":\(event)}\n"
+        var clock = ""
+        if let boot = entry.boot, let uptime = entry.uptimeSeconds {
+            let milliseconds = (uptime * 1_000).rounded() / 1_000
+            clock = "\"boot\":\"\(boot)\",\"uptimeSeconds\":\(milliseconds),"
+        }
+        return
+            "\"previous\":\"\(previous)\",\"sequence\":\(entry.sequence),\"time\":\"\(time)\",\(clock)\"event\":\(event)}\n"
     }
 
     private static let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

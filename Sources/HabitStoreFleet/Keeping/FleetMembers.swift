@@ -15,7 +15,7 @@ public struct FleetMembers: Sendable, Hashable {
     public enum Lane: String, Sendable, Hashable, CaseIterable {
         /// Beside others.
         case normal
-        /// Alone, behind the others of the wave: the user's stores are large.
+        /// After the others of the wave: the user's stores are large.
         case heavy
     }
 
@@ -36,7 +36,7 @@ public struct FleetMembers: Sendable, Hashable {
     /// Everybody, in the order in which they are moved.
     public let members: [Member]
     /// What decides who comes when, in hexadecimal digits.
-    let salt: String
+    public let salt: String
 
     /// Draws the waves.
     ///
@@ -52,10 +52,11 @@ public struct FleetMembers: Sendable, Hashable {
         for (number, wave) in plan.waves.enumerated() {
             let isLast = number == plan.waves.count - 1
             let end = isLast ? order.count : min(order.count, max(begin, Self.count(wave.extent, of: order.count)))
+            let pace = plan.pace(of: number)
             // Small ones first: what goes wrong goes wrong soon.
             let part = order[begin..<end].sorted { ($0.bytes, $0.user) < ($1.bytes, $1.user) }
             drawn += part.map { user, bytes in
-                Member(user: user, wave: number, lane: bytes >= plan.heavyBytes ? .heavy : .normal, bytes: bytes)
+                Member(user: user, wave: number, lane: pace.lane(bytes), bytes: bytes)
             }
             begin = end
         }
@@ -88,14 +89,8 @@ public struct FleetMembers: Sendable, Hashable {
         let new = users.filter { !known.contains(UserKey($0.user)) }.sorted {
             ($0.bytes, $0.user) < ($1.bytes, $1.user)
         }
-        let added = new.map { user, bytes in
-            Member(
-                user: user,
-                wave: waves.count - 1,
-                lane: bytes >= plan.heavyBytes ? .heavy : .normal,
-                bytes: bytes
-            )
-        }
+        let (last, pace) = (waves.count - 1, plan.pace(of: waves.count - 1))
+        let added = new.map { user, bytes in Member(user: user, wave: last, lane: pace.lane(bytes), bytes: bytes) }
         return FleetMembers(waves: waves, members: members + added, salt: salt)
     }
 
@@ -145,7 +140,7 @@ public struct FleetMembers: Sendable, Hashable {
         return members
     }
 
-    private init?(_ data: Data) {
+    init?(_ data: Data) {
         let lines = String(decoding: data, as: UTF8.self).utf8.split(separator: UInt8(ascii: "\n"))
         guard let first = lines.first, let last = lines.last, lines.count >= 2 else { return nil }
         let head = first.split(separator: UInt8(ascii: "\t")).map { String(Substring($0)) }

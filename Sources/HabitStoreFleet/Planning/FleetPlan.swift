@@ -3,7 +3,7 @@ import HabitStoreRollout
 
 /// How users are moved in waves: who together, how fast, how long each wave is watched, and what stops everything.
 ///
-/// In JSON or YAML (`schemas/fleet-plan.schema.json`) every field may be left out but `waves`.
+/// In JSON or YAML (`schemas/fleet-plan.schema.json`) every field may be left out.
 public struct FleetPlan: Sendable, Hashable {
     /// Users who are moved and watched together.
     public struct Wave: Sendable, Hashable {
@@ -25,6 +25,8 @@ public struct FleetPlan: Sendable, Hashable {
         public let cleanShadowReads: Int
         /// How many writes its users have to make together, from when each came to the plan's stage.
         public let writes: Int
+        /// What it says of how fast its users are moved, in the place of what the plan says.
+        var own = OwnPace()
     }
 
     /// When users may be moved.
@@ -64,19 +66,38 @@ public struct FleetPlan: Sendable, Hashable {
     public var mebibytesPerSecond: Double?
     /// How many users are moved at once.
     public var atOnce = 2
+    /// How many heavy users are moved at once.
+    public var heavyAtOnce = 1
     /// The share of seconds in which something waited for the disk, of a hundred, at which nobody is begun with; nil for none.
     public var ioPressure: Double? = 40
     /// The 99th percentile of all users' writes of a minute, in milliseconds, at which nobody is begun with; nil for none.
     public var writeP99Milliseconds: Double?
-    /// From how many bytes on a user is moved alone, behind the others of the wave.
+    /// From how many bytes on a user is heavy: moved in a lane of their own, after the others of the wave.
     public var heavyBytes = 268_435_456
     /// When users may be moved; nil for always.
     public var hours: Hours?
+    /// When heavy users may be moved; nil for when the others may.
+    public var heavyHours: Hours?
     /// How long whoever waits is left alone before the next look, in seconds.
     public var lookSeconds = 10.0
     /// What stops the fleet.
     public var halts = Halts()
+    /// Who is told what is done, and asked before waves begin.
+    public var hooks: [Hook] = []
 
     /// A plan with waves.
-    public init(waves: [Wave]) { self.waves = waves }
+    public init(waves: [Wave] = standardWaves) { self.waves = waves }
+
+    /// The waves of a plan that says nothing of them: ten users, 0.1, 1, 5, 25 and 100 of a hundred, each but the last one watched
+    /// for a day.
+    public static let standardWaves: [Wave] = {
+        let day = 86_400.0
+        func wave(_ name: String, _ extent: Wave.Extent, _ soakSeconds: Double) -> Wave {
+            Wave(name: name, extent: extent, soakSeconds: soakSeconds, cleanShadowReads: 0, writes: 0)
+        }
+        return [wave("canary", .users(10), day)]
+            + [0.1, 1, 5, 25].map { percent in
+                wave((percent < 1 ? "\(percent)" : "\(Int(percent))") + " %", .percent(percent), day)
+            } + [wave("everybody", .percent(100), 0)]
+    }()
 }

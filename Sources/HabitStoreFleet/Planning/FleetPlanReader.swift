@@ -20,6 +20,7 @@ public struct FleetPlanReader {
         public var description: String { "\(file):\(line):\(column): \(message)" }
     }
 
+    private static let kind = SourceText.Kind("plan", least: "an object: {}")
     private static let mostWaves = 100
     /// The slowest pace: a user in a thousand minutes, a mebibyte in a thousand seconds.
     private static let slowest = 0.001
@@ -38,8 +39,17 @@ public struct FleetPlanReader {
     /// - Returns: the plan, or all that is wrong with it.
     /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/inputOutput`` where the file cannot be read.
     public static func read(path: String) throws -> (plan: FleetPlan?, issues: [Issue]) {
+        let (plan, issues, _) = try readText(path: path)
+        return (plan, issues)
+    }
+
+    /// Reads a plan as ``read(path:)`` does, and gives its bytes, too: the file may be another one a moment later.
+    public static func readText(path: String) throws -> (plan: FleetPlan?, issues: [Issue], text: Data) {
+        var text = Data()
         do {
-            let source = try SourceText(bytes: FlagFileReader.read(path: path), name: path)
+            let bytes = try FlagFileReader.read(path: path, kind: kind)
+            text = Data(bytes)
+            let source = try SourceText(bytes: bytes, name: path, kind: kind)
             let root: JSONNode
             var warnings = FlagWarningList()
             if path.hasSuffix(".yaml") || path.hasSuffix(".yml") {
@@ -57,7 +67,7 @@ public struct FleetPlanReader {
                 )
             }
             let plan = reader.plan(root)
-            return (reader.issues.isEmpty ? plan : nil, reader.issues)
+            return (reader.issues.isEmpty ? plan : nil, reader.issues, text)
         } catch let error where error.location.line != nil {
             let issue = Issue(
                 file: path,
@@ -65,7 +75,7 @@ public struct FleetPlanReader {
                 column: error.location.column ?? 1,
                 message: error.message
             )
-            return (nil, [issue])
+            return (nil, [issue], text)
         } catch {
             throw HabitStoreError(
                 error.code == .fileNotFound ? .notFound : .inputOutput,
@@ -78,7 +88,7 @@ public struct FleetPlanReader {
 
     private init(source: SourceText) { self.source = source }
 
-    private mutating func add(_ message: String, at offset: Int) {
+    mutating func add(_ message: String, at offset: Int) {
         let place = source.location(at: offset)
         issues.append(Issue(file: source.name, line: place.line ?? 1, column: place.column ?? 1, message: message))
     }
@@ -88,14 +98,10 @@ public struct FleetPlanReader {
     private mutating func plan(_ root: JSONNode) -> FleetPlan? {
         let known: Set = [
             "$schema", "stage", "waves", "usersPerMinute", "mebibytesPerSecond", "atOnce", "ioPressure", "heavyBytes",
-            "hours", "lookSeconds", "writeP99Milliseconds", "halts",
+            "hours", "heavyAtOnce", "heavyHours", "lookSeconds", "writeP99Milliseconds", "halts", "hooks",
         ]
         guard let fields = object(root, known, "a plan") else { return nil }
-        guard let waves = fields["waves"] else {
-            add("a plan has waves: \"waves\": [{\"name\": \"canary\", \"users\": 10}, …]", at: root.range.lowerBound)
-            return nil
-        }
-        var plan = FleetPlan(waves: self.waves(waves))
+        var plan = FleetPlan(waves: fields["waves"].map { waves($0) } ?? FleetPlan.standardWaves)
         if let stage = fields["stage"] {
             let name = text(stage, "stage")
             if let known = name.flatMap(Stage.init(rawValue:)), known > .off {
@@ -105,9 +111,12 @@ public struct FleetPlanReader {
                 add("stage is one of \(names)", at: stage.range.lowerBound)
             }
         }
-        plan.usersPerMinute = number(fields["usersPerMinute"], "usersPerMinute", Self.slowest...1e9)
-        plan.mebibytesPerSecond = number(fields["mebibytesPerSecond"], "mebibytesPerSecond", Self.slowest...1e9)
-        plan.atOnce = whole(fields["atOnce"], "atOnce", 1...64) ?? plan.atOnce
+        let pace = pace(fields)
+        (plan.usersPerMinute, plan.mebibytesPerSecond) = (pace.usersPerMinute, pace.mebibytesPerSecond)
+        plan.atOnce = pace.atOnce ?? plan.atOnce
+        plan.heavyAtOnce = pace.heavyAtOnce ?? plan.heavyAtOnce
+        plan.heavyBytes = pace.heavyBytes ?? plan.heavyBytes
+        (plan.hours, plan.heavyHours) = (pace.hours, pace.heavyHours)
         plan.ioPressure = optional(fields["ioPressure"], "ioPressure", Self.shares, plan.ioPressure)
         plan.writeP99Milliseconds = optional(
             fields["writeP99Milliseconds"],
@@ -115,11 +124,23 @@ public struct FleetPlanReader {
             Self.milliseconds,
             nil
         )
-        plan.heavyBytes = whole(fields["heavyBytes"], "heavyBytes", 1...Int.max) ?? plan.heavyBytes
         plan.lookSeconds = number(fields["lookSeconds"], "lookSeconds", 0.01...86_400) ?? plan.lookSeconds
-        if let hours = fields["hours"] { plan.hours = self.hours(hours) }
+        if let hooks = fields["hooks"] { plan.hooks = self.hooks(hooks) }
         if let halts = fields["halts"] { plan.halts = self.halts(halts) }
         return plan
+    }
+
+    /// What a plan or a wave says of how fast users are moved.
+    private mutating func pace(_ fields: [String: JSONNode]) -> FleetPlan.OwnPace {
+        FleetPlan.OwnPace(
+            usersPerMinute: number(fields["usersPerMinute"], "usersPerMinute", Self.slowest...1e9),
+            mebibytesPerSecond: number(fields["mebibytesPerSecond"], "mebibytesPerSecond", Self.slowest...1e9),
+            atOnce: whole(fields["atOnce"], "atOnce", 1...64),
+            heavyAtOnce: whole(fields["heavyAtOnce"], "heavyAtOnce", 1...64),
+            heavyBytes: whole(fields["heavyBytes"], "heavyBytes", 1...Int.max),
+            hours: fields["hours"].flatMap { hours($0, "hours") },
+            heavyHours: fields["heavyHours"].flatMap { hours($0, "heavyHours") }
+        )
     }
 
     private mutating func waves(_ node: JSONNode) -> [FleetPlan.Wave] {
@@ -162,7 +183,11 @@ public struct FleetPlanReader {
     }
 
     private mutating func wave(_ node: JSONNode, _ number: Int) -> FleetPlan.Wave? {
-        let known: Set = ["name", "users", "percent", "soakSeconds", "cleanShadowReads", "writes"]
+        let known: Set = [
+            "name", "users", "percent", "soakSeconds", "cleanShadowReads", "writes", "usersPerMinute",
+            "mebibytesPerSecond",
+            "atOnce", "heavyAtOnce", "heavyBytes", "hours", "heavyHours",
+        ]
         guard let fields = object(node, known, "a wave") else { return nil }
         let users = whole(fields["users"], "users", 1...Int.max)
         let percent = self.number(fields["percent"], "percent", 1e-6...100)
@@ -178,20 +203,27 @@ public struct FleetPlanReader {
             extent: extent,
             soakSeconds: self.number(fields["soakSeconds"], "soakSeconds", 0...Self.longest) ?? 0,
             cleanShadowReads: whole(fields["cleanShadowReads"], "cleanShadowReads", 0...Int.max) ?? 0,
-            writes: whole(fields["writes"], "writes", 0...Int.max) ?? 0
+            writes: whole(fields["writes"], "writes", 0...Int.max) ?? 0,
+            own: pace(fields)
         )
     }
 
-    private mutating func hours(_ node: JSONNode) -> FleetPlan.Hours? {
-        guard let fields = object(node, ["from", "to", "timeZone"], "hours") else { return nil }
-        let from = fields["from"].flatMap { minute($0, "from") }
-        let to = fields["to"].flatMap { minute($0, "to") }
+    private mutating func hours(_ node: JSONNode, _ name: String) -> FleetPlan.Hours? {
+        guard let fields = object(node, ["from", "to", "timeZone"], name) else { return nil }
         let zone = fields["timeZone"].flatMap { text($0, "timeZone") } ?? "GMT"
         if TimeZone(identifier: zone) == nil {
-            add("there is no time zone \"\(zone)\"; write one as Europe/Berlin", at: node.range.lowerBound)
+            let place = fields["timeZone"] ?? node
+            add("there is no time zone \"\(zone)\"; write one as Europe/Berlin", at: place.range.lowerBound)
         }
-        guard let from, let to, from != to else {
-            add("hours has from and to, as \"08:00\" and \"20:00\"", at: node.range.lowerBound)
+        guard let first = fields["from"], let last = fields["to"] else {
+            add("\(name) has from and to, as \"08:00\" and \"20:00\"", at: node.range.lowerBound)
+            return nil
+        }
+        // Both, so that a person sees all that is wrong at once.
+        let (from, to) = (minute(first, "from"), minute(last, "to"))
+        guard let from, let to else { return nil }
+        guard from != to else {
+            add("\(name) ends when it begins; leave it out for always", at: node.range.lowerBound)
             return nil
         }
         return FleetPlan.Hours(from: from, to: to, timeZone: zone)
@@ -230,7 +262,7 @@ public struct FleetPlanReader {
 
     // MARK: Values
 
-    private mutating func object(_ node: JSONNode, _ known: Set<String>, _ what: String) -> [String: JSONNode]? {
+    mutating func object(_ node: JSONNode, _ known: Set<String>, _ what: String) -> [String: JSONNode]? {
         guard case .object(let members) = node.value else {
             add("\(what) is an object", at: node.range.lowerBound)
             return nil
@@ -250,9 +282,16 @@ public struct FleetPlanReader {
         return fields
     }
 
-    private mutating func text(_ node: JSONNode, _ name: String) -> String? {
+    mutating func text(_ node: JSONNode, _ name: String) -> String? {
         if case .string(let text) = node.value, !text.isEmpty { return text }
         add("\(name) is a text that is not empty", at: node.range.lowerBound)
+        return nil
+    }
+
+    mutating func flag(_ node: JSONNode?, _ name: String) -> Bool? {
+        guard let node else { return nil }
+        if case .bool(let value) = node.value { return value }
+        add("\(name) is true or false", at: node.range.lowerBound)
         return nil
     }
 
@@ -268,7 +307,7 @@ public struct FleetPlanReader {
         return number(node, name, range)
     }
 
-    private mutating func number(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Double>) -> Double? {
+    mutating func number(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Double>) -> Double? {
         guard let node else { return nil }
         let value: Double? =
             switch node.value {
@@ -285,7 +324,7 @@ public struct FleetPlanReader {
         return nil
     }
 
-    private mutating func whole(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Int>) -> Int? {
+    mutating func whole(_ node: JSONNode?, _ name: String, _ range: ClosedRange<Int>) -> Int? {
         guard let node else { return nil }
         if case .int(let value) = node.value, let whole = Int(exactly: value), range.contains(whole) { return whole }
         let most = range.upperBound == Int.max ? "" : " to \(range.upperBound)"

@@ -8,7 +8,9 @@ extension FleetIndex.Entry {
     /// How many transactions were written since the user came to the plan's stage.
     var writes: Int {
         guard let token, let arrivedToken, token > arrivedToken else { return 0 }
-        return token - arrivedToken
+        // The index may be damaged in a way that shows nowhere.
+        let (count, isTooMany) = token.subtractingReportingOverflow(arrivedToken)
+        return isTooMany ? .max : count
     }
 
     /// A member of whom nothing is known but what was seen.

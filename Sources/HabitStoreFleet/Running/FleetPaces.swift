@@ -7,9 +7,9 @@ struct FleetPaces {
     /// When the next ones may be begun with.
     private var next = ContinuousClock.now
 
-    init(_ plan: FleetPlan) {
-        usersPerSecond = plan.usersPerMinute.map { $0 / 60 }
-        bytesPerSecond = plan.mebibytesPerSecond.map { $0 * 1_048_576 }
+    init(_ pace: FleetPlan.Pace) {
+        usersPerSecond = pace.usersPerMinute.map { $0 / 60 }
+        bytesPerSecond = pace.mebibytesPerSecond.map { $0 * 1_048_576 }
     }
 
     /// How long users have to wait, by what was begun before.

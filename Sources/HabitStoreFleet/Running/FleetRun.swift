@@ -27,7 +27,7 @@ final class FleetRun {
     private let tell: (String) -> Void
 
     /// Since when differences count: what was found before somebody let the fleet go on has been seen to.
-    private let since: Date
+    private var since: Date
     private let isLetGoOn: Bool
     private var entries: [UserKey: FleetIndex.Entry] = [:]
     private var passedOver: Set<UserKey> = []
@@ -36,8 +36,12 @@ final class FleetRun {
     /// How many users each wave has, and who of them had come to the plan's stage and is not there any more.
     private let sizes: [Int]
     private var demoted: [Set<UserKey>]
+    private var pace: FleetPlan.Pace
     private var paces: FleetPaces
     private let times: FleetTimes
+    private let hooks: HookDeliveries?
+    private let clock: FleetClock
+    private var watch: ClockWatch
     private var lastWord = ""
 
     init(
@@ -49,18 +53,25 @@ final class FleetRun {
         signals: FleetSignals,
         stores: UserStores,
         by person: String,
+        hooks: HookDeliveries?,
+        clock: FleetClock,
         pressure: @escaping () -> Double?,
         tell: @escaping (String) -> Void
     ) throws {
         (self.plan, self.members, self.index, self.ledger, self.signals) = (plan, members, index, ledger, signals)
         (self.person, self.pressure, self.tell) = (person, pressure, tell)
         mover = FleetMover(stores: stores, plan: plan, signals: signals)
-        paces = FleetPaces(plan)
+        pace = plan.pace(of: 0)
+        paces = FleetPaces(pace)
         times = try FleetTimes(root: root, plan, index)
+        (self.hooks, self.clock) = (hooks, clock)
         sizes = members.members.reduce(into: Array(repeating: 0, count: members.waves.count)) { $0[$1.wave] += 1 }
         demoted = Array(repeating: [], count: members.waves.count)
-        let known = try ledger.read().entries
-        since = known.last { $0.event.isResumption }?.time ?? known.first?.time ?? Date()
+        let contents = try ledger.read()
+        let known = contents.entries
+        watch = ClockWatch(known.last)
+        let begin = known.last { $0.event.isResumption } ?? known.first
+        since = begin.map { contents.earliest(since: $0, clock.read()) } ?? Date()
         // Who was taken back before has been seen to by whoever has let the fleet go on.
         isLetGoOn = known.last { $0.event.isOfMoving }?.event.isResumption ?? true
         if isLetGoOn { try times.restart() }
@@ -74,6 +85,7 @@ final class FleetRun {
     ///
     /// - Throws: what keeps the fleet's own files from being read or written; nobody is moved then.
     func run() throws -> FleetEnd {
+        try lookAtTheClock(isFirst: true)
         try tellLedger(.began(by: person))
         do {
             try look(through: members.waves.count - 1, isFirst: true)
@@ -91,7 +103,10 @@ final class FleetRun {
     }
 
     /// Writes down what is done, and how far the ledger has come by that: lines that are cut off show.
-    private func tellLedger(_ event: FleetEvent) throws { try index.set(FleetIndex.head, ledger.append(event)) }
+    private func tellLedger(_ event: FleetEvent) throws {
+        try index.set(FleetIndex.head, ledger.append(event))
+        hooks?.wake()
+    }
 
     private func isDone(_ wave: Int) throws -> Bool {
         try ledger.read().entries.contains { $0.event == .waveDone(wave: wave) }
@@ -101,8 +116,13 @@ final class FleetRun {
 
     private func run(_ wave: Int) throws {
         let users = members.wave(wave)
+        if plan.pace(of: wave) != pace {
+            pace = plan.pace(of: wave)
+            paces = FleetPaces(pace)
+        }
         let known = try ledger.read().entries
         if !known.contains(where: { if case .waveBegan(wave, _, _) = $0.event { true } else { false } }) {
+            try awaitConfirmations(of: wave, users)
             try tellLedger(.waveBegan(wave: wave, name: members.waves[wave], users: users.count))
         }
         while true {
@@ -114,7 +134,7 @@ final class FleetRun {
                 "wave \(wave + 1) of \(members.waves.count) is moved: \(waiting.count) users are on the way"
             )
             for lane in FleetMembers.Lane.allCases {
-                try move(waiting.filter { $0.lane == lane }, atOnce: lane == .heavy ? 1 : plan.atOnce, in: wave)
+                try move(waiting.filter { $0.lane == lane }, lane, in: wave)
             }
             guard !stragglers(through: wave).isEmpty else { break }
             try wait(
@@ -123,8 +143,27 @@ final class FleetRun {
                 "wave \(wave + 1) of \(members.waves.count) waits: \(try reasonsInWords(wave))"
             )
         }
-        try soak(wave)
+        // A wave of a small fleet may have nobody, who is not waited for; and one that is done was watched.
+        if try !users.isEmpty && !isDone(wave) { try soak(wave) }
         try tellLedger(.waveDone(wave: wave))
+    }
+
+    /// Waits until each hook that confirms waves has answered that this one may begin.
+    private func awaitConfirmations(of wave: Int, _ users: [FleetMembers.Member]) throws {
+        guard let hooks, !users.isEmpty else { return }
+        let moved = entries.values.count { $0.arrived != nil }
+        hooks.ask(wave, users: users.count, bytes: users.reduce(0) { $0.addingSaturated($1.bytes) }, moved: moved)
+        var nextLook = ContinuousClock.now
+        while true {
+            for hook in hooks.takeConfirmations(of: wave) { try tellLedger(.waveConfirmed(wave: wave, hook: hook)) }
+            guard let waiting = hooks.waiting(for: wave) else { return }
+            if wave > 0, ContinuousClock.now >= nextLook {
+                // Users of the waves before are watched meanwhile.
+                try look(through: wave - 1)
+                nextLook = ContinuousClock.now + .seconds(plan.lookSeconds)
+            }
+            try wait(seconds: Self.lookSeconds, "waiting", "waiting for the hook \(waiting)")
+        }
     }
 
     /// Those of a wave and of the waves before who are not where the plan wants them, and can be moved.
@@ -137,23 +176,30 @@ final class FleetRun {
 
     private func soak(_ wave: Int) throws {
         let (soak, name) = (plan.waves[wave], "wave \(wave + 1) of \(members.waves.count)")
-        let begun = try ledger.read().entries.last { entry in
-            if case .soakBegan(wave, _) = entry.event { true } else { false }
-        }?.time
-        if begun == nil { try tellLedger(.soakBegan(wave: wave, passedOver: passedOver.count)) }
-        // A clock that was put back begins the time anew, and one that was put forward while this runs changes nothing.
-        let gone = begun.map { Date().timeIntervalSince($0) } ?? 0
-        let end = ContinuousClock.now + .seconds(gone >= 0 ? max(0, soak.soakSeconds - gone) : soak.soakSeconds)
+        func line() throws -> FleetLedger.Entry? {
+            try ledger.read().entries.last { if case .soakBegan(wave, _) = $0.event { true } else { false } }
+        }
+        if try line() == nil { try tellLedger(.soakBegan(wave: wave, passedOver: passedOver.count)) }
+        guard let begun = try line() else { throw FleetLedger.unwritten(ledger.path) }
+        var end = Date.distantPast
         while true {
             try look(through: wave)
-            try move(stragglers(through: wave), atOnce: plan.atOnce, in: wave)
+            for lane in FleetMembers.Lane.allCases {
+                try move(stragglers(through: wave).filter { $0.lane == lane }, lane, in: wave)
+            }
+            let time = try SoakClock(since: begun, noted: index.word(SoakClock.word), clock.read())
+            if let note = time.note { try index.set(SoakClock.word, note) }
             let users = members.wave(wave).compactMap { entries[UserKey($0.user)] }
             let reads = users.reduce(0) { $0.addingSaturated($1.cleanReads) }
             let writes = users.reduce(0) { $0.addingSaturated($1.writes) }
-            let left = (end - ContinuousClock.now) / .seconds(1)
+            let left = soak.soakSeconds - time.seconds
             if left > 0 {
-                let until = Date(timeIntervalSinceNow: left).formatted(.iso8601)
-                try wait(seconds: min(left, plan.lookSeconds), "soaking", "\(name) is watched until \(until)")
+                let now = clock.read().time.addingTimeInterval(left)
+                if abs(now.timeIntervalSince(end)) > 2 { end = now }
+                let until = end.formatted(.iso8601)
+                let because =
+                    time.isInterrupted ? "; the machine was started again, and what no run saw does not count" : ""
+                try wait(seconds: min(left, plan.lookSeconds), "soaking", "\(name) is watched until \(until)\(because)")
             } else if reads < soak.cleanShadowReads {
                 let missing = "\(soak.cleanShadowReads - reads) more clean shadow reads"
                 try wait(seconds: plan.lookSeconds, "waiting", "\(name) waits for \(missing)")
@@ -204,12 +250,13 @@ final class FleetRun {
     }
 
     /// Moves users, several at once.
-    private func move(_ waiting: [FleetMembers.Member], atOnce: Int, in wave: Int) throws {
+    private func move(_ waiting: [FleetMembers.Member], _ lane: FleetMembers.Lane, in wave: Int) throws {
+        let atOnce = pace.atOnce(lane)
         var left = waiting[...]
         while !left.isEmpty {
             let part = left.prefix(atOnce)
             left = left.dropFirst(atOnce)
-            try awaitLeave(part)
+            try awaitLeave(part, lane)
             let moved = mover.move(part.map(\.user), since: since)
             var noted: [FleetIndex.Entry] = []
             var halt: (found: Finding, user: String)?
@@ -247,7 +294,7 @@ final class FleetRun {
         }
     }
 
-    /// Why the fleet is to halt for a user.
+    /// Why the fleet is to halt for a user. What may name the user stands after a colon: hooks that name nobody are not told that.
     private func judge(_ found: FleetMover.Found) -> Finding? {
         if let difference = found.difference {
             return Finding(kind: .haltedByDifference, because: "a user's stores differ: \(difference)")
@@ -257,7 +304,7 @@ final class FleetRun {
             guard errorsInARow >= plan.halts.errorsInARow else { return nil }
             return Finding(
                 kind: .haltedByErrors,
-                because: "\(errorsInARow) errors in a row, the last one: \(error)"
+                because: "\(errorsInARow) errors in a row: \(error)"
             )
         }
         errorsInARow = 0
@@ -285,10 +332,10 @@ final class FleetRun {
     // MARK: Waiting and stopping
 
     /// Waits until users may be begun with.
-    private func awaitLeave(_ part: ArraySlice<FleetMembers.Member>) throws {
+    private func awaitLeave(_ part: ArraySlice<FleetMembers.Member>, _ lane: FleetMembers.Lane) throws {
         try requireGoing()
         try lookAtTimes()
-        while let reason = try reasonToWait() {
+        while let reason = try reasonToWait(lane) {
             try wait(seconds: min(plan.lookSeconds, 1), reason.word, reason.text)
         }
         let seconds = paces.secondsToWait
@@ -298,10 +345,11 @@ final class FleetRun {
         paces.begin(part.map(\.bytes))
     }
 
-    private func reasonToWait() throws -> (word: String, text: String)? {
+    private func reasonToWait(_ lane: FleetMembers.Lane) throws -> (word: String, text: String)? {
         if let paused = signals.paused { return ("paused", "paused by \(paused.by): \(paused.because)") }
-        if let hours = plan.hours, !hours.contains(Date()) {
-            return ("waiting", "outside of the plan's hours (\(hours.words))")
+        if let hours = pace.hours(lane), !hours.contains(clock.read().time) {
+            let whose = lane == .heavy && pace.heavyHours != nil ? "hours for heavy users" : "hours"
+            return ("waiting", "outside of the plan's \(whose) (\(hours.words))")
         }
         if let bar = plan.writeP99Milliseconds, let seconds = times.recentSeconds, seconds * 1_000 >= bar {
             let now = FleetTimes.text(seconds)
@@ -341,6 +389,8 @@ final class FleetRun {
 
     private func wait(seconds: Double, _ word: String, _ text: String) throws {
         try say(word, text)
+        try lookAtTheClock()
+        for line in hooks?.takeLines() ?? [] { tell(line) }
         let end = ContinuousClock.now + .seconds(seconds)
         repeat {
             try requireGoing()
@@ -348,6 +398,17 @@ final class FleetRun {
             Thread.sleep(forTimeInterval: min(Self.lookSeconds, max(0, (end - ContinuousClock.now) / .seconds(1))))
         } while ContinuousClock.now < end
         try requireGoing()
+    }
+
+    /// Says that the clock of the day was moved, if it was: times of the ledger, of the evidence and of the plan's hours go by it.
+    ///
+    /// - Parameter isFirst: whether what is found was counted already when the run was made.
+    private func lookAtTheClock(isFirst: Bool = false) throws {
+        guard let moved = watch.moved(clock.read()) else { return }
+        if moved < 0, !isFirst { since.addTimeInterval(moved) }
+        let words = "the clock was put \(moved < 0 ? "back" : "forward") by \(Int(abs(moved))) seconds"
+        tell(words + "; how long waves are watched goes by the machine's own clock")
+        try tellLedger(.clockMoved(seconds: Int(moved)))
     }
 
     /// How soon a halt is seen by who waits.

@@ -18,7 +18,7 @@ extension FleetOverview {
         self.init(
             state: status.state,
             doing: names.text(try Self.doing(status, index)),
-            stop: Self.stop(signals, names),
+            stop: Self.stop(signals, status.halt, names),
             stage: plan.stage,
             users: status.waves.reduce(0) { $0 + $1.users },
             stages: Self.stages(status),
@@ -50,14 +50,15 @@ extension FleetOverview {
         }
     }
 
-    private static func stop(_ signals: FleetSignals, _ names: FleetNames) -> Stop? {
+    private static func stop(_ signals: FleetSignals, _ kind: Runbook.Halt?, _ names: FleetNames) -> Stop? {
         let halted = signals.halted
         guard let reason = halted ?? signals.paused else { return nil }
         return Stop(
             isHalt: halted != nil,
             by: reason.by,
             because: names.text(reason.because, about: reason.user),
-            user: reason.user.map(names.name(of:))
+            user: reason.user.map(names.name(of:)),
+            kind: halted == nil ? nil : kind
         )
     }
 

@@ -42,6 +42,8 @@ public struct FleetOverview: Sendable {
         public let because: String
         /// The user for whom, as ``FleetWatch`` names users; nil where it was not for one.
         public let user: String?
+        /// What kind of halt it is, of which the runbook says what helps; nil for a pause.
+        public let kind: Runbook.Halt?
     }
 
     /// A reason of the gate, or an error's code, and how many users wait by it.

@@ -63,10 +63,33 @@ struct FleetDrill {
         figures.note("plan of \(extent.indexed) users", plan.seconds, "s", goal: goal(2))
         let status = try FleetDrillFigures.seconds { try root.fleet.status() }
         figures.note("status of \(extent.indexed) users", status.seconds, "s", goal: goal(0.2))
+        try runPaused(root)
         let stores = try root.stores()
         let rebuilt = try FleetDrillFigures.seconds { try root.fleet.rebuild(stores) { _, _ in } }
         figures.note("index of \(extent.indexed) users made anew", rebuilt.seconds, "s", goal: goal(60))
         try require(rebuilt.result == extent.indexed, "the index has \(rebuilt.result) users")
+    }
+
+    /// A run that knows everybody, and may not begin.
+    private mutating func runPaused(_ root: FleetDrillRoot) throws {
+        try root.fleet.pause(by: "the drill", because: "nobody is to be moved")
+        let run = try FleetDrillProcess("fleet-run-child", [root.path])
+        func hasBegun() throws -> Bool {
+            try root.fleet.ledger.read().entries.contains { if case .waveBegan = $0.event { true } else { false } }
+        }
+        while try !hasBegun() {
+            try require(run.isRunning, "the run has ended")
+            Thread.sleep(forTimeInterval: 0.2)
+        }
+        Thread.sleep(forTimeInterval: 2)
+        let status = try FleetDrillFigures.seconds { try root.fleet.status() }
+        try require(status.result.state == "paused", "a fleet that is paused is \(status.result.state)")
+        figures.note("status of \(extent.indexed) users beside a run", status.seconds, "s", goal: goal(0.2))
+        if let memory = run.memoryBytes {
+            figures.note("memory of a run over \(extent.indexed) users", Double(memory) / 1_048_576, "MiB", goal: goal(256))
+        }
+        try require(run.kill(), "the run has ended")
+        try root.fleet.resume(by: "the drill", because: "it was seen")
     }
 
     /// Goals are those of the full drill.
@@ -74,7 +97,7 @@ struct FleetDrill {
 
     static func plan(stage: Stage) -> String {
         """
-        {"stage": "\(stage.rawValue)", "lookSeconds": 0.2, "ioPressure": null, "atOnce": 4,
+        {"stage": "\(stage.rawValue)", "lookSeconds": 0.2, "ioPressure": null, "atOnce": 8,
          "waves": [{"name": "canary", "users": 10}, {"name": "1 %", "percent": 1}, {"name": "5 %", "percent": 5},
                    {"name": "25 %", "percent": 25}, {"name": "everybody", "percent": 100}],
          "halts": {"ioPressure": null}}

@@ -19,6 +19,16 @@ final class FleetDrillProcess {
 
     var isRunning: Bool { process.isRunning }
 
+    /// The most memory that it has had, in bytes; nil where the system does not say (`/proc`).
+    var memoryBytes: Int? {
+        let path = "/proc/\(process.processIdentifier)/status"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
+            let kibibytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) })
+        else { return nil }
+        return kibibytes << 10
+    }
+
     /// Kills it.
     ///
     /// - Returns: whether it was at work still.

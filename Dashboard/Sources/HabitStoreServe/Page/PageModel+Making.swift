@@ -23,11 +23,12 @@ extension PageModel {
         (state, stateClass) = Self.stateWords(fleet)
         sentence = fleet.sentence(engine: engine) { clock.time($0) }
         details = Self.details(fleet).map(Line.init)
+        halt = fleet.stop?.kind.map { Self.row($0.rawValue, users: fleet.users, subject) }
         problem = []
         self.kill = Self.killBanner(kill, clock)
         stages = Self.shares(fleet)
         waves = Self.rows(fleet, clock)
-        reasons = fleet.reasons.map { Self.row($0, subject) }
+        reasons = fleet.reasons.map { Self.row($0.kind, users: $0.users, subject) }
         differences = fleet.differences.prefix(Self.shownDifferences).map { Self.row($0, subject) }
         let more = fleet.different - differences.count
         moreDifferences = more > 0 ? FleetOverview.counted(more, "more user") : nil
@@ -62,7 +63,7 @@ extension PageModel {
         self.problem = Piece.pieces(problem)
         (state, stateClass) = ("Unknown", "bad")
         sentence = "The fleet cannot be read; the kill switch below works without it."
-        details = []
+        (details, halt) = ([], nil)
         self.kill = Self.killBanner(kill, clock)
         (stages, waves, reasons) = ([], [], [])
         (differences, moreDifferences, figures, plots, lag, lagPlots) = ([], nil, [], [], "", [])
@@ -94,7 +95,7 @@ extension PageModel {
         var lines: [String] = []
         switch fleet.state {
         case "halted":
-            lines.append("Nobody is moved. When it has been seen to: `habitstore fleet resume --because TEXT`")
+            lines.append("Nobody is moved. When it has been seen to: `habitstore fleet resume --because TEXT`.")
         case "paused": lines.append("Nobody is begun with; who is on the way is brought there.")
         case "planned", "stopped":
             lines.append("`habitstore fleet run` \(fleet.state == "planned" ? "begins" : "goes on where it was").")

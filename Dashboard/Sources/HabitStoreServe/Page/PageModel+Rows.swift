@@ -44,11 +44,12 @@ extension PageModel {
         return left > 0 ? "\(Clock.length(left)), until \(clock.time(end))" : "over since \(clock.time(end))"
     }
 
-    static func row(_ reason: FleetOverview.Reason, _ subject: PageSubject) -> ReasonRow {
-        let entry = Runbook.entry(reason.kind)
+    /// What the runbook says of a reason.
+    static func row(_ kind: String, users: Int, _ subject: PageSubject) -> ReasonRow {
+        let entry = Runbook.entry(kind)
         return ReasonRow(
-            users: FleetOverview.grouped(reason.users),
-            kind: reason.kind,
+            users: FleetOverview.grouped(users),
+            kind: kind,
             symptom: subject.filled(Piece.pieces(entry?.symptom ?? "an error of this kind")),
             meaning: subject.filled(
                 Piece.pieces(entry?.meaning ?? "What the user was tried with has failed, and the doctor says by what.")

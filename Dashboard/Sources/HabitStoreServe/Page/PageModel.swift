@@ -103,6 +103,8 @@ struct PageModel {
     let sentence: String
     /// What it waits for, or how long is left.
     let details: [Line]
+    /// What helps against what has halted it; nil where nothing has.
+    let halt: ReasonRow?
     /// What keeps the fleet from being read; empty where nothing does.
     let problem: [Piece]
     let kill: String?

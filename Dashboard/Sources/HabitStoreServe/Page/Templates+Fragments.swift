@@ -14,6 +14,8 @@ extension Templates {
         <p class="state"><span class="pill {{stateClass}}">{{state}}</span></p>
         <h1>{{sentence}}</h1>
         {{^empty(problem)}}<p class="banner bad" role="alert">{{#problem}}{{>piece}}{{/problem}}</p>{{/empty(problem)}}
+        {{#halt}}<div class="help"><p>{{#meaning}}{{>piece}}{{/meaning}}</p><p class="command"><code>{{command}}</code></p>
+        <p class="muted">It has worked when: {{#check}}{{>piece}}{{/check}}</p></div>{{/halt}}
         {{#details}}<p class="detail">{{#pieces}}{{>piece}}{{/pieces}}</p>{{/details}}
         """,
         "stages": """

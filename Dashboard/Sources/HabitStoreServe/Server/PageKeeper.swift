@@ -52,6 +52,30 @@ final class PageKeeper: Sendable {
         }
     }
 
+    /// The same; nil where reading takes longer than so many seconds, since a disk does not answer.
+    func current(within seconds: Double) async -> Page? {
+        await withCheckedContinuation { continuation in
+            let first = FirstAnswer(continuation)
+            queue.async { first.give(self.look()) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { first.give(nil) }
+        }
+    }
+
+    /// Hands on the first of several answers.
+    private final class FirstAnswer: Sendable {
+        private let waiting: Mutex<CheckedContinuation<Page?, Never>?>
+
+        init(_ continuation: CheckedContinuation<Page?, Never>) { waiting = Mutex(continuation) }
+
+        func give(_ page: Page?) {
+            let continuation = waiting.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }
+            continuation?.resume(returning: page)
+        }
+    }
+
     private func look() -> Page {
         let snapshot = watch.snapshot()
         return state.withLock { state in

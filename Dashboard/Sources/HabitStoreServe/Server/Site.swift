@@ -109,8 +109,10 @@ struct Site: HTTPResponder {
     }
 
     func actionPage(_ request: Request, problem: String?, by: String, because: String) async -> String {
-        let page = await keeper.current()
-        let forms = StopAction.allCases.map { action in
+        // Whoever wants to kill is not kept waiting by a disk that does not answer.
+        let page = await keeper.current(within: Self.patienceSeconds)
+        let offered = page == nil ? [StopAction.kill] : StopAction.allCases
+        let forms = offered.map { action in
             let words = action.words
             return ActionPage.Form(
                 verb: action.rawValue,
@@ -118,7 +120,7 @@ struct Site: HTTPResponder {
                 title: words.title,
                 what: words.what,
                 button: words.button,
-                asked: action == .kill || page.wave == nil ? "the root’s name" : "the wave’s name",
+                asked: action == .kill || page?.wave == nil ? "the root’s name" : "the wave’s name",
                 expected: expected(action, page),
                 by: by,
                 because: because
@@ -127,7 +129,7 @@ struct Site: HTTPResponder {
         let model = ActionPage(
             title: "Stop \(keeper.fleetName)",
             fleetName: keeper.fleetName,
-            sentence: page.sentence,
+            sentence: page?.sentence ?? "The fleet's files do not answer; a kill needs none of them.",
             problem: problem,
             isOn: options.token != nil,
             canLeave: gatekeeper.session(request).map(gatekeeper.sessions.isOpen) == true,
@@ -136,7 +138,9 @@ struct Site: HTTPResponder {
         return templates.render("actions", model)
     }
 
-    func expected(_ action: StopAction, _ page: PageKeeper.Page) -> String {
-        action == .kill ? keeper.fleetName : page.wave ?? keeper.fleetName
+    private static let patienceSeconds = 3.0
+
+    func expected(_ action: StopAction, _ page: PageKeeper.Page?) -> String {
+        action == .kill ? keeper.fleetName : page?.wave ?? keeper.fleetName
     }
 }

@@ -2,10 +2,12 @@ extension FleetEvent {
     /// What was done, and the rest of it, for people.
     public var words: (what: String, details: String) {
         switch self {
-        case .drawn(let users, let digest, let person): ("drawn", "\(users) users, by \(person), \(digest.prefix(12))…")
+        case .drawn(let users, let digest, let person, _):
+            ("drawn", "\(users) users, by \(person), \(digest.prefix(12))…")
         case .joined(let users, let digest): ("joined", "\(users) users in the last wave, \(digest.prefix(12))…")
         case .began(let person): ("a run began", "by \(person)")
         case .ended(let isDone): ("a run ended", isDone ? "all waves are done" : "")
+        case .waveConfirmed(let wave, let hook): ("wave \(wave + 1) is confirmed", "by the hook \(hook)")
         case .waveBegan(let wave, let name, let users): ("wave \(wave + 1) began", "\(name), \(users) users")
         case .soakBegan(let wave, let passedOver):
             ("wave \(wave + 1) is watched", passedOver > 0 ? "\(passedOver) users were passed over" : "")
@@ -17,6 +19,12 @@ extension FleetEvent {
             ("HALTED", "by \(person): \(reason)" + (user.map { " (user \($0))" } ?? ""))
         case .tookBack(let wave, let users, let failed):
             ("wave \(wave + 1) was taken back", "\(users) users, \(failed) could not be")
+        case .retired(let wave, let users, let failed):
+            (
+                "wave \(wave + 1) was retired",
+                "the stores that \(users) users had left are removed, those of \(failed) are kept"
+            )
+        case .clockMoved(let seconds): ("the clock was moved", "by \(seconds) seconds")
         case .killed(let person, let reason): ("KILLED", "by \(person): \(reason)")
         case .killLanded(let person, let users, let failed, let seconds):
             (

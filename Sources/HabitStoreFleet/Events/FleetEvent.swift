@@ -1,17 +1,17 @@
-import HabitStoreRollout
-
 /// Something that was done with a fleet. None of it names a user but the one for whom it was halted.
 ///
 /// The JSON form is one object with the case's name, whose value is an object of the case's values.
 public enum FleetEvent: Sendable, Hashable, Codable {
-    /// Waves were drawn, or their plan given anew; `digest` is that of the members' file.
-    case drawn(users: Int, digest: String, by: String)
+    /// Waves were drawn, or their plan given anew; `digest` is that of the members' file, `plan` that of the plan's.
+    case drawn(users: Int, digest: String, by: String, plan: String? = nil)
     /// Those who have come since were added to the last wave.
     case joined(users: Int, digest: String)
     /// A run began.
     case began(by: String)
     /// A run ended without anything wrong: all waves are done, or somebody has stopped it.
     case ended(isDone: Bool)
+    /// A hook has answered that a wave may begin.
+    case waveConfirmed(wave: Int, hook: String)
     /// Users of a wave are moved from here on.
     case waveBegan(wave: Int, name: String, users: Int)
     /// All users of a wave have come to the plan's stage, but for so many who cannot; they are watched from here on.
@@ -32,6 +32,10 @@ public enum FleetEvent: Sendable, Hashable, Codable {
     case killed(by: String, because: String)
     /// `rollout kill` has taken everybody back, but for so many who could not be, in so many seconds.
     case killLanded(by: String, users: Int, failed: Int, seconds: Double)
+    /// The stores that users of a wave had left were removed; those of `failed` users were kept.
+    case retired(wave: Int, users: Int, failed: Int)
+    /// The clock of the day was moved by so many seconds while a run was at work, or between two.
+    case clockMoved(seconds: Int)
 
     /// Whether somebody has let a halted fleet go on: what was found before does not stop it any more.
     var isResumption: Bool { if case .resumed = self { true } else { false } }

@@ -1,17 +1,17 @@
 import Foundation
 import HabitStore
 
-/// A disk of a few megabytes, in memory, for as long as this object.
-final class SmallDisk {
+/// A disk of a few megabytes, in memory, for as long as this object. Linux, and the superuser, only.
+package final class SmallDisk {
     /// Whether this machine lets one be made.
-    static let isAllowed: Bool = {
+    package static let isAllowed: Bool = {
         guard getuid() == 0, let disk = try? SmallDisk(megabytes: 1) else { return false }
         return FileManager.default.fileExists(atPath: disk.path)
     }()
 
-    let path: String
+    package let path: String
 
-    init(megabytes: Int) throws {
+    package init(megabytes: Int) throws {
         path = FileManager.default.temporaryDirectory.appendingPathComponent("disk-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         guard try Self.run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", path) == 0 else {
@@ -24,6 +24,27 @@ final class SmallDisk {
         // Lazily: a store that a failed test left open must not keep it.
         _ = try? Self.run("umount", "-l", path)
         try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Fills it up to the last byte.
+    package func fill() throws {
+        let descriptor = open(path + "/full", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw HabitStoreError.system(errno, "the disk cannot be filled", path) }
+        defer { close(descriptor) }
+        for size in [65_536, 4_096, 1] {
+            let bytes = [UInt8](repeating: 0, count: size)
+            while write(descriptor, bytes, size) > 0 {}
+        }
+    }
+
+    /// Takes away what filled it.
+    package func drain() { unlink(path + "/full") }
+
+    /// Lets nobody write to it, whoever it is, or everybody again.
+    package func setWritable(_ isWritable: Bool) throws {
+        guard try Self.run("mount", "-o", "remount,\(isWritable ? "rw" : "ro")", path) == 0 else {
+            throw HabitStoreError(.permissionDenied, "the disk cannot be mounted anew")
+        }
     }
 
     private static func run(_ arguments: String...) throws -> Int32 {

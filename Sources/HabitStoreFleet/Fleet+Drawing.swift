@@ -1,0 +1,285 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import Hashing
+
+/// Drawing waves is one step: a first drawing is made ready in a folder of its own, which then gets its name; a later one counts from its
+/// line of the ledger on. Whatever a process that died has left is replaced, or finished, by who comes next.
+extension Fleet {
+    /// Where a drawing is; tests end it at each of them.
+    enum DrawingStep: CaseIterable {
+        /// Of a first drawing.
+        case folder, members, plan, index, named
+        /// Of a later one.
+        case drafts, told, renamed
+    }
+
+    /// Who would be in which wave.
+    ///
+    /// Waves that were drawn once stay: users who have come since are added to the last one, and a plan with other waves is refused.
+    ///
+    /// - Parameters:
+    ///   - users: everybody, with the size of their stores in bytes.
+    ///   - salt: decides who comes when, in hexadecimal digits; nil for a random one.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a plan with other waves than were drawn.
+    public func drawing(
+        _ plan: FleetPlan,
+        _ users: [(user: String, bytes: Int)],
+        salt: String? = nil
+    ) throws -> FleetMembers {
+        try requireUsers(users.isEmpty)
+        guard try isDrawn() else { return FleetMembers(plan, users, salt: salt ?? Self.randomSalt()) }
+        let drawn = try FleetMembers.load(folder.members)
+        try requireWaves(plan, drawn)
+        return drawn.adding(users, plan)
+    }
+
+    /// Thirty-two random hexadecimal digits.
+    public static func randomSalt() -> String {
+        (0..<4).map { _ in
+            let digits = String(UInt32.random(in: .min ... .max), radix: 16)
+            return String(repeating: "0", count: 8 - digits.count) + digits
+        }.joined()
+    }
+
+    private func requireUsers(_ isEmpty: Bool) throws {
+        guard isEmpty else { return }
+        throw HabitStoreError(.notFound, "there are no users under this root", at: .init(path: root))
+    }
+
+    /// Whether waves were drawn.
+    ///
+    /// - Throws: ``HabitStoreError/Code/corrupt`` where part of what was drawn is missing.
+    private func isDrawn() throws -> Bool {
+        let isTold = try ledger.read().entries.contains { if case .drawn = $0.event { true } else { false } }
+        guard isTold else {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+            guard names.isEmpty else {
+                throw HabitStoreError(
+                    .corrupt,
+                    "there are files of a fleet here, and no ledger that says its waves were drawn; put the ledger back, or remove the whole "
+                        + "folder to begin anew",
+                    at: .init(path: folder.path)
+                )
+            }
+            return false
+        }
+        guard FileManager.default.fileExists(atPath: folder.members) else {
+            throw HabitStoreError(
+                .corrupt,
+                "the waves were drawn once, and the file of their members is gone; put it back, or remove the whole folder of the fleet to "
+                    + "begin anew",
+                at: .init(path: folder.members)
+            )
+        }
+        return true
+    }
+
+    /// Makes sure that a plan is for the waves that were drawn.
+    func requireWaves(_ plan: FleetPlan, _ drawn: FleetMembers) throws {
+        guard drawn.waves == plan.waves.map(\.name) else {
+            throw HabitStoreError(
+                .unsupported,
+                "the waves were drawn already (\(drawn.waves.joined(separator: ", "))), and nobody changes waves: keep their names and their "
+                    + "number; what each asks for may be changed",
+                at: .init(path: folder.members)
+            )
+        }
+    }
+
+    /// Draws the waves, and keeps the plan.
+    ///
+    /// - Parameters:
+    ///   - text: the plan as it is written, which is kept.
+    ///   - isYAML: whether that is YAML.
+    ///   - person: who does it, for the ledger.
+    ///   - salt: decides who comes when, in hexadecimal digits; nil for a random one. Waves that were drawn stay.
+    ///   - note: is told what an earlier drawing that was killed has left.
+    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work; what keeps the files from being written.
+    @discardableResult
+    public func draw(
+        _ plan: FleetPlan,
+        text: Data,
+        isYAML: Bool,
+        _ users: [(user: String, bytes: Int)],
+        by person: String,
+        salt: String? = nil,
+        note: (String) -> Void = { _ in }
+    ) throws -> FleetMembers {
+        try draw(plan, text: text, isYAML: isYAML, users, by: person, salt: salt, note: note) { _ in }
+    }
+
+    @discardableResult
+    func draw(
+        _ plan: FleetPlan,
+        text: Data,
+        isYAML: Bool,
+        _ users: [(user: String, bytes: Int)],
+        by person: String,
+        salt: String?,
+        note: (String) -> Void,
+        reached: (DrawingStep) throws -> Void
+    ) throws -> FleetMembers {
+        // Nothing is made where there is nobody, or a hook's secret cannot be read.
+        try requireUsers(users.isEmpty)
+        for hook in plan.hooks { _ = try HookSecret(path: hook.secretFile) }
+        let plan = KeptPlan(plan: plan, text: text, isYAML: isYAML)
+        return try isDrawn()
+            ? drawAgain(plan, users, by: person, note: note, reached: reached)
+            : drawFirst(plan, users, by: person, salt: salt, note: note, reached: reached)
+    }
+
+    private struct KeptPlan {
+        let plan: FleetPlan
+        let text: Data
+        let isYAML: Bool
+
+        var ending: String { isYAML ? ".yaml" : ".json" }
+        var digest: String { SHA256.hash(data: text).hexadecimal }
+    }
+
+    private func drawFirst(
+        _ plan: KeptPlan,
+        _ users: [(user: String, bytes: Int)],
+        by person: String,
+        salt: String?,
+        note: (String) -> Void,
+        reached: (DrawingStep) throws -> Void
+    ) throws -> FleetMembers {
+        let draft = folder.draft
+        let isLeft = FileManager.default.fileExists(atPath: draft.path)
+        try draft.make()
+        // The lock goes with the folder, and is that of a run then.
+        let lease = try takeLease(draft)
+        defer { withExtendedLifetime(lease) {} }
+        guard try !isDrawn(), FileManager.default.fileExists(atPath: draft.lease) else { throw drawnMeanwhile() }
+        if isLeft {
+            note("what an earlier `habitstore fleet plan` has left that was killed is replaced; nothing had been drawn")
+        }
+        try clear(draft)
+        try reached(.folder)
+        let members = FleetMembers(plan.plan, users, salt: salt ?? Self.randomSalt())
+        try write(members.data, to: draft.members, "the fleet's members")
+        try reached(.members)
+        try write(plan.text, to: draft.plan + plan.ending, "the plan")
+        try reached(.plan)
+        let head = try FleetLedger(draft, clock).append(
+            .drawn(users: members.members.count, digest: members.digest, by: person, plan: plan.digest)
+        )
+        // Closed before the folder gets its name.
+        try makeIndex(draft, members, head)
+        try reached(.index)
+        do {
+            try DurableFile.move(draft.path, to: folder.path)
+        } catch {
+            if [ENOTEMPTY, EEXIST, ENOENT].contains(error.number) { throw drawnMeanwhile() }
+            throw HabitStoreError.system(error, "the fleet's folder")
+        }
+        try reached(.named)
+        return members
+    }
+
+    private func makeIndex(_ folder: FleetFolder, _ members: FleetMembers, _ head: String) throws {
+        try FleetIndex.make(folder, members).set(FleetIndex.head, head)
+    }
+
+    private func drawnMeanwhile() -> HabitStoreError {
+        HabitStoreError(
+            .busy,
+            "another `habitstore fleet plan` has just drawn the waves; try again",
+            at: .init(path: folder.path)
+        )
+    }
+
+    /// Removes what a drawing that was killed has left, but for the lock that is held.
+    private func clear(_ draft: FleetFolder) throws {
+        do {
+            for name in try FileManager.default.contentsOfDirectory(atPath: draft.path)
+            where draft.path + "/" + name != draft.lease {
+                _ = try MarkerFile.remove(draft.path + "/" + name)
+            }
+        } catch let failure as FileFailure {
+            throw HabitStoreError.system(failure, "what an earlier drawing has left")
+        }
+    }
+
+    private func drawAgain(
+        _ plan: KeptPlan,
+        _ users: [(user: String, bytes: Int)],
+        by person: String,
+        note: (String) -> Void,
+        reached: (DrawingStep) throws -> Void
+    ) throws -> FleetMembers {
+        let lease = try takeLease(folder)
+        defer { withExtendedLifetime(lease) {} }
+        try finishDrawing(note)
+        let members = try drawing(plan.plan, users)
+        let index = try FleetIndex.open(folder)
+        try beginHooks(plan.plan)
+        try write(members.data, to: folder.members + Self.next, "the fleet's members")
+        try write(plan.text, to: folder.plan + plan.ending + Self.next, "the plan")
+        try reached(.drafts)
+        let head = try ledger.append(
+            .drawn(users: members.members.count, digest: members.digest, by: person, plan: plan.digest)
+        )
+        try reached(.told)
+        try finishDrawing()
+        try reached(.renamed)
+        try index.add(members.members)
+        try index.set(FleetIndex.head, head)
+        return members
+    }
+
+    /// What stands at the end of the names of files that take others' places once the ledger tells of them.
+    private static let next = ".next"
+
+    /// Puts what the ledger tells of in its place, where a drawing was killed in between; removes what it does not tell of. The caller
+    /// holds the lease.
+    func finishDrawing(_ note: (String) -> Void = { _ in }) throws {
+        let events = try ledger.read().entries.map(\.event)
+        let digest = events.lazy.reversed().compactMap { event -> String? in
+            switch event {
+            case .drawn(_, let digest, _, _), .joined(_, let digest): digest
+            default: nil
+            }
+        }.first
+        let plan = events.lazy.reversed().compactMap { event -> String? in
+            if case .drawn(_, _, _, let plan) = event { plan } else { nil }
+        }.first
+        do {
+            let members = folder.members + Self.next
+            if let data = try FleetFolder.contents(members, "the fleet's members") {
+                if FleetMembers(data)?.digest == digest {
+                    try DurableFile.move(members, to: folder.members)
+                } else {
+                    _ = try MarkerFile.remove(members)
+                    note(
+                        "what an earlier `habitstore fleet plan` has left that was killed is removed; the plan before counts"
+                    )
+                }
+            }
+            for (ending, other) in [(".json", ".yaml"), (".yaml", ".json")] {
+                let path = folder.plan + ending + Self.next
+                guard let data = try FleetFolder.contents(path, "the plan") else { continue }
+                guard SHA256.hash(data: data).hexadecimal == plan else {
+                    _ = try MarkerFile.remove(path)
+                    continue
+                }
+                // The other one first: two plans are refused, and none is finished by who comes next.
+                _ = try MarkerFile.remove(folder.plan + other)
+                try DurableFile.move(path, to: folder.plan + ending)
+            }
+        } catch let failure as FileFailure {
+            throw HabitStoreError.system(failure, "a file of the fleet")
+        }
+    }
+
+    /// Puts a file in its place, whole.
+    func write(_ data: Data, to path: String, _ what: String) throws {
+        do {
+            try DurableFile.replace(path, data, draft: DurableFile.ownDraft(of: path))
+        } catch {
+            throw HabitStoreError.system(error, what)
+        }
+    }
+}

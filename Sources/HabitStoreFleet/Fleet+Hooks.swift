@@ -1,0 +1,184 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import Synchronization
+
+extension Fleet {
+    /// What came of a try to tell a hook.
+    public struct HookTry: Sendable, Hashable {
+        /// The hook.
+        public let name: String
+        /// How many lines it was told.
+        public let told: Int
+        /// Why it was not told more, in the words after its name; nil where nothing is owed any more.
+        public let failure: String?
+    }
+
+    /// How far each hook of the plan was told.
+    ///
+    /// - Throws: what keeps the plan, the ledger or the hooks' file from being read.
+    public func hooks() throws -> [HookStatus] {
+        let hooks = try plan().hooks
+        guard !hooks.isEmpty else { return [] }
+        let (places, contents) = (try HookPlaces(folder), try ledger.read())
+        return hooks.map { HookStatus($0, places[$0.name], contents) }
+    }
+
+    /// Tells hooks what they are owed, each until it is told or cannot be.
+    ///
+    /// - Parameters:
+    ///   - name: only this one; nil for all.
+    ///   - limitSeconds: how long each answer is waited for at most, and when no further line is begun with; nil for what the plan says.
+    /// - Throws: ``HabitStoreError/Code/busy`` while a run is at work, which tells them; ``HabitStoreError/Code/notFound`` for a hook that
+    ///   the plan does not have; what keeps the files from being read.
+    public func tellHooks(_ name: String? = nil, limitSeconds: Double? = nil) throws -> [HookTry] {
+        let hooks = try hooks(called: name)
+        guard !hooks.isEmpty else { return [] }
+        let transport = try requireTransport()
+        let lease = try takeHooksLease()
+        defer { withExtendedLifetime(lease) {} }
+        let outbox = try outbox()
+        let deadline = limitSeconds.map { ContinuousClock.now + .seconds($0) }
+        return beside(hooks, limitSeconds) { hook in
+            let (told, failure, problem) = outbox.send(to: hook, by: transport, until: deadline)
+            return HookTry(name: hook.name, told: told, failure: failure?.description ?? problem.map { "\($0)" })
+        }
+    }
+
+    /// Sends a message that says that nothing has happened.
+    ///
+    /// - Parameter name: only to this one; nil for all.
+    public func testHooks(_ name: String? = nil) throws -> [HookTry] {
+        let hooks = try hooks(called: name)
+        guard !hooks.isEmpty else { return [] }
+        let (transport, fleet) = (try requireTransport(), FleetName(root: root, waves: []))
+        return beside(hooks, nil) { hook in
+            do {
+                let message = try HookMessage(test: fleet, at: Date(), to: hook)
+                let failure = HookOutbox.failure(try HookOutbox.post(message, to: hook, by: transport), 200..<300)
+                return HookTry(name: hook.name, told: failure == nil ? 1 : 0, failure: failure?.description)
+            } catch {
+                return HookTry(name: hook.name, told: 0, failure: "\(error)")
+            }
+        }
+    }
+
+    /// What hooks were told of what a person has just done, for a person: a line for each, none where the plan has none. Whatever goes wrong
+    /// is said, and what was done stays done.
+    public func tellHooksInWords() -> [String] {
+        do {
+            return try tellHooks(limitSeconds: Self.personSeconds).map { hook in
+                let failed = hook.failure.map { "the hook \(hook.name) \($0); the next run tells it" }
+                return failed ?? "the hook \(hook.name) is told"
+            }
+        } catch let error as HabitStoreError where error.code == .busy {
+            return ["the hooks are told by the run that is at work"]
+        } catch {
+            return ["the hooks could not be told: \(error)"]
+        }
+    }
+
+    /// How long a person is made to wait for a hook.
+    private static let personSeconds = 3.0
+
+    /// All at once, each on a thread of its own.
+    private func beside(
+        _ hooks: [FleetPlan.Hook],
+        _ limitSeconds: Double?,
+        _ body: @escaping @Sendable (FleetPlan.Hook) -> HookTry
+    ) -> [HookTry] {
+        let (results, group) = (Tries(), DispatchGroup())
+        for (number, hook) in hooks.enumerated() {
+            var hook = hook
+            if let limitSeconds { hook.timeoutSeconds = min(hook.timeoutSeconds, limitSeconds) }
+            group.enter()
+            Thread.detachNewThread { [hook] in
+                results.all.withLock { $0[number] = body(hook) }
+                group.leave()
+            }
+        }
+        group.wait()
+        return results.all.withLock { all in all.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    private final class Tries: Sendable {
+        let all = Mutex<[Int: HookTry]>([:])
+    }
+
+    private func hooks(called name: String?) throws -> [FleetPlan.Hook] {
+        let hooks = try plan().hooks
+        guard let name else { return hooks }
+        guard let hook = hooks.first(where: { $0.name == name }) else {
+            let names = hooks.map(\.name).joined(separator: ", ")
+            throw HabitStoreError(
+                .notFound,
+                "the plan has no hook \"\(name)\"" + (names.isEmpty ? "" : "; it has \(names)"),
+                at: .init(path: folder.path)
+            )
+        }
+        return [hook]
+    }
+
+    private func requireTransport() throws -> any HookTransport {
+        guard let transport else {
+            throw HabitStoreError(
+                .unsupported,
+                "the plan has hooks, and this program has nothing that sends their requests; give the fleet a transport",
+                at: .init(path: folder.path)
+            )
+        }
+        return transport
+    }
+
+    private func takeHooksLease() throws -> LockedFile {
+        do {
+            return try LockedFile(folder.hooksLease, timeoutSeconds: 0)
+        } catch {
+            throw HabitStoreError(
+                error.isBusy ? .busy : .inputOutput,
+                error.isBusy ? "a run is at work, which tells the hooks" : "the hooks' lock cannot be taken: \(error)",
+                at: .init(path: folder.hooksLease)
+            )
+        }
+    }
+
+    private func outbox() throws -> HookOutbox {
+        let waves = try FleetMembers.load(folder.members).waves
+        return HookOutbox(fleet: FleetName(root: root, waves: waves), ledger: ledger, places: try HookPlaces(folder))
+    }
+
+    /// What tells the hooks of a run's plan; nil where there are none.
+    func deliveries(_ plan: FleetPlan, _ members: FleetMembers) throws -> HookDeliveries? {
+        guard !plan.hooks.isEmpty else { return nil }
+        let transport = try requireTransport()
+        let lease: LockedFile
+        do {
+            // A command that tells the hooks may be at it.
+            lease = try LockedFile(folder.hooksLease, timeoutSeconds: Self.commandSeconds)
+        } catch {
+            throw HabitStoreError(
+                error.isBusy ? .busy : .inputOutput,
+                "the hooks' lock cannot be taken: \(error)",
+                at: .init(path: folder.hooksLease)
+            )
+        }
+        let outbox = HookOutbox(
+            fleet: FleetName(root: root, waves: members.waves),
+            ledger: ledger,
+            places: try HookPlaces(folder)
+        )
+        return HookDeliveries(plan.hooks, outbox, transport, lease: lease)
+    }
+
+    /// How long a run waits for a command that tells the hooks.
+    private static let commandSeconds = 30.0
+
+    /// Hooks that a plan has for the first time are told what is done from now on, the plan's own line first.
+    func beginHooks(_ plan: FleetPlan) throws {
+        guard !plan.hooks.isEmpty, let head = try ledger.read().heads.last else { return }
+        let places = try HookPlaces(folder)
+        for hook in plan.hooks where places[hook.name] == nil {
+            try places.update(hook.name) { $0.told = head }
+        }
+    }
+}

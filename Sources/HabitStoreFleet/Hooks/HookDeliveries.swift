@@ -1,0 +1,210 @@
+import DurableFiles
+import Foundation
+import HabitStore
+import Synchronization
+
+/// Tells a run's hooks what the ledger says, and asks them before waves begin, on a thread for each: whoever moves users never waits
+/// for an answer.
+final class HookDeliveries: Sendable {
+    private struct State {
+        var isStopped = false
+        var question: HookQuestion?
+        /// Which hooks have said that the wave may begin, and which of these the run knows of.
+        var confirmed: Set<String> = []
+        var taken: Set<String> = []
+        /// Why hooks have not confirmed yet.
+        var refusals: [String: String] = [:]
+        var lines: [String] = []
+        /// How often each hook was woken, and how often it had done all it could after that.
+        var wakes = 0
+        var rounds: [String: Int] = [:]
+    }
+
+    private let hooks: [FleetPlan.Hook]
+    private let outbox: HookOutbox
+    private let transport: any HookTransport
+    private let retry: HookRetry
+    /// Held for as long as this lives.
+    private let lease: LockedFile
+    private let state = Mutex(State())
+    /// One for each hook: waiting by the clock of the day could last as long as that is put back.
+    private let bells: [DispatchSemaphore]
+    /// How often the ledger is looked at for lines of other processes.
+    private static let lookSeconds = 1.0
+    /// How long the end of a run is held up to tell it.
+    private static let lastSeconds = 5.0
+
+    init(
+        _ hooks: [FleetPlan.Hook],
+        _ outbox: HookOutbox,
+        _ transport: any HookTransport,
+        lease: consuming LockedFile,
+        retry: HookRetry = HookRetry()
+    ) {
+        (self.hooks, self.outbox, self.transport, self.retry) = (hooks, outbox, transport, retry)
+        self.lease = lease
+        bells = hooks.map { _ in DispatchSemaphore(value: 0) }
+    }
+
+    // MARK: What the run does
+
+    func start() {
+        for (hook, bell) in zip(hooks, bells) { Thread.detachNewThread { [self] in work(for: hook, bell) } }
+    }
+
+    /// The ledger has come further.
+    func wake() {
+        state.withLock { $0.wakes += 1 }
+        for bell in bells { bell.signal() }
+    }
+
+    /// Asks the hooks that confirm waves.
+    func ask(_ wave: Int, users: Int, bytes: Int, moved: Int) {
+        let known = confirmed(wave)
+        state.withLock { state in
+            state.question = HookQuestion(wave: wave, users: users, bytes: bytes, moved: moved, time: Date())
+            (state.confirmed, state.taken, state.refusals) = (known, known, [:])
+        }
+        wake()
+    }
+
+    /// Who has confirmed a wave, by the ledger.
+    private func confirmed(_ wave: Int) -> Set<String> {
+        let entries = (try? outbox.ledger.read().entries) ?? []
+        return Set(
+            entries.compactMap { entry in
+                if case .waveConfirmed(wave, let hook) = entry.event { hook } else { nil }
+            }
+        )
+    }
+
+    /// Hooks that have confirmed the wave since this was asked last.
+    func takeConfirmations(of wave: Int) -> [String] {
+        state.withLock { state in
+            guard state.question?.wave == wave else { return [] }
+            let new = state.confirmed.subtracting(state.taken).sorted()
+            state.taken = state.confirmed
+            return new
+        }
+    }
+
+    /// Which hook is waited for, and why, in the words after "waiting for the hook"; nil where none is.
+    func waiting(for wave: Int) -> String? {
+        state.withLock { state in
+            let missing = hooks.first { $0.confirmsWaves && !state.confirmed.contains($0.name) }
+            guard let missing else { return nil }
+            let why = state.refusals[missing.name].map { "; it \($0)" } ?? ""
+            return "\(missing.name) to confirm wave \(wave + 1)\(why)"
+        }
+    }
+
+    /// What there is to say to whoever looks on.
+    func takeLines() -> [String] {
+        state.withLock { state in
+            defer { state.lines = [] }
+            return state.lines
+        }
+    }
+
+    /// Tries once more to tell what is owed, for some seconds, and ends the threads.
+    func finish() {
+        wake()
+        let (end, wakes) = (ContinuousClock.now + .seconds(Self.lastSeconds), state.withLock { $0.wakes })
+        while ContinuousClock.now < end {
+            let isDone = state.withLock { state in hooks.allSatisfy { state.rounds[$0.name] ?? 0 >= wakes } }
+            if isDone { break }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+        state.withLock { $0.isStopped = true }
+        wake()
+    }
+
+    // MARK: The threads
+
+    /// What has failed, and when it is tried again.
+    private struct Trouble {
+        var tries = 0
+        var next = ContinuousClock.now
+        var isSaid = false
+
+        var isDue: Bool { ContinuousClock.now >= next }
+
+        mutating func fail(_ retry: HookRetry, since begun: ContinuousClock.Instant) {
+            tries += 1
+            next = .now + .seconds(retry.wait(after: tries, thatTook: (.now - begun) / .seconds(1)))
+        }
+
+        mutating func succeed() { self = Trouble() }
+    }
+
+    private func work(for hook: FleetPlan.Hook, _ bell: DispatchSemaphore) {
+        var (telling, asking) = (Trouble(), Trouble())
+        var (seen, size) = (0, off_t(-1))
+        while true {
+            let (wakes, question) = state.withLock { ($0.wakes, $0.isStopped ? nil : open($0, hook)) }
+            if state.withLock(\.isStopped) { return }
+            if let question, asking.isDue { ask(question, hook, &asking) }
+            let now = ledgerSize()
+            // A line that is new is tried at once, whatever has failed before: it may be the one that people wait for.
+            if telling.tries > 0 ? telling.isDue || now != size || wakes != seen : now != size {
+                tell(hook, &telling)
+            }
+            (seen, size) = (wakes, now)
+            state.withLock { $0.rounds[hook.name] = wakes }
+            let next = question == nil ? Self.lookSeconds : (asking.next - ContinuousClock.now) / .seconds(1)
+            _ = bell.wait(timeout: .now() + max(0.01, min(Self.lookSeconds, next)))
+        }
+    }
+
+    private func open(_ state: State, _ hook: FleetPlan.Hook) -> HookQuestion? {
+        hook.confirmsWaves && !state.confirmed.contains(hook.name) ? state.question : nil
+    }
+
+    private func ledgerSize() -> off_t {
+        var status = stat()
+        return stat(outbox.ledger.path, &status) == 0 ? status.st_size : -1
+    }
+
+    private func tell(_ hook: FleetPlan.Hook, _ trouble: inout Trouble) {
+        let begun = ContinuousClock.now
+        let (_, failure, problem) = outbox.send(to: hook, by: transport) { !self.state.withLock(\.isStopped) }
+        if let problem, trouble.tries == 0 { say("\(problem)") }
+        guard let failure else {
+            if trouble.tries > 0 { say("the hook \(hook.name) is told again") }
+            return trouble.succeed()
+        }
+        trouble.fail(retry, since: begun)
+        if trouble.tries == 1 { say("the hook \(hook.name) \(failure); it is told later, and no move waits for that") }
+        let since = outbox.places[hook.name]?.failingSince ?? Date()
+        guard !trouble.isSaid, Date().timeIntervalSince(since) >= retry.sayAfterSeconds else { return }
+        trouble.isSaid = true
+        say(
+            "the hook \(hook.name) was told nothing since \(since.formatted(.iso8601)): it \(failure); `fleet hooks` says what it is owed"
+        )
+    }
+
+    private func ask(_ question: HookQuestion, _ hook: FleetPlan.Hook, _ trouble: inout Trouble) {
+        let begun = ContinuousClock.now
+        let failure: HookFailure?
+        do {
+            let drawn = try outbox.ledger.read().heads.first ?? ""
+            let message = try HookMessage(question, drawn: drawn, outbox.fleet, to: hook)
+            failure = HookOutbox.failure(try HookOutbox.post(message, to: hook, by: transport), 200..<201)
+        } catch let refusal as HookFailure {
+            failure = refusal
+        } catch {
+            failure = HookFailure("cannot be asked: \(error)")
+        }
+        state.withLock { state in
+            guard state.question == question else { return }
+            if let failure {
+                state.refusals[hook.name] = failure.description
+            } else {
+                state.confirmed.insert(hook.name)
+            }
+        }
+        failure == nil ? trouble.succeed() : trouble.fail(retry, since: begun)
+    }
+
+    private func say(_ line: String) { state.withLock { $0.lines.append(line) } }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import HabitStore
+import Hashing
+
+/// What a hook is told, or asked: a body that does not change however often it is sent.
+struct HookMessage: Sendable, Hashable {
+    /// The event's name, `confirm` or `test`.
+    let event: String
+    /// The same for each time that it is sent, and for nothing else.
+    let delivery: String
+    /// JSON.
+    let body: Data
+
+    /// A line of the ledger.
+    ///
+    /// - Parameter head: the line's number and hash.
+    init(_ entry: FleetLedger.Entry, head: String, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
+        event = entry.event.kind
+        delivery = Self.identifier("line", head, hook.name)
+        var body = HookBody(event: event, root: fleet.root, time: entry.time)
+        body.sequence = entry.sequence
+        body.take(entry.event, fleet.waves, namesUsers: hook.namesUsers)
+        self.body = try body.data()
+    }
+
+    /// The question whether a wave may begin.
+    ///
+    /// - Parameter drawn: the number and hash of the ledger's first line, which no other fleet has.
+    init(_ question: HookQuestion, drawn: String, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
+        event = "confirm"
+        delivery = Self.identifier("confirm", drawn, "\(question.wave)", hook.name)
+        var body = HookBody(event: event, root: fleet.root, time: question.time)
+        body.wave = HookBody.Wave(question.wave, of: fleet.waves)
+        (body.waves, body.users, body.bytes) = (fleet.waves.count, question.users, question.bytes)
+        body.moved = question.moved
+        self.body = try body.data()
+    }
+
+    /// A message that says nothing happened.
+    init(test fleet: FleetName, at time: Date, to hook: FleetPlan.Hook) throws {
+        event = "test"
+        delivery = Self.identifier("test", "\(time.timeIntervalSince1970)", hook.name)
+        body = try HookBody(event: event, root: fleet.root, time: time).data()
+    }
+
+    private static func identifier(_ parts: String...) -> String {
+        String(SHA256.hash(data: Data(parts.joined(separator: "\u{0}").utf8)).hexadecimal.prefix(32))
+    }
+
+    /// The request, signed as of now.
+    ///
+    /// - Throws: why the secret cannot be read.
+    func request(to hook: FleetPlan.Hook, at time: Date) throws -> HookRequest {
+        let seconds = Int(time.timeIntervalSince1970)
+        return HookRequest(
+            url: hook.url,
+            headers: [
+                "Content-Type": "application/json",
+                "User-Agent": "habitstore",
+                "X-HabitStore-Event": event,
+                "X-HabitStore-Delivery": delivery,
+                "X-HabitStore-Timestamp": "\(seconds)",
+                "X-HabitStore-Signature": try HookSecret(path: hook.secretFile).signature(of: body, at: seconds),
+            ],
+            body: body,
+            timeoutSeconds: hook.timeoutSeconds
+        )
+    }
+}
+
+/// What messages say of the fleet itself.
+struct FleetName: Sendable, Hashable {
+    /// The name of the root's folder, without the path.
+    let root: String
+    /// The names of the waves.
+    let waves: [String]
+
+    init(root: String, waves: [String]) {
+        (self.root, self.waves) = (URL(fileURLWithPath: root).standardizedFileURL.lastPathComponent, waves)
+    }
+}
+
+/// What a hook is asked before a wave begins.
+struct HookQuestion: Sendable, Hashable {
+    /// From 0.
+    let wave: Int
+    let users: Int
+    let bytes: Int
+    /// How many users of all waves have come to the plan's stage.
+    let moved: Int
+    let time: Date
+}

@@ -1,0 +1,99 @@
+import Foundation
+import HabitStore
+
+/// What hooks are owed: the lines of the ledger after the one that each was told last.
+struct HookOutbox: Sendable {
+    let fleet: FleetName
+    let ledger: FleetLedger
+    let places: HookPlaces
+
+    /// The lines that a hook is owed, the earliest first, with their numbers and hashes.
+    static func owed(
+        _ hook: FleetPlan.Hook,
+        _ place: HookPlaces.Place?,
+        _ contents: FleetLedger.Contents
+    ) -> [(entry: FleetLedger.Entry, head: String)] {
+        // A place that the ledger has not come to, or has no more, is none.
+        let begin = place?.told.flatMap { contents.heads.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+        return zip(contents.entries, contents.heads).dropFirst(begin).filter { hook.wants($0.0.event) }
+            .map { (entry: $0.0, head: $0.1) }
+    }
+
+    /// Tells a hook what it is owed, line after line, until one cannot be told.
+    ///
+    /// - Parameters:
+    ///   - deadline: when no further line is begun with; nil for never.
+    ///   - mayNote: whether what was told may still be written down.
+    /// - Returns: why it stopped; nil where nothing is owed any more.
+    func send(
+        to hook: FleetPlan.Hook,
+        by transport: any HookTransport,
+        until deadline: ContinuousClock.Instant? = nil,
+        mayNote: () -> Bool = { true }
+    ) -> (told: Int, failure: HookFailure?, problem: (any Error)?) {
+        var told = 0
+        do {
+            let owed = Self.owed(hook, places[hook.name], try ledger.read())
+            for (entry, head) in owed {
+                if let deadline, told > 0, ContinuousClock.now >= deadline {
+                    return (told, HookFailure("is slow, and was told \(told) of \(owed.count) lines"), nil)
+                }
+                let message = try HookMessage(entry, head: head, fleet, to: hook)
+                if let failure = Self.failure(try Self.post(message, to: hook, by: transport), 200..<300) {
+                    try note(hook, failure, mayNote)
+                    return (told, failure, nil)
+                }
+                told += 1
+                guard mayNote() else { return (told, nil, nil) }
+                try places.update(hook.name) { $0 = .init(told: head, toldAt: Date()) }
+            }
+            if owed.isEmpty, places[hook.name]?.failure != nil {
+                try places.update(hook.name) { ($0.failure, $0.failingSince) = (nil, nil) }
+            }
+            return (told, nil, nil)
+        } catch let failure as HookFailure {
+            do {
+                try note(hook, failure, mayNote)
+                return (told, failure, nil)
+            } catch {
+                return (told, failure, error)
+            }
+        } catch {
+            return (told, HookFailure("cannot be told: \(error)"), error)
+        }
+    }
+
+    private func note(_ hook: FleetPlan.Hook, _ failure: HookFailure, _ mayNote: () -> Bool) throws {
+        guard mayNote() else { return }
+        try places.update(hook.name) { place in
+            place.failure = failure.description
+            place.failingSince = place.failingSince ?? Date()
+        }
+    }
+
+    /// Posts a message.
+    ///
+    /// - Returns: the status that was answered.
+    /// - Throws: a ``HookFailure``, also where the secret cannot be read.
+    static func post(
+        _ message: HookMessage,
+        to hook: FleetPlan.Hook,
+        by transport: any HookTransport
+    ) throws(HookFailure) -> Int {
+        let request: HookRequest
+        do {
+            request = try message.request(to: hook, at: Date())
+        } catch {
+            throw HookFailure("cannot be told: \(error)")
+        }
+        return try transport.post(request)
+    }
+
+    /// What a status means that is not among those that are wanted.
+    static func failure(_ status: Int, _ wanted: Range<Int>) -> HookFailure? {
+        if wanted.contains(status) { return nil }
+        let hint =
+            (300..<400).contains(status) ? ", and redirections are not followed: give the URL that it leads to" : ""
+        return HookFailure("answered \(status)\(hint)")
+    }
+}

@@ -1,0 +1,250 @@
+import Foundation
+import HabitStoreRollout
+import HabitStoreTesting
+import Testing
+
+/// What goes wrong with a fleet is one line and an exit code, and nobody is moved.
+@Suite(.timeLimit(.minutes(10)))
+struct FleetTroubleTests {
+    private static let users = (0..<3).map { "user-\($0)" }
+    private static let plan =
+        #"{"waves": [{"name": "canary", "users": 1}, {"name": "all", "percent": 100}], "lookSeconds": 0.2, "ioPressure": null}"#
+
+    private let sandbox: Sandbox
+
+    init() throws { sandbox = try Sandbox() }
+
+    /// Makes users under a root.
+    private func prepare(_ root: String) throws {
+        for user in Self.users {
+            let added = try sandbox.run(
+                ["habit", "add", "Run"],
+                environment: ["HABITSTORE_USER": user, "HABITSTORE_ROOT": root]
+            )
+            try #require(added.status == 0, "\(added.errors)")
+        }
+        func write(_ name: String, _ text: String) throws {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: root + "/" + name))
+        }
+        try write("habit-store.policy.json", #"{"cleanShadowReads": 0}"#)
+        try write(
+            "habit-store.flagd.json",
+            #"{"flags": {"habit-store-stage": {"state": "ENABLED", "variants": {"complete": "complete"}, "defaultVariant": "complete"}}}"#
+        )
+        try sandbox.write("plan.json", Self.plan)
+    }
+
+    private func fleet(_ root: String, _ arguments: String...) throws -> CommandRun {
+        try sandbox.run(["fleet"] + arguments, environment: ["HABITSTORE_ROOT": root])
+    }
+
+    private func stages(_ root: String) throws -> [String] {
+        try Self.users.map { user in
+            let shown = try sandbox.run(
+                ["rollout", "status", "--format", "json"],
+                environment: ["HABITSTORE_ROOT": root, "HABITSTORE_USER": user]
+            )
+            let own = try shown.list("users").first { $0["user"] as? String == user }
+            return own?["stage"] as? String ?? "?"
+        }
+    }
+
+    private func expectNobodyWasMoved(_ root: String) throws {
+        #expect(try stages(root) == Self.users.map { _ in "off" })
+    }
+
+    @Test(.enabled(if: SmallDisk.isAllowed, "no disk can be mounted here"))
+    func aFullDiskMovesNobody() throws {
+        let disk = try SmallDisk(megabytes: 4)
+        let root = disk.path + "/root"
+        try prepare(root)
+        try disk.fill()
+        let unplanned = try fleet(root, "plan", sandbox.path("plan.json"))
+        unplanned.expectError(74, containing: "No space left")
+        #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
+        disk.drain()
+        #expect(try fleet(root, "plan", sandbox.path("plan.json")).status == 0)
+        try disk.fill()
+        let run = try fleet(root, "run")
+        run.expectError(74)
+        disk.drain()
+        try expectNobodyWasMoved(root)
+        #expect(try fleet(root, "run").status == 0)
+        #expect(try stages(root) == Self.users.map { _ in "complete" })
+    }
+
+    @Test(.enabled(if: SmallDisk.isAllowed, "no disk can be mounted here"))
+    func aRootThatIsReadOnlyMovesNobody() throws {
+        let disk = try SmallDisk(megabytes: 8)
+        let root = disk.path + "/root"
+        try prepare(root)
+        try disk.setWritable(false)
+        try fleet(root, "plan", sandbox.path("plan.json")).expectError(74)
+        try disk.setWritable(true)
+        #expect(try fleet(root, "plan", sandbox.path("plan.json")).status == 0)
+        try disk.setWritable(false)
+        try fleet(root, "run").expectError(74)
+        try fleet(root, "halt", "--because", "x").expectError(74)
+        try disk.setWritable(true)
+        try expectNobodyWasMoved(root)
+        #expect(try fleet(root, "run").status == 0)
+    }
+
+    @Test func aDamagedIndexMovesNobody() throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        #expect(try fleet(root, "plan", sandbox.path("plan.json")).status == 0)
+        try Data("no database, for certain".utf8).write(to: URL(fileURLWithPath: root + "/fleet/fleet.sqlite"))
+        try fleet(root, "run").expectError(65, containing: "habitstore fleet audit --rebuild")
+        try fleet(root, "status").expectError(65, containing: "habitstore fleet audit --rebuild")
+        try expectNobodyWasMoved(root)
+        #expect(try fleet(root, "audit", "--rebuild").status == 0)
+        #expect(try fleet(root, "run").status == 0)
+    }
+
+    /// The secret's path, and a plan with a hook on a port of this machine.
+    private func hookedPlan(_ port: Int, _ more: String = "") throws -> String {
+        let secret = try sandbox.write("secret", "a secret that nobody knows")
+        chmod(secret, 0o600)
+        let hook = #"{"name": "pager", "url": "http://127.0.0.1:\#(port)/hidden", "secretFile": "\#(secret)"\#(more)}"#
+        return try sandbox.write(
+            "hooked.json",
+            Self.plan.replacing(#""ioPressure": null"#, with: #""ioPressure": null, "hooks": [\#(hook)]"#)
+        )
+    }
+
+    /// Nobody listens on port 1 of this machine.
+    @Test func aHookThatCannotBeReachedIsToldLaterAndHoldsUpNobody() throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        #expect(try fleet(root, "plan", hookedPlan(1)).status == 0)
+        let run = try fleet(root, "run")
+        #expect(run.status == 0 && run.errors.contains("the hook pager cannot be reached"), "\(run.errors)")
+        #expect(!run.errors.contains("hidden"))
+        let status = try fleet(root, "status")
+        #expect(status.status == 0 && status.output.contains("the hook pager is owed"), "\(status.output)")
+        #expect(try fleet(root, "hooks").output.contains("cannot be reached"))
+        #expect(try fleet(root, "hooks", "--send").status == 1)
+        #expect(try fleet(root, "hooks", "--test").status == 1)
+        let halted = try fleet(root, "halt", "--because", "x")
+        #expect(halted.status == 0 && halted.output == "halted\n")
+        #expect(halted.errors.contains("the next run tells it"), "\(halted.errors)")
+    }
+
+    @Test func aHookThatCannotBeReachedAndConfirmsWavesHoldsThemBack() throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        #expect(try fleet(root, "plan", hookedPlan(1, #", "confirmsWaves": true"#)).status == 0)
+        let process = try sandbox.process(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        var doing = ""
+        for _ in 0..<100 where !doing.contains("wave 1; it cannot be reached") {
+            Thread.sleep(forTimeInterval: 0.1)
+            doing = try fleet(root, "status").output
+        }
+        #expect(doing.contains("waiting for the hook pager to confirm wave 1; it cannot be reached"), "\(doing)")
+        try expectNobodyWasMoved(root)
+        // The run tells them, and a halt needs nothing of them.
+        let halted = try fleet(root, "halt", "--because", "lunch")
+        #expect(halted.status == 0 && halted.errors.contains("told by the run that is at work"), "\(halted.errors)")
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 1)
+        try expectNobodyWasMoved(root)
+    }
+
+    /// Killed again and again, a run leaves no line untold, and tells them in their order.
+    @Test func aRunThatIsKilledLeavesNoLineUntold() throws {
+        let seed = UInt64.random(in: 0...99_999)
+        var generator = SeededGenerator(seed: seed)
+        let (root, server) = (sandbox.path("root"), try LoopbackServer())
+        try prepare(root)
+        #expect(try fleet(root, "plan", hookedPlan(Int(server.port), #", "confirmsWaves": true"#)).status == 0)
+        for _ in 0..<6 {
+            let process = try sandbox.process(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            Thread.sleep(forTimeInterval: Double.random(in: 0.05...0.6, using: &generator))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        let done = try fleet(root, "run")
+        #expect(done.status == 0, "seed \(seed): \(done.errors)")
+        var (told, names): ([Int], [Int: Set<String>]) = ([], [:])
+        for message in server.messages {
+            let body = try #require(try JSONSerialization.jsonObject(with: message.body) as? [String: Any])
+            guard let sequence = body["sequence"] as? Int else { continue }
+            if !told.contains(sequence) { told.append(sequence) }
+            names[sequence, default: []].insert(message.header("X-HabitStore-Delivery") ?? "")
+        }
+        let lines = try String(contentsOfFile: root + "/fleet/ledger.jsonl", encoding: .utf8).split(separator: "\n")
+            .count
+        #expect(told == Array(1...lines), "seed \(seed)")
+        #expect(names.values.allSatisfy { $0.count == 1 }, "seed \(seed)")
+        let report = try fleet(root, "report").output.split(separator: "\n")
+        #expect(report.count { $0.contains("is confirmed") } == 2, "seed \(seed)")
+    }
+
+    @Test func aSecretThatOthersMayReadDrawsNothing() throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        let plan = try hookedPlan(1)
+        chmod(sandbox.path("secret"), 0o644)
+        try fleet(root, "plan", plan).expectError(74, containing: "not for its owner alone")
+        #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
+    }
+
+    /// The end of a wave's rollout: only its users' old stores are removed, and the fleet's ledger says so.
+    @Test func aWaveIsRetiredByItsNameOrItsNumber() throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        try Data(#"{"cleanShadowReads": 0, "retentionSeconds": 0}"#.utf8)
+            .write(to: URL(fileURLWithPath: root + "/habit-store.policy.json"))
+        #expect(try fleet(root, "plan", sandbox.path("plan.json")).status == 0)
+        #expect(try fleet(root, "run").status == 0)
+        func retire(_ arguments: String...) throws -> CommandRun {
+            try sandbox.run(["rollout", "retire"] + arguments, environment: ["HABITSTORE_ROOT": root])
+        }
+        try retire("--wave", "no such").expectError(74, containing: "it has canary, all")
+        try retire("--wave", "all", "--all").expectError(64, containing: "only one of these")
+        let dry = try retire("--wave", "canary", "--dry-run")
+        #expect(dry.status == 0 && dry.output.contains("1 could be removed"), "\(dry.output)")
+        #expect(!(try fleet(root, "report").output.contains("retired")))
+        let first = try retire("--wave", "canary")
+        #expect(first.status == 0 && first.output.contains("1 removed, 0 kept, 0 failed, of 1"), "\(first.output)")
+        let second = try retire("--wave", "2", "--format", "json")
+        #expect(try second.list("users").count == 2)
+        let report = try fleet(root, "report")
+        #expect(report.status == 0 && report.output.contains("wave 1 was retired"), "\(report.output)")
+        #expect(
+            report.output.contains("the stores that 2 users had left are removed, those of 0 are kept"),
+            "\(report.output)"
+        )
+    }
+
+    @Test func aDryRunSaysWhoHowMuchAndHowLong() throws {
+        let root = sandbox.path("root")
+        try prepare(root)
+        try sandbox.write("paced.json", Self.plan.replacing(#""users": 1"#, with: #""users": 1, "soakSeconds": 60"#))
+        let dry = try fleet(root, "plan", sandbox.path("paced.json"), "--dry-run", "--users")
+        #expect(dry.status == 0, "\(dry.errors)")
+        for user in Self.users { #expect(dry.output.contains(user)) }
+        let json = try fleet(root, "plan", sandbox.path("paced.json"), "--dry-run", "--format", "json")
+        let (salt, waves) = (try #require(try json.json()["salt"] as? String), try json.list("waves"))
+        #expect(waves[0]["leastSeconds"] as? Double == 60)
+        let first = try #require((waves[0]["members"] as? [[String: Any]])?.first?["user"] as? String)
+        // What was shown is what is drawn.
+        #expect(try fleet(root, "plan", sandbox.path("paced.json"), "--salt", salt).status == 0)
+        let members = try String(contentsOfFile: root + "/fleet/members.tsv", encoding: .utf8)
+        #expect(
+            members.contains("\n0\tnormal\t")
+                && members.split(separator: "\n").contains { $0.hasPrefix("0\t") && $0.hasSuffix(first) }
+        )
+        try fleet(root, "plan", sandbox.path("paced.json"), "--salt", "xyz").expectError(
+            64,
+            containing: "32 hexadecimal digits"
+        )
+    }
+}
