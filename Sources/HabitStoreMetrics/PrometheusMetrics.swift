@@ -91,11 +91,13 @@ public final class PrometheusMetrics: MetricsFactory {
 
     // MARK: Series
 
+    /// A counter; its name ends in `_total`.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         let name = MetricName.ending(MetricName.metric(label), in: "_total")
         return series(name, .counter, dimensions) { CounterSeries() } ?? DroppedSeries()
     }
 
+    /// A counter of parts; its name ends in `_total`.
     public func makeFloatingPointCounter(
         label: String,
         dimensions: [(String, String)]
@@ -104,26 +106,34 @@ public final class PrometheusMetrics: MetricsFactory {
         return series(name, .counter, dimensions) { CounterSeries() } ?? DroppedSeries()
     }
 
+    /// A gauge that goes up and down by amounts.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(MetricName.metric(label), .gauge, dimensions) { GaugeSeries() } ?? DroppedSeries()
     }
 
+    /// A gauge, or a summary of a sum and a count where values are aggregated.
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         let name = MetricName.metric(label)
         guard aggregate else { return series(name, .gauge, dimensions) { GaugeSeries() } ?? DroppedSeries() }
         return series(name, .summary, dimensions) { SummarySeries() } ?? DroppedSeries()
     }
 
+    /// A histogram in seconds; its name ends in `_seconds`.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         let name = MetricName.ending(MetricName.metric(label), in: "_seconds")
         let bounds = buckets[name] ?? MetricDescription.named(name)?.buckets ?? Self.defaultBuckets
         return series(name, .histogram, dimensions) { HistogramSeries(buckets: bounds) } ?? DroppedSeries()
     }
 
+    /// Forgets the series, once all who asked for it have given it back.
     public func destroyCounter(_ handler: any CounterHandler) { giveBack(handler) }
+    /// Forgets the series, once all who asked for it have given it back.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { giveBack(handler) }
+    /// Forgets the series, once all who asked for it have given it back.
     public func destroyMeter(_ handler: any MeterHandler) { giveBack(handler) }
+    /// Forgets the series, once all who asked for it have given it back.
     public func destroyRecorder(_ handler: any RecorderHandler) { giveBack(handler) }
+    /// Forgets the series, once all who asked for it have given it back.
     public func destroyTimer(_ handler: any TimerHandler) { giveBack(handler) }
 
     /// The series of a name and labels, which is made where there is none.
