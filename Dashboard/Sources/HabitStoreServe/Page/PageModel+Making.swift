@@ -102,6 +102,13 @@ extension PageModel {
         case "running", "soaking": break
         default: if !fleet.doing.isEmpty { lines.append(fleet.doing) }
         }
+        for hook in fleet.hooks {
+            guard let failure = hook.failure else { continue }
+            lines.append(
+                "The hook \(hook.name) is owed \(FleetOverview.counted(hook.owed, "line")): it \(failure)."
+            )
+        }
+        if let problem = fleet.hooksProblem { lines.append("What hooks were told cannot be read: \(problem)") }
         if let left = fleet.secondsLeft {
             lines.append(
                 "At the pace of the last hour \(Clock.length(left.lowerBound)) to \(Clock.length(left.upperBound)) are left."
