@@ -94,8 +94,8 @@ extension PageModel {
     private static func details(_ fleet: FleetOverview) -> [String] {
         var lines: [String] = []
         switch fleet.state {
-        case "halted":
-            lines.append("Nobody is moved. When it has been seen to: `habitstore fleet resume --because TEXT`.")
+        // What helps against a halt stands in the runbook.
+        case "halted": break
         case "paused": lines.append("Nobody is begun with; who is on the way is brought there.")
         case "planned", "stopped":
             lines.append("`habitstore fleet run` \(fleet.state == "planned" ? "begins" : "goes on where it was").")
