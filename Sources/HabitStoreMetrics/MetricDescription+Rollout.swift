@@ -96,6 +96,13 @@ extension MetricDescription {
             "Tries to write down evidence that failed; the user's gate is closed until it is written."
         ),
         .init(
+            "live_query_answers_total",
+            .counter,
+            .rollout,
+            labels: ["answer"],
+            "Answers of live queries: patched by what the history tells, or asked anew."
+        ),
+        .init(
             "live_query_differences_total",
             .counter,
             .rollout,

@@ -42,6 +42,29 @@ struct FleetTests {
         }
     }
 
+    @Test func metricsArePrintedForPrometheus() throws {
+        #expect(try run("metrics").status == 74)
+        #expect(try run("plan", sandbox.path("plan.json")).status == 0)
+        #expect(try run("metrics").output.contains("habitstore_users{stage=\"unknown\",wave=\"all\"} 3\n"))
+        try #require(try run("run").status == 0)
+        let metrics = try run("metrics")
+        metrics.expectSuccess()
+        #expect(metrics.output.contains("habitstore_users{stage=\"complete\",wave=\"canary\"} 1\n"))
+        #expect(metrics.output.contains("habitstore_fleet_state{state=\"done\"} 1\n"))
+        #expect(!metrics.output.contains("user-0"), "a user is no label")
+        // Where `make test` has found it.
+        guard let promtool = ProcessInfo.processInfo.environment["HABITSTORE_PROMTOOL"] else { return }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: promtool)
+        process.arguments = ["check", "metrics"]
+        process.standardInput = try FileHandle(
+            forReadingFrom: URL(fileURLWithPath: sandbox.write("metrics.prom", metrics.output))
+        )
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+
     @Test func aPlanIsDrawnRunAndReported() throws {
         let dry = try run("plan", sandbox.path("plan.json"), "--dry-run")
         #expect(dry.status == 0 && dry.output.contains("nothing was written"), "\(dry.errors)")

@@ -108,6 +108,20 @@ struct RolloutMetricsTests {
         #expect(value("verifications_total", ["verdict": "mismatch"]) == 1)
     }
 
+    @Test func answersOfLiveQueriesAreCountedByHowTheyCameAbout() async throws {
+        let store = try stores().store(for: "alice")
+        defer { store.close() }
+        try await store.save(Habit(name: "Run"))
+        var answers = store.results(of: FetchDescriptor<Habit>()).makeAsyncIterator()
+        #expect(try await answers.next()?.records.count == 1)
+        #expect(value("live_query_answers_total", ["answer": "asked"]) == 1)
+        #expect(value("live_query_answers_total", ["answer": "patched"]) == 0)
+        try await store.save(Habit(name: "Read"))
+        #expect(try await answers.next()?.records.count == 2)
+        #expect(value("live_query_answers_total", ["answer": "patched"]) == 1)
+        #expect(value("live_query_differences_total") == 0)
+    }
+
     /// A metric that nothing records is a panel that stays empty; one that the list lacks has no alert.
     @Test func whatIsRecordedIsWhatTheListSays() throws {
         let stores = try stores()

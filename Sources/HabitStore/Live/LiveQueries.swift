@@ -80,12 +80,21 @@ public final class LiveQueries: Sendable {
     private let comparedPatches = Atomic<Int>(1_000)
     /// Is told of a patched answer that differed from the asked one.
     let report: @Sendable (String) -> Void
+    private let answered: @Sendable (_ isPatched: Bool) -> Void
 
     /// Of a store of which nobody asks to be told yet.
     ///
-    /// - Parameter report: is told, in a line without the user's values, of an answer that was patched and differed from the asked
-    ///   one. The query is asked again after every change from then on.
-    @_spi(Engines) public init(report: @escaping @Sendable (String) -> Void = { _ in }) { self.report = report }
+    /// - Parameters:
+    ///   - report: is told, in a line without the user's values, of an answer that was patched and differed from the asked one. The
+    ///     query is asked again after every change from then on.
+    ///   - answered: is told of each answer, and whether it was patched; else the query was asked.
+    @_spi(Engines) public init(
+        report: @escaping @Sendable (String) -> Void = { _ in },
+        answered: @escaping @Sendable (_ isPatched: Bool) -> Void = { _ in }
+    ) {
+        self.report = report
+        self.answered = answered
+    }
 
     /// Compares one patched answer in so many with an asked one; 1,000 unless this was said.
     @_spi(Engines) public func compare(oneIn patches: Int) {
@@ -101,6 +110,12 @@ public final class LiveQueries: Sendable {
     @_spi(Engines) public var statistics: Statistics { state.withLock { $0.statistics } }
 
     func count(_ change: (inout Statistics) -> Void) { state.withLock { change(&$0.statistics) } }
+
+    /// A query was answered.
+    func countAnswer(isPatched: Bool) {
+        count { if isPatched { $0.patched += 1 } else { $0.asked += 1 } }
+        answered(isPatched)
+    }
 
     // MARK: Who listens
 

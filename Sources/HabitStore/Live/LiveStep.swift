@@ -102,7 +102,7 @@ struct LiveStep {
     }
 
     private mutating func ask(_ query: any LiveQuery, _ cause: ResultsChangeCause) throws {
-        queries.count { $0.asked += 1 }
+        queries.countAnswer(isPatched: false)
         told.append(query)
         try ending(query) { try query.ask(transaction, at: token, cause) }
     }
@@ -190,7 +190,7 @@ struct LiveStep {
             }
         }
         for (identifier, patched) in patched {
-            queries.count { $0.patched += 1 }
+            queries.countAnswer(isPatched: true)
             told.append(patched.query)
             if patched.query.finish(at: token) { asked[identifier] = patched.query }
         }

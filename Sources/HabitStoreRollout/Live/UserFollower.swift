@@ -16,13 +16,16 @@ final class UserFollower: Sendable {
     init(_ context: UserContext) {
         path = context.directory.path + "/control"
         let (logger, metrics, folder) = (context.options.logger, context.metrics, context.directory.path)
-        queries = LiveQueries { difference in
-            logger.error(
-                "a live query was mistaken, and is asked again after each change from now on: \(difference)",
-                metadata: ["folder": "\(folder)"]
-            )
-            metrics.liveQueryDiffered()
-        }
+        queries = LiveQueries(
+            report: { difference in
+                logger.error(
+                    "a live query was mistaken, and is asked again after each change from now on: \(difference)",
+                    metadata: ["folder": "\(folder)"]
+                )
+                metrics.liveQueryDiffered()
+            },
+            answered: { metrics.liveQueryAnswered(isPatched: $0) }
+        )
     }
 
     /// Another number after each write and each move; nil where nothing can be seen of them.

@@ -47,6 +47,7 @@ struct RolloutMetrics: Sendable {
     private let open: Gauge
     private let closings: Counter
     private let liveDifferences: Counter
+    private let liveAnswers: (asked: Counter, patched: Counter)
     private let kills: Counter
     private let killEngaged: Gauge
     private let outcomes: Labelled<Outcome>
@@ -85,6 +86,10 @@ struct RolloutMetrics: Sendable {
         open = gauge("open_users")
         closings = counter("users_closed_total")
         liveDifferences = counter("live_query_differences_total")
+        liveAnswers = (
+            counter("live_query_answers_total", [("answer", "asked")]),
+            counter("live_query_answers_total", [("answer", "patched")])
+        )
         kills = counter("kills_total")
         killEngaged = gauge("kill_engaged")
         outcomes = Labelled("promotions_total", "outcome", factory)
@@ -155,6 +160,9 @@ extension RolloutMetrics {
 
     /// The answer of a live query that was patched differed from the asked one.
     func liveQueryDiffered() { liveDifferences.increment() }
+
+    /// A live query was answered.
+    func liveQueryAnswered(isPatched: Bool) { (isPatched ? liveAnswers.patched : liveAnswers.asked).increment() }
 
     /// The kill switch took a user back.
     func killed() { kills.increment() }
