@@ -319,13 +319,18 @@ public struct Fleet: Sendable {
             signals: signals,
             isRunning: isRunning
         )
+        noteHooks(in: &status, plan, contents)
+        return status
+    }
+
+    /// Notes how far the plan's hooks were told.
+    func noteHooks(in status: inout FleetStatus, _ plan: FleetPlan, _ contents: FleetLedger.Contents) {
         do {
             let places = try plan.hooks.isEmpty ? nil : HookPlaces(folder)
             status.hooks = plan.hooks.map { HookStatus($0, places?[$0.name], contents) }
         } catch {
             status.hooksProblem = "\(error)"
         }
-        return status
     }
 
     /// Holds the index against the stores.

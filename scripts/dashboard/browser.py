@@ -98,8 +98,12 @@ class Browser:
         """Waits until an expression is true, and says which it was where it never is."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if self.evaluate(expression):
-                return
+            try:
+                if self.evaluate(expression):
+                    return
+            except RuntimeError:
+                # A page that is being loaded has not all of its elements.
+                pass
             time.sleep(0.1)
         raise AssertionError(f"never true: {expression}; the page says: {self.evaluate('document.body.innerText')[:600]}")
 

@@ -298,7 +298,7 @@ def pressing(browser, server, root, folder):
     check(not os.path.exists(os.path.join(root, "fleet", "paused")), "it goes on")
     act("halt", "something is odd")
     browser.until("document.querySelector('h1').textContent.startsWith('Halted by page: Ada: something is odd')")
-    browser.until("document.querySelector('#summary .help code')")
+    browser.until("document.querySelector('#summary .help code') !== null")
     browser.picture(os.path.join(folder, "halted.png"))
     check(os.path.exists(os.path.join(root, "fleet", "halted")), "the fleet is halted, and the page says what helps")
     act("resume", "seen to")

@@ -22,7 +22,7 @@ extension FleetOverview {
             stage: plan.stage,
             users: status.waves.reduce(0) { $0 + $1.users },
             stages: Self.stages(status),
-            waves: Self.waves(plan, status, sums, ledger.entries),
+            waves: try Self.waves(plan, status, sums, ledger.entries, soaked: index.word(SoakClock.word)),
             secondsLeft: status.secondsLeft,
             reasons: try Self.reasons(index),
             different: sums.different,
@@ -34,6 +34,8 @@ extension FleetOverview {
             largest: try index.largest(limit: FleetWatch.listedUsers, names),
             lastRehearsal: lastRehearsal,
             lastKill: Self.lastKill(ledger.entries),
+            hooks: status.hooks,
+            hooksProblem: status.hooksProblem,
             audit: ledger.entries.suffix(FleetWatch.listedLines).reversed().map { entry in
                 FleetLedger.Entry(event: names.event(entry.event), sequence: entry.sequence, time: entry.time)
             },
@@ -74,18 +76,22 @@ extension FleetOverview {
         _ plan: FleetPlan,
         _ status: FleetStatus,
         _ sums: FleetIndex.Sums,
-        _ entries: [FleetLedger.Entry]
+        _ entries: [FleetLedger.Entry],
+        soaked: String?
     ) -> [Wave] {
-        status.waves.enumerated().map { number, wave in
+        let clock = FleetClock.machine.read()
+        return status.waves.enumerated().map { number, wave in
             let asked = plan.waves.indices.contains(number) ? plan.waves[number] : nil
             let own = sums.waves[number] ?? FleetIndex.WaveSums()
-            let begun = entries.last { if case .soakBegan(number, _) = $0.event { true } else { false } }?.time
+            let begun = entries.last { if case .soakBegan(number, _) = $0.event { true } else { false } }
+            // As the run counts: whoever sets the clock of the day changes nothing.
+            let left = begun.map { (asked?.soakSeconds ?? 0) - SoakClock(since: $0, noted: soaked, clock).seconds }
             return Wave(
                 name: wave.name,
                 state: wave.state,
                 users: wave.users,
                 arrived: own.arrived,
-                soaksUntil: wave.state == "soaking" ? begun?.addingTimeInterval(asked?.soakSeconds ?? 0) : nil,
+                soaksUntil: wave.state == "soaking" ? left.map { clock.time.addingTimeInterval($0) } : nil,
                 cleanReads: Progress(have: own.cleanReads, need: asked?.cleanShadowReads ?? 0),
                 writes: Progress(have: own.writes, need: asked?.writes ?? 0),
                 refused: own.refused

@@ -148,6 +148,10 @@ public struct FleetOverview: Sendable {
     public let lastRehearsal: Rehearsal?
     /// The last kill of everybody by `rollout kill`; nil where the ledger tells of none.
     public let lastKill: Landing?
+    /// How far the plan's hooks were told.
+    public let hooks: [HookStatus]
+    /// What keeps that from being read; nil where nothing does.
+    public let hooksProblem: String?
     /// What was done last, the latest first; users are named as ``FleetWatch`` names them.
     public let audit: [FleetLedger.Entry]
     /// How many lines the ledger has.

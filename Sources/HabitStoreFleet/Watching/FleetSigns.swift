@@ -43,7 +43,10 @@ struct FleetSigns: Hashable {
     ///   - version: the index's own count of changes.
     init(_ folder: FleetFolder, root: String, flags: String?, version: Int, isRunning: Bool) {
         let paths =
-            [folder.ledger, folder.members, folder.halted, folder.paused, folder.plan + ".json", folder.plan + ".yaml"]
+            [
+                folder.ledger, folder.members, folder.halted, folder.paused, folder.plan + ".json",
+                folder.plan + ".yaml", folder.hooks,
+            ]
             + RootSwitches.paths(root: root, flags: flags)
         // A database that was replaced counts its changes anew.
         files = (paths + [folder.index]).map(File.init)

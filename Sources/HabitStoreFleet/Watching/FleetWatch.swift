@@ -62,10 +62,14 @@ public final class FleetWatch: Sendable {
     private static let keptLags = 1_440
 
     /// What there is now, or was less than a second ago.
-    public func snapshot() -> FleetSnapshot {
+    ///
+    /// - Parameter looksAnew: whether files are looked at however short a time ago that was: for who has just changed one.
+    public func snapshot(looksAnew: Bool = false) -> FleetSnapshot {
         state.withLock { state in
             let now = ContinuousClock.now
-            if let snapshot = state.snapshot, let looked = state.looked, now - looked < .seconds(Self.lookSeconds) {
+            if !looksAnew, let snapshot = state.snapshot, let looked = state.looked,
+                now - looked < .seconds(Self.lookSeconds)
+            {
                 return snapshot
             }
             let signs = signs(&state)
@@ -138,7 +142,7 @@ public final class FleetWatch: Sendable {
         let plan = try fleet.plan()
         let ledger = try fleet.ledger.read()
         let names = FleetNames(salt: members.salt, root: root, showsUsers: showsUsers)
-        let status = try FleetStatus(
+        var status = try FleetStatus(
             plan: plan,
             members: members,
             index: index,
@@ -146,6 +150,7 @@ public final class FleetWatch: Sendable {
             signals: FleetSignals(folder: folder),
             isRunning: isRunning
         )
+        fleet.noteHooks(in: &status, plan, ledger)
         let sums = try index.sums()
         let lag = FleetOverview.Lag(
             time: Date(),

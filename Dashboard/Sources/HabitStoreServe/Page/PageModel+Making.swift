@@ -94,14 +94,21 @@ extension PageModel {
     private static func details(_ fleet: FleetOverview) -> [String] {
         var lines: [String] = []
         switch fleet.state {
-        case "halted":
-            lines.append("Nobody is moved. When it has been seen to: `habitstore fleet resume --because TEXT`.")
+        // What helps against a halt stands in the runbook.
+        case "halted": break
         case "paused": lines.append("Nobody is begun with; who is on the way is brought there.")
         case "planned", "stopped":
             lines.append("`habitstore fleet run` \(fleet.state == "planned" ? "begins" : "goes on where it was").")
         case "running", "soaking": break
         default: if !fleet.doing.isEmpty { lines.append(fleet.doing) }
         }
+        for hook in fleet.hooks {
+            guard let failure = hook.failure else { continue }
+            lines.append(
+                "The hook \(hook.name) is owed \(FleetOverview.counted(hook.owed, "line")): it \(failure)."
+            )
+        }
+        if let problem = fleet.hooksProblem { lines.append("What hooks were told cannot be read: \(problem)") }
         if let left = fleet.secondsLeft {
             lines.append(
                 "At the pace of the last hour \(Clock.length(left.lowerBound)) to \(Clock.length(left.upperBound)) are left."

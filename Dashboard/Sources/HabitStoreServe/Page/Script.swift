@@ -5,21 +5,25 @@ enum Script {
         (() => {
           const look = document.getElementById("look");
           if (!look || !window.EventSource) { return; }
-          const source = new EventSource("/events");
-          source.addEventListener("part", (event) => {
-            const part = JSON.parse(event.data);
-            const place = document.getElementById(part.id);
-            if (place) { place.innerHTML = part.html; }
-          });
-          source.addEventListener("look", (event) => {
-            look.textContent = "Live, as of " + event.data + ".";
-            document.documentElement.dataset.live = "yes";
-          });
-          source.addEventListener("error", () => {
-            document.documentElement.dataset.live = "no";
-            look.textContent = source.readyState === EventSource.CLOSED
-              ? "Not live any more; load the page anew." : "The connection is lost; what stands here may be old. Trying again …";
-          });
+          const connect = () => {
+            const source = new EventSource("/events");
+            source.addEventListener("part", (event) => {
+              const part = JSON.parse(event.data);
+              const place = document.getElementById(part.id);
+              if (place) { place.innerHTML = part.html; }
+            });
+            source.addEventListener("look", (event) => {
+              look.textContent = "Live, as of " + event.data + ".";
+              document.documentElement.dataset.live = "yes";
+            });
+            source.addEventListener("error", () => {
+              document.documentElement.dataset.live = "no";
+              look.textContent = "The connection is lost; what stands here may be old. Trying again …";
+              // The browser gives up by itself where the server has refused: too many pages may be open.
+              if (source.readyState === EventSource.CLOSED) { setTimeout(connect, 5000); }
+            });
+          };
+          connect();
         })();
         """
 }

@@ -19,7 +19,7 @@ extension Templates {
         {{#details}}<p class="detail">{{#pieces}}{{>piece}}{{/pieces}}</p>{{/details}}
         """,
         "stages": """
-                <svg class="bar" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="Users by stage; the figures follow">
+        <svg class="bar" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="Users by stage; the figures follow">
         {{#stages}}<rect class="{{className}}" x="{{x}}" y="0" width="{{width}}" height="40"/>{{/stages}}
         </svg>
         <ul class="legend">
@@ -29,7 +29,7 @@ extension Templates {
         </ul>
         """,
         "waves": """
-                {{^empty(waves)}}<table class="cards" role="table"><thead role="rowgroup"><tr role="row">
+        {{^empty(waves)}}<table class="cards" role="table"><thead role="rowgroup"><tr role="row">
         <th role="columnheader" scope="col">Wave</th><th role="columnheader" scope="col">State</th>
         <th role="columnheader" scope="col" class="number">Users</th><th role="columnheader" scope="col" class="number">There</th>
         <th role="columnheader" scope="col">Soak left</th><th role="columnheader" scope="col" class="number">Clean reads</th>

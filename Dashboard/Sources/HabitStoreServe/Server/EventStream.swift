@@ -8,8 +8,6 @@ final class EventStream: Sendable {
     /// How many pages may be open at once.
     static let most = 64
     private static let lookSeconds = 1.0
-    /// How often a stream says that it is alive, by the time.
-    private static let looksPerSign = 5
 
     private let keeper: PageKeeper
     private let open = Atomic<Int>(0)
@@ -43,7 +41,6 @@ final class EventStream: Sendable {
     private func run(_ writer: inout any ResponseBodyWriter, _ mayGoOn: () -> Bool) async throws {
         var sent: [String: String] = [:]
         var number = 0
-        var looks = 0
         while !Task.isCancelled, !Task.isShuttingDownGracefully, mayGoOn() {
             let page = await keeper.current()
             var text = ""
@@ -55,12 +52,10 @@ final class EventStream: Sendable {
                         "event: part\ndata: \(String(decoding: try JSONEncoder().encode(Part(id: id, html: html)), as: UTF8.self))\n\n"
                 }
             }
-            if !text.isEmpty || looks.isMultiple(of: Self.looksPerSign) {
-                let clock = keeper.clock
-                text += "event: look\ndata: \(clock.second(clock.now))\n\n"
-                try await writer.write(ByteBuffer(string: text))
-            }
-            looks += 1
+            // Also where nothing has changed: the reader sees that it is alive, and whoever has gone is noticed.
+            let clock = keeper.clock
+            text += "event: look\ndata: \(clock.second(clock.now))\n\n"
+            try await writer.write(ByteBuffer(string: text))
             try await Task.sleep(for: .seconds(Self.lookSeconds))
         }
     }

@@ -61,6 +61,9 @@ final class PageKeeper: Sendable {
         }
     }
 
+    /// Has the next page show what somebody has just changed. Nobody is waited for.
+    func lookAnew() { queue.async { _ = self.watch.snapshot(looksAnew: true) } }
+
     /// Hands on the first of several answers.
     private final class FirstAnswer: Sendable {
         private let waiting: Mutex<CheckedContinuation<Page?, Never>?>

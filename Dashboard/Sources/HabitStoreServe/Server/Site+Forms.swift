@@ -71,6 +71,7 @@ extension Site {
             let said = try await Self.waiting { [fleet] in
                 try action.perform(fleet, by: "page: \(by)", because: because)
             }
+            keeper.lookAnew()
             guard said == action.words.done else { return await refused(said, .ok) }
             return Answers.redirect("/?done=\(action.rawValue)")
         } catch {
