@@ -82,7 +82,7 @@ struct FleetErasureTests {
     @Test func aRunAtWorkKeepsItsMembers() throws {
         let fleet = try TestFleet(2)
         _ = try fleet.draw(TestFleet.twoWaves)
-        let lease = try fleet.fleet.takeLease()
+        let lease = try fleet.fleet.takeLease(fleet.fleet.folder)
         defer { withExtendedLifetime(lease) {} }
         #expect { try fleet.stores().erase("user-0", elsewhere: fleet.fleet.erasure) } throws: {
             ($0 as? HabitStoreError)?.code == .busy
