@@ -10,7 +10,7 @@ import Synchronization
 /// their order, ``WriteTimeCounts/bucketCount`` counts of writes by how long they took. Counts only rise. Processes count where the file is,
 /// look for it every ``lookSeconds``, and need nothing of it: it may be removed at any time.
 final class WriteTimes: Sendable {
-    static let magic: UInt64 = 0x3154_5753_4254_4148
+    static let magic: UInt64 = 0x3145_4D49_5442_4148
     static let version: UInt64 = 1
     /// How many cells stand before the counts.
     static let headCells = 2
