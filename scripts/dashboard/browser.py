@@ -110,6 +110,7 @@ class Browser:
     def submit(self, form, **fields):
         """Fills in the fields of a form, and presses its button as a hand does."""
         self.events = [event for event in self.events if event.get("method") != "Page.loadEventFired"]
+        self.until("document.readyState === 'complete'")
         for name, value in fields.items():
             self.evaluate(f"document.querySelector({json.dumps(form)}).elements[{json.dumps(name)}].focus()")
             self.evaluate(f"document.querySelector({json.dumps(form)}).elements[{json.dumps(name)}].value = ''")
@@ -118,6 +119,8 @@ class Browser:
         self.wait_for("Page.loadEventFired")
 
     def press(self, selector):
+        # Before its style has come, a page has everything in other places.
+        self.until("document.readyState === 'complete'")
         place = self.evaluate(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
             " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"

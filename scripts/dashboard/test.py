@@ -276,7 +276,8 @@ def pressing(browser, server, root, folder):
     browser.call("Network.clearBrowserCookies")
     browser.open(server.url)
     browser.submit("form", token="f" * 32)
-    check("That is not the token" in browser.evaluate("document.body.innerText"), "another token opens nothing")
+    browser.until("document.body.innerText.includes('That is not the token')")
+    check(browser.evaluate("document.querySelector('#summary')") is None, "another token opens nothing")
     browser.submit("form", token=TOKEN)
     browser.until("document.querySelector('h1').textContent.includes('soaks until')")
     cookies = browser.call("Network.getCookies")["cookies"]
@@ -287,8 +288,8 @@ def pressing(browser, server, root, folder):
     browser.picture(os.path.join(folder, "actions.png"))
     pause = "form[action='/actions/pause']"
     browser.submit(pause, by="Ada", because="a look first", typed="canary", token=TOKEN)
-    check("what was typed is not" in browser.evaluate("document.body.innerText"), "another wave's name pauses nothing")
-    check(not os.path.exists(os.path.join(root, "fleet", "paused")), "nothing is paused")
+    browser.until("document.body.innerText.includes('what was typed is not')")
+    check(not os.path.exists(os.path.join(root, "fleet", "paused")), "another wave's name pauses nothing")
     browser.submit(pause, by="Ada", because="a look <b>first</b>", typed="25 %", token=TOKEN)
     browser.until("document.querySelector('h1').textContent.startsWith('Paused by page: Ada: a look <b>first</b>')")
     check(os.path.exists(os.path.join(root, "fleet", "paused")), "the fleet is paused, and the page says so and by whom")
