@@ -87,11 +87,12 @@ public struct FleetStatus: Sendable {
             (state, doing) = ("planned", "nobody was moved yet; `habitstore fleet run` begins")
         }
         since = try index.word("since").flatMap(Double.init).map(Date.init(timeIntervalSince1970:))
-        let arrived = try index.arrivals(since: 0)
-        let recent = try index.arrivals(since: Date().timeIntervalSince1970 - Self.paceSeconds)
+        let arrived = try index.arrivals(since: 0).users
+        let now = Date().timeIntervalSince1970
+        let recent = try index.arrivals(since: now - Self.paceSeconds)
         secondsLeft = Self.secondsLeft(
             members.members.count - arrived,
-            recent,
+            (recent.users, now - (recent.first ?? now)),
             soaks: zip(plan.waves, waves).filter { $1.state != "done" && $1.users > 0 }.reduce(0) {
                 $0 + $1.0.soakSeconds
             },
@@ -101,11 +102,15 @@ public struct FleetStatus: Sendable {
 
     private static let paceSeconds = 3_600.0
 
-    /// Between the pace of the last hour and half of it, with the soaks that are left; nothing is said by a handful of users.
-    private static func secondsLeft(_ users: Int, _ recent: Int, soaks: Double, isRunning: Bool) -> ClosedRange<Double>?
-    {
-        guard isRunning, recent >= 10 else { return nil }
-        let moving = Double(users) * paceSeconds / Double(recent)
+    /// Between the pace since the first one of the last hour came there and half of it, with the soaks that are left; nothing is said by a handful of users.
+    static func secondsLeft(
+        _ users: Int,
+        _ recent: (users: Int, seconds: Double),
+        soaks: Double,
+        isRunning: Bool
+    ) -> ClosedRange<Double>? {
+        guard isRunning, recent.users >= 10, recent.seconds > 0 else { return nil }
+        let moving = Double(users) * recent.seconds / Double(recent.users)
         return moving + soaks...2 * moving + soaks
     }
 }

@@ -313,4 +313,12 @@ struct FleetRunTests {
         #expect(try test.fleet.status().halt == .haltedByErrors)
         #expect(!reason.contains("\n"))
     }
+
+    /// A minute after the beginning, those who had come there were taken for what an hour brings, and a quarter of an hour for half a day.
+    @Test func theTimeThatIsLeftGoesByTheTimeThatWasTaken() {
+        let left = FleetStatus.secondsLeft(1_000, (users: 100, seconds: 60), soaks: 30, isRunning: true)
+        #expect(left == 630...1_230)
+        #expect(FleetStatus.secondsLeft(1_000, (users: 9, seconds: 60), soaks: 0, isRunning: true) == nil)
+        #expect(FleetStatus.secondsLeft(1_000, (users: 100, seconds: 60), soaks: 0, isRunning: false) == nil)
+    }
 }

@@ -212,11 +212,13 @@ final class FleetIndex {
         return found
     }
 
-    /// How many users have come to the plan's stage since a time, in seconds since 1970.
-    func arrivals(since time: Double) throws -> Int {
-        var count = 0
-        try database.query("SELECT count(*) FROM member WHERE arrived >= ?1", [.double(time)]) { count = $0.int(0) }
-        return count
+    /// How many users have come to the plan's stage since a time, in seconds since 1970, and when the first of them had; nil for nobody.
+    func arrivals(since time: Double) throws -> (users: Int, first: Double?) {
+        var found: (users: Int, first: Double?) = (0, nil)
+        try database.query("SELECT count(*), min(arrived) FROM member WHERE arrived >= ?1", [.double(time)]) { row in
+            found = (row.int(0), row.optionalDouble(1))
+        }
+        return found
     }
 
     // MARK: Writes

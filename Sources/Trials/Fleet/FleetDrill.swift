@@ -86,7 +86,8 @@ struct FleetDrill {
         try require(status.result.state == "paused", "a fleet that is paused is \(status.result.state)")
         figures.note("status of \(extent.indexed) users beside a run", status.seconds, "s", goal: goal(0.2))
         if let memory = run.memoryBytes {
-            figures.note("memory of a run over \(extent.indexed) users", Double(memory) / 1_048_576, "MiB", goal: goal(256))
+            let mebibytes = Double(memory) / 1_048_576
+            figures.note("memory of a run over \(extent.indexed) users", mebibytes, "MiB", goal: goal(256))
         }
         try require(run.kill(), "the run has ended")
         try root.fleet.resume(by: "the drill", because: "it was seen")
