@@ -192,7 +192,7 @@ extension Fleet {
     }
 
     /// Removes what a drawing that was killed has left, but for the lock that is held.
-    private func clear(_ draft: FleetFolder) throws {
+    func clear(_ draft: FleetFolder) throws {
         do {
             for name in try FileManager.default.contentsOfDirectory(atPath: draft.path)
             where draft.path + "/" + name != draft.lease {
@@ -231,7 +231,7 @@ extension Fleet {
     }
 
     /// What stands at the end of the names of files that take others' places once the ledger tells of them.
-    private static let next = ".next"
+    static let next = ".next"
 
     /// Puts what the ledger tells of in its place, where a drawing was killed in between; removes what it does not tell of. The caller
     /// holds the lease.
@@ -240,6 +240,7 @@ extension Fleet {
         let digest = events.lazy.reversed().compactMap { event -> String? in
             switch event {
             case .drawn(_, let digest, _, _), .joined(_, let digest): digest
+            case .forgotten(let digest, _, _): digest
             default: nil
             }
         }.first

@@ -25,8 +25,12 @@ extension Fleet {
     @discardableResult
     public func forget(_ user: String) throws -> Bool {
         guard try !traces(of: user).items.isEmpty else { return false }
+        try removeFirstDrawing(naming: user)
+        guard FileManager.default.fileExists(atPath: folder.path) else { return true }
         let lease = try takeLeaseToForget()
         defer { withExtendedLifetime(lease) {} }
+        // What was drawn and not yet put in its place would bring the user back.
+        try finishDrawing()
         let members = try membersIfDrawn()
         let isMember = members?.members.contains { UserKey($0.user) == UserKey(user) } ?? false
         let others = isMember ? members?.removing(user) : nil
@@ -69,7 +73,8 @@ extension Fleet {
         var items: [ErasureOutcome.Item] = []
         var unreachable: [String] = []
         func add(_ path: String) { items.append(.init(kind: "fleet", place: path)) }
-        guard FileManager.default.fileExists(atPath: folder.path) else { return ([], []) }
+        if isInFirstDrawing(user) { add(folder.draft.members) }
+        guard FileManager.default.fileExists(atPath: folder.path) else { return (items, []) }
         if try membersIfDrawn()?.members.contains(where: { UserKey($0.user) == UserKey(user) }) == true {
             add(folder.members)
         }
@@ -155,7 +160,24 @@ extension Fleet {
     // MARK: Drafts
 
     /// Whether a file is what a process that died has left of one of the fleet's.
-    private func isDraft(_ name: String) -> Bool { name.hasSuffix(".new") && !name.contains("/") }
+    private func isDraft(_ name: String) -> Bool {
+        (name.hasSuffix(".new") || name.hasSuffix(Self.next)) && !name.contains("/")
+    }
+
+    /// Whether a first drawing that was killed has left members, and the user is among them, or that cannot be told.
+    private func isInFirstDrawing(_ user: String) -> Bool {
+        guard FileManager.default.fileExists(atPath: folder.draft.members) else { return false }
+        guard let members = try? FleetMembers.load(folder.draft.members) else { return true }
+        return members.members.contains { UserKey($0.user) == UserKey(user) }
+    }
+
+    /// Removes what a first drawing has left that was killed, which counts for nothing.
+    private func removeFirstDrawing(naming user: String) throws {
+        guard isInFirstDrawing(user) else { return }
+        let lease = try takeLease(folder.draft)
+        defer { withExtendedLifetime(lease) {} }
+        try clear(folder.draft)
+    }
 
     private func removeDrafts(naming user: String) throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where isDraft(name) {

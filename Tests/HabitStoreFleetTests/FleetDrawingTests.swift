@@ -126,4 +126,39 @@ struct FleetDrawingTests {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         return try FleetPlanReader.read(path: path).plan
     }
+
+    /// A first drawing that was killed had the user's id for as long as nobody drew again.
+    @Test(arguments: [Fleet.DrawingStep.members, .plan, .index])
+    func whoIsErasedIsInNoFirstDrawingThatWasKilled(_ step: Fleet.DrawingStep) throws {
+        let test = try TestFleet(3)
+        try die(at: step, TestFleet.twoWaves, test)
+        #expect(try test.stores().erase("user-1", elsewhere: test.fleet.erasure).isDone)
+        let draft = FleetFolder(root: test.root).draft
+        for name in try FileManager.default.contentsOfDirectory(atPath: draft.path) {
+            let data = FileManager.default.contents(atPath: draft.path + "/" + name) ?? Data()
+            #expect(data.firstRange(of: Data("user-1".utf8)) == nil, "\(name)")
+        }
+        #expect(try test.draw(TestFleet.twoWaves).members.count == 2)
+        #expect(try test.run().end == .done(passedOver: 0))
+    }
+
+    /// A later drawing that was killed after its line of the ledger would have brought the user back into a wave.
+    @Test(arguments: [Fleet.DrawingStep.drafts, .told, .renamed])
+    func whoIsErasedIsBroughtBackByNoLaterDrawingThatWasKilled(_ step: Fleet.DrawingStep) throws {
+        let test = try TestFleet(3)
+        _ = try test.draw(TestFleet.twoWaves)
+        let late = try test.stores().store(for: "late")
+        try late.save(Habit(name: "Swim"))
+        late.close()
+        try die(at: step, TestFleet.twoWaves, test)
+        #expect(try test.stores().erase("user-1", elsewhere: test.fleet.erasure).isDone)
+        #expect(try test.stores().erase("late", elsewhere: test.fleet.erasure).isDone)
+        let folder = FleetFolder(root: test.root).path
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let data = FileManager.default.contents(atPath: folder + "/" + name) ?? Data()
+            for user in ["user-1", "late"] { #expect(data.firstRange(of: Data(user.utf8)) == nil, "\(name), \(user)") }
+        }
+        #expect(try test.draw(TestFleet.twoWaves).members.map(\.user).sorted() == ["user-0", "user-2"])
+        #expect(try test.run().end == .done(passedOver: 0))
+    }
 }

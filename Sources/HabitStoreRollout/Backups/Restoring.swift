@@ -255,7 +255,8 @@ struct Restoring {
             let standing = try opened.replicaRead { try pair.standing(store.engine, $0) }
             guard standing.role == store.role, standing.epoch == store.epoch, standing.token == store.token,
                 standing.lineage == store.lineage, store.lineage == manifest.lineage,
-                standing.owner.map({ $0 == directory.owner }) ?? true
+                standing.owner.map({ $0 == directory.owner }) ?? true,
+                store.engine != manifest.serving || standing.state.map({ $0.stage == manifest.stage }) ?? true
             else {
                 throw HabitStoreError(
                     .corrupt,

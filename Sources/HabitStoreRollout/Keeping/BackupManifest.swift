@@ -117,6 +117,16 @@ public struct BackupManifest: Sendable, Hashable, Codable {
                 at: .init(path: path)
             )
         }
+        // What is lost by a restore is told by these: they have to be what the stores say, which are asked when they are read.
+        guard stores.contains(where: { $0.engine == serving && $0.epoch == epoch }),
+            stores.contains(where: { $0.token == token })
+        else {
+            throw HabitStoreError(
+                .corrupt,
+                "the backup's manifest says another epoch or token of the backup than of its stores",
+                at: .init(path: path)
+            )
+        }
     }
 
     /// Nothing in a file names a file elsewhere.

@@ -75,6 +75,32 @@ struct UserBackupTests {
         }
     }
 
+    /// A manifest that claimed a later token was believed by the restore, which lost what was written since without a word.
+    @Test(arguments: [
+        ("\"token\" : 2,\n  \"user\"", "\"token\" : 9999,\n  \"user\""),
+        ("\"epoch\" : 1,\n  \"files\"", "\"epoch\" : 99,\n  \"files\""),
+        (#""stage" : "off""#, #""stage" : "complete""#),
+    ])
+    func aManifestThatSaysAnotherThingThanItsStoresIsRefused(_ said: String, _ changed: String) throws {
+        let kept = try KeptUser(at: .off)
+        let backup = try kept.backUp()
+        try kept.write("c")
+        let path = backup.path + "/manifest.json"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let edited = text.replacing(said, with: changed)
+        try #require(edited != text, "\(text)")
+        try Data(edited.utf8).write(to: URL(fileURLWithPath: path))
+        try UserBackup.digestLine(Data(edited.utf8)).write(to: URL(fileURLWithPath: backup.path + "/manifest.sha256"))
+        for isReplacing in [false, true] {
+            #expect { try kept.restore(UserBackup(path: backup.path), replacing: isReplacing) } throws: {
+                let code = ($0 as? HabitStoreError)?.code
+                // Without the word to replace it is refused for what would be lost, before a copy of a store is read.
+                return code == .corrupt || !isReplacing && code == .staleStore
+            }
+        }
+        #expect(try kept.contents() == ["a", "b", "c"])
+    }
+
     @Test func aBackupOfANewerVersionIsRefusedInOneLine() throws {
         let kept = try KeptUser(at: .off)
         let backup = try kept.backUp()
