@@ -55,7 +55,7 @@ extension UserStores {
     /// The signs by which whoever watches a user can tell that another look is due.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
-    package func signs(of user: String) throws -> UserSigns { UserSigns(try UserDirectory(root: root, user: user)) }
+    package func signs(of user: String) throws -> UserSigns { UserSigns(try UserDirectory(folder: folder, user: user)) }
 }
 
 /// What tells that everybody's status may have become another one: the flag files, the kill switch's files, and what the gate asks for.

@@ -17,7 +17,7 @@ import Synchronization
 public final class UserStores: Sendable {
     let root: String
     /// The folder of all users' folders.
-    private let folder: String
+    let folder: String
     let schema: Schema
     let engines: Engines
     let options: RolloutOptions
@@ -193,7 +193,7 @@ public final class UserStores: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
-        let directory = try UserDirectory(root: root, user: user)
+        let directory = try UserDirectory(folder: folder, user: user)
         try ErasureMark(directory).requireNone()
         let addresses = try engines.names.map { engines.address($0, of: directory) }
             .filter { try engines.identity(of: $0) != nil }
@@ -214,7 +214,7 @@ public final class UserStores: Sendable {
     }
 
     private func current(of user: String) throws -> (UserDirectory, Standing) {
-        let directory = try UserDirectory(root: root, user: user)
+        let directory = try UserDirectory(folder: folder, user: user)
         try ErasureMark(directory).requireNone()
         try Restoration.requireNone(directory)
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
