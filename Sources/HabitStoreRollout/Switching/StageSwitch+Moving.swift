@@ -323,7 +323,7 @@ extension StageSwitch {
     /// The user is where a kill leads to, and the store takes no writes now: the control file remembers the kill until the
     /// store can.
     private func remember(_ actual: ActualStage, _ failure: HabitStoreError) throws -> ActualStage {
-        guard control.noteKilled(actual.epoch), control.isInPlace else { throw failure }
+        guard control.rememberKill(actual.epoch), control.isInPlace else { throw failure }
         var target = actual
         target.state.stage = .off
         target.state.isKilled = true
