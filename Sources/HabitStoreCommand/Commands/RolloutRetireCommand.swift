@@ -64,7 +64,8 @@ struct RolloutRetireCommand: ReportingCommand {
         }
         let report = RetirementReport(results, isDry: isDry)
         if let part, !isDry {
-            try fleet.noteRetired(wave: part.number, users: report.removed, failed: part.users.count - report.removed)
+            let kept = part.users.count - report.removed - report.before
+            try fleet.noteRetired(wave: part.number, users: report.removed, failed: kept)
         }
         switch output.format {
         case .json: try JSON.write(report.json)

@@ -13,6 +13,9 @@ struct RetirementReport {
     /// How many stores were removed.
     var removed: Int { outcomes.count(where: \.isRemoved) }
 
+    /// How many stores had been removed before.
+    var before: Int { outcomes.count(where: \.wasRemovedBefore) }
+
     /// The exit code.
     var status: ExitStatus {
         if let failure = results.failures().first { return ErrorReport(failure.error, showsDetail: false).status }
@@ -25,7 +28,9 @@ struct RetirementReport {
         if hasSummary {
             let (open, kept) = (outcomes.count(where: \.decision.isOpen), outcomes.count { !$0.decision.isOpen })
             let failed = results.count - outcomes.count
-            text += "\(open) \(isDry ? "could be " : "")removed, \(kept) kept, \(failed) failed, of \(results.count)\n"
+            let before = before > 0 ? "\(before) removed before, " : ""
+            text +=
+                "\(open - self.before) \(isDry ? "could be " : "")removed, \(before)\(kept) kept, \(failed) failed, of \(results.count)\n"
         }
         return text
     }
@@ -35,7 +40,11 @@ struct RetirementReport {
         switch result.result {
         case .failure(let error): lines = ["\(result.user): FAILED: \(ErrorReport.message(of: error))"]
         case .success(let outcome):
-            let word = outcome.isRemoved ? "is removed" : outcome.decision.isOpen ? "could be removed" : "is kept"
+            let word =
+                outcome.isRemoved
+                ? "is removed"
+                : outcome.wasRemovedBefore
+                    ? "was removed before" : outcome.decision.isOpen ? "could be removed" : "is kept"
             lines = ["\(result.user): the \(outcome.engine.rawValue) store \(word): \(outcome.place)"]
             lines += outcome.decision.reasons.map { "  - \($0)" }
             if !outcome.leftBeside.isEmpty {
@@ -56,6 +65,7 @@ struct RetirementReport {
                     engine: outcome?.engine.rawValue,
                     place: outcome?.place,
                     isRemoved: outcome?.isRemoved ?? false,
+                    wasRemovedBefore: outcome?.wasRemovedBefore ?? false,
                     reasons: outcome?.decision.reasons ?? [],
                     sentences: outcome?.decision.reasons.map(\.description) ?? [],
                     leftBeside: outcome?.leftBeside ?? [],
@@ -72,6 +82,7 @@ struct RetirementReport {
             let engine: String?
             let place: String?
             let isRemoved: Bool
+            let wasRemovedBefore: Bool
             let reasons: [GateReason]
             let sentences: [String]
             let leftBeside: [String]

@@ -78,7 +78,6 @@ struct Restoring {
         try KeptFiles.create(folder + "/" + Restoration.planName, plan.encoded())
         try KeptFiles.move(folder, to: directory.path + "/" + Restoration.folderName)
         CrashPoint.reach("restore.decided")
-        try BackupList(directory).add(.init(path: backup.path, draft: nil))
         let aside = try Restoration(directory, engines, options).finish(control)
         return RestorationOutcome(
             user: directory.user,
@@ -256,7 +255,7 @@ struct Restoring {
             guard standing.role == store.role, standing.epoch == store.epoch, standing.token == store.token,
                 standing.lineage == store.lineage, store.lineage == manifest.lineage,
                 standing.owner.map({ $0 == directory.owner }) ?? true,
-                store.engine != manifest.serving || standing.state.map({ $0.stage == manifest.stage }) ?? true
+                store.engine != manifest.serving || isServing(standing)
             else {
                 throw HabitStoreError(
                     .corrupt,
@@ -266,6 +265,12 @@ struct Restoring {
             }
             return standing
         }
+    }
+
+    /// Whether a store of the backup says by itself what the manifest says of it.
+    private func isServing(_ standing: Standing) -> Bool {
+        guard let state = standing.state else { return true }
+        return state.stage == manifest.stage && state.engine(state.stage.authority) == standing.engine
     }
 
     private func removeSidecars(_ copy: StoreAddress) {
@@ -321,7 +326,8 @@ struct Restoring {
             stores: stores,
             evidence: hasLog ? [] : manifest.files.map(\.name).filter { $0.hasPrefix("evidence") },
             by: by,
-            because: because
+            because: because,
+            backup: backup.path
         )
     }
 

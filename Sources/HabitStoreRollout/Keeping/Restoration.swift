@@ -51,6 +51,7 @@ struct Restoration {
                 at: .init(path: path)
             )
         }
+        if let backup = plan.backup { try BackupList(directory).add(.init(path: backup, draft: nil)) }
         control.raise(plan.epoch)
         control.invalidate()
         let aside = try placeStores(plan)
