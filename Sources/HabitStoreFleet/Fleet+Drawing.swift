@@ -166,8 +166,7 @@ extension Fleet {
         let head = try FleetLedger(draft, clock).append(
             .drawn(users: members.members.count, digest: members.digest, by: person, plan: plan.digest)
         )
-        // Closed before the folder gets its name.
-        try makeIndex(draft, members, head)
+        try FleetIndex.make(draft, members, head: head)
         try reached(.index)
         do {
             try DurableFile.move(draft.path, to: folder.path)
@@ -177,10 +176,6 @@ extension Fleet {
         }
         try reached(.named)
         return members
-    }
-
-    private func makeIndex(_ folder: FleetFolder, _ members: FleetMembers, _ head: String) throws {
-        try FleetIndex.make(folder, members).set(FleetIndex.head, head)
     }
 
     private func drawnMeanwhile() -> HabitStoreError {

@@ -30,7 +30,7 @@ public struct FleetStatus: Sendable {
     public let waiting: [(reasons: String, users: Int)]
     /// How long what is left may take, in seconds, by the pace of the last hour; nil where that says nothing.
     public let secondsLeft: ClosedRange<Double>?
-    /// The first line of the ledger that is not as it was written; nil where all are.
+    /// The first line of the ledger that is missing or not as it was written; nil where all are there.
     public let damagedLine: Int?
     /// How far the plan's hooks were told.
     public internal(set) var hooks: [HookStatus] = []

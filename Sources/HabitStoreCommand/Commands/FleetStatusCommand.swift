@@ -38,7 +38,7 @@ struct FleetReportCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        let contents = try Fleet(root: settings.root).ledger.read()
+        let contents = try Fleet(root: settings.root).readLedger()
         switch output.format {
         case .json: try JSON.write(FleetLedgerReport(entries: contents.entries, damagedLine: contents.damagedLine))
         case .text:
@@ -48,7 +48,8 @@ struct FleetReportCommand: ReportingCommand {
                 table.append([ISODate.instant(entry.time), what, details])
             }
             let damage =
-                contents.damagedLine.map { "DAMAGED in line \($0)\n" } ?? "\(contents.entries.count) lines, whole\n"
+                contents.damagedLine.map { "DAMAGED in line \($0), or lines are missing from there on\n" }
+                ?? "\(contents.entries.count) lines, whole\n"
             try Output.write(table.text(Terminal.options()) + damage)
         }
         if contents.damagedLine != nil { throw ExitCode(ExitStatus.different.rawValue) }

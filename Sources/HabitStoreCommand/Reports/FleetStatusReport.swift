@@ -71,7 +71,9 @@ struct FleetStatusReport: Encodable {
         for trouble in hooks.compactMap(\.trouble) + [hooksProblem].compactMap({ $0 }) {
             text += "\n" + TerminalText.escaped(trouble) + "\n"
         }
-        if let damagedLine { text += "\nthe ledger is DAMAGED in line \(damagedLine)\n" }
+        if let damagedLine {
+            text += "\nthe ledger is DAMAGED in line \(damagedLine), or lines are missing from there on\n"
+        }
         return text
     }
 }

@@ -106,8 +106,10 @@ final class IndexDatabase {
         Self.failure(code, String(cString: sqlite3_errmsg(handle)), path)
     }
 
-    private static func failure(_ code: Int32, _ message: String, _ path: String) -> HabitStoreError {
-        switch code & 0xFF {
+    private static func failure(_ code: Int32, _ words: String, _ path: String) -> HabitStoreError {
+        // SQLite quotes what it has read, and a damaged schema may have anything in it.
+        let message = words.split(whereSeparator: \.isNewline).joined(separator: " ")
+        return switch code & 0xFF {
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR:
             HabitStoreError(
                 .corrupt,
