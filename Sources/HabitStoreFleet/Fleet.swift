@@ -5,6 +5,7 @@ import HabitStoreRollout
 
 /// The users of one root, moved in waves.
 ///
+/// <!-- example: compiled only: a run ends when the last wave has been watched -->
 /// ```swift
 /// let fleet = Fleet(root: "/var/lib/habits")
 /// try fleet.draw(plan, text: text, isYAML: false, users, by: "me")

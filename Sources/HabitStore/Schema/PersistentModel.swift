@@ -9,7 +9,7 @@ import Foundation
 /// struct Book: PersistentModel {
 ///     var id: UUID
 ///     var title: String
-///     static let entity = EntityDescription(Book.self, attributes: [.id(\.id), .attribute("title", \.title)])
+///     static let entity = EntityDescription(Book.self, attributes: [.id(\Book.id), .attribute("title", \Book.title)])
 ///     init(id: UUID = UUID(), title: String) { (self.id, self.title) = (id, title) }
 ///     init(row: inout AttributeReader) throws {
 ///         self.init(id: try row.nextUUID(), title: try row.nextString())

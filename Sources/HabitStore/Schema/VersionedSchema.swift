@@ -6,7 +6,7 @@ import Synchronization
 /// enum NotesV1: VersionedSchema {
 ///     static let versionIdentifier = Schema.Version(1, 0, 0)
 ///     static let models: [any PersistentModel.Type] = [Note.self]
-///     struct Note: PersistentModel { … }
+///     // Beside it, or in an extension: `struct Note: PersistentModel`, as it was in this version.
 /// }
 /// ```
 /// The models of different versions may have the same name; a store knows them by their entity's name.

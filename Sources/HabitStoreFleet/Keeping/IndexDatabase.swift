@@ -2,6 +2,10 @@ import CSQLite
 import Foundation
 import HabitStore
 
+#if canImport(SQLite3)
+import SQLite3
+#endif
+
 /// A database file of SQLite, as far as the fleet's index needs one: it is written by one process at a time, and can be made anew.
 final class IndexDatabase {
     private let handle: OpaquePointer
