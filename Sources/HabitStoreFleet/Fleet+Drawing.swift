@@ -154,7 +154,9 @@ extension Fleet {
         defer { withExtendedLifetime(lease) {} }
         guard try !isDrawn(), FileManager.default.fileExists(atPath: draft.lease) else { throw drawnMeanwhile() }
         if isLeft {
-            note("what an earlier `habitstore fleet plan` has left that was killed is replaced; nothing had been drawn")
+            note(
+                "what an earlier `\(OperatorCommand.name) fleet plan` has left that was killed is replaced; nothing had been drawn"
+            )
         }
         try clear(draft)
         try reached(.folder)
@@ -181,7 +183,7 @@ extension Fleet {
     private func drawnMeanwhile() -> HabitStoreError {
         HabitStoreError(
             .busy,
-            "another `habitstore fleet plan` has just drawn the waves; try again",
+            "another `\(OperatorCommand.name) fleet plan` has just drawn the waves; try again",
             at: .init(path: folder.path)
         )
     }
@@ -250,7 +252,7 @@ extension Fleet {
                 } else {
                     _ = try MarkerFile.remove(members)
                     note(
-                        "what an earlier `habitstore fleet plan` has left that was killed is removed; the plan before counts"
+                        "what an earlier `\(OperatorCommand.name) fleet plan` has left that was killed is removed; the plan before counts"
                     )
                 }
             }

@@ -49,14 +49,14 @@ public struct Fleet: Sendable {
         guard present.count <= 1 else {
             throw HabitStoreError(
                 .corrupt,
-                "there are two plans here; give the one that counts with `habitstore fleet plan FILE`",
+                "there are two plans here; give the one that counts with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: folder.path)
             )
         }
         guard let path = present.first else {
             throw HabitStoreError(
                 .notFound,
-                "there is no plan here; make one with `habitstore fleet plan FILE`",
+                "there is no plan here; make one with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: folder.path)
             )
         }
@@ -64,7 +64,7 @@ public struct Fleet: Sendable {
         guard let plan else {
             throw HabitStoreError(
                 .corrupt,
-                "the plan that was kept is damaged (\(issues.first?.message ?? "")); give it anew with `habitstore fleet plan FILE`",
+                "the plan that was kept is damaged (\(issues.first?.message ?? "")); give it anew with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: path)
             )
         }
@@ -172,7 +172,7 @@ public struct Fleet: Sendable {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
                 error.isBusy
-                    ? "another `habitstore fleet run` is at work on this root; there can be one"
+                    ? "another `\(OperatorCommand.name) fleet run` is at work on this root; there can be one"
                     : "the fleet's lock cannot be taken: \(error)",
                 at: .init(path: folder.lease)
             )

@@ -64,7 +64,7 @@ extension Fleet {
         } catch let error as HabitStoreError where error.code == .busy {
             throw HabitStoreError(
                 .busy,
-                "a `habitstore fleet run` is at work on this root, and knows its members by heart: `habitstore fleet halt` it first, and let "
+                "a `\(OperatorCommand.name) fleet run` is at work on this root, and knows its members by heart: `\(OperatorCommand.name) fleet halt` it first, and let "
                     + "it go on after it",
                 at: error.location
             )

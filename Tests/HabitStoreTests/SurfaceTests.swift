@@ -20,7 +20,7 @@ struct SurfaceTests {
         HistoryChange HistoryObserver HistoryToken HistoryTransaction InMemoryHabitStore InMemoryProvider IndexDescription
         JSONAttribute JSONAttributeProbing LiveCount LiveExplanation LiveHistory LiveQueries LiveRecords LiveResults LiveTokens
         MaintainableStore MigrationOutcome MigrationProgress
-        MigrationRehearsal MigrationStage MigrationStep ModelSubtype Page PageCursor PersistentModel
+        MigrationRehearsal MigrationStage MigrationStep ModelSubtype OperatorCommand Page PageCursor PersistentModel
         PreparedFetch Projection Query QueryAnalysis QueryExplanation ReadTransaction ResultsChange
         ResultsChangeCause ResultsDifference ResultsObserver Record RecordLayout
         RecordPath RecordQuery RelationshipDescription RelationshipScope ReplicableStore RowSource Schema

@@ -78,7 +78,7 @@ struct Restoring {
         try KeptFiles.create(folder + "/" + Restoration.planName, plan.encoded())
         try KeptFiles.move(folder, to: directory.path + "/" + Restoration.folderName)
         CrashPoint.reach("restore.decided")
-        let aside = try Restoration(directory, engines, options).finish(control)
+        let aside = try Restoration(directory, engines, options, schema: schema).finish(control)
         return RestorationOutcome(
             user: directory.user,
             stage: plan.state.stage,
@@ -129,7 +129,7 @@ struct Restoring {
     private func finishEarlier(_ control: ControlFile) throws {
         guard Restoration.isBegun(directory) else { return }
         do {
-            try Restoration(directory, engines, options).finish(control)
+            try Restoration(directory, engines, options, schema: schema).finish(control)
         } catch let error as HabitStoreError where error.code == .corrupt || error.code == .staleStore {
             guard replaces else { throw error }
             let rest = directory.path + "/" + Restoration.folderName
