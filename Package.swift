@@ -69,7 +69,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "DurableFiles", swiftSettings: settings),
-        .target(name: "HabitStore", dependencies: ["DurableFiles", "Hashing"], swiftSettings: plannerSettings),
+        .target(
+            name: "HabitStore",
+            dependencies: ["CFaultGuard", "DurableFiles", "Hashing"],
+            swiftSettings: plannerSettings
+        ),
         .target(
             name: "HabitStoreSQLite",
             dependencies: ["CSQLite", "DurableFiles", "HabitStore"],

@@ -18,6 +18,8 @@ public struct AttributeDescription: Sendable {
     public var originalName: String?
     /// Whether the default that was declared is none that a store can keep.
     var hasInvalidDefault = false
+    /// Whether its type has one value and no other.
+    var hasOneValue = false
     /// The model's key path.
     public let keyPath: any AnyKeyPath & Sendable
     let probe: @Sendable (Int) -> Value
@@ -59,6 +61,7 @@ public struct AttributeDescription: Sendable {
             defaultValue: value ?? nil,
             originalName: originalName,
             hasInvalidDefault: value == .some(nil),
+            hasOneValue: V.hasOneValue,
             keyPath: keyPath,
             probe: { V.probe(position: $0) },
             extract: { model in

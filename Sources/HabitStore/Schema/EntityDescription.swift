@@ -15,7 +15,7 @@ public struct EntityDescription: Sendable {
     /// The combinations of attributes that no two records may have in common.
     public let uniqueness: [UniquenessDescription]
     /// Where each attribute lies in an encoded record.
-    public let layout: RecordLayout
+    public internal(set) var layout: RecordLayout
 
     /// Declares an entity. Unique attributes and combinations, references and links get an index of their own when no
     /// declared index begins with them.
@@ -33,7 +33,7 @@ public struct EntityDescription: Sendable {
         modelType = type
         self.attributes = attributes
         self.relationships = relationships
-        layout = RecordLayout(kinds: attributes.map(\.kind))
+        layout = RecordLayout(kinds: attributes.map(\.kind), limits: RecordLimits(self.name, attributes))
         var indexes = indexes.map { $0.named(by: attributes) }.merged()
         var needed = attributes.dropFirst().filter { $0.isUnique || $0.kind == .links }.map(\.name)
         for relationship in relationships {

@@ -28,6 +28,9 @@ public protocol PersistentModel: Sendable, Equatable, Codable, Identifiable wher
     var id: UUID { get }
 
     /// Reads the attributes in their declared order.
+    ///
+    /// It has to take every value of the attributes' types: a store may hold any, and a schema proves the model with made-up ones. Assign
+    /// the properties here, and check values in the initializer that the app calls.
     init(row: inout AttributeReader) throws
 
     /// Writes the attributes in their declared order.

@@ -10,6 +10,9 @@ extension AttributeEnum {
     /// The kind of the raw value.
     public static var attributeKind: AttributeKind { RawValue.attributeKind }
 
+    /// Whether there is one case.
+    public static var hasOneValue: Bool { allCases.count == 1 }
+
     /// The raw value of one of the cases.
     public static func probe(position: Int) -> Value {
         let cases = Array(allCases)
@@ -42,6 +45,9 @@ public struct JSONAttribute<Wrapped: Codable & Sendable & Equatable & JSONAttrib
 
     /// ``AttributeKind/data``.
     public static var attributeKind: AttributeKind { .data }
+
+    /// Whether the value's type has one value.
+    public static var hasOneValue: Bool { Wrapped.hasOneValue }
 
     /// The JSON of a sample.
     public static func probe(position: Int) -> Value {
@@ -76,4 +82,11 @@ public struct JSONAttribute<Wrapped: Codable & Sendable & Equatable & JSONAttrib
 public protocol JSONAttributeProbing {
     /// A value that tells the attribute at `position` from the others.
     static func probe(position: Int) -> Self
+    /// Whether the type has one value and no other; see ``AttributeConvertible/hasOneValue``.
+    static var hasOneValue: Bool { get }
+}
+
+extension JSONAttributeProbing {
+    /// It has several, unless a type says otherwise.
+    public static var hasOneValue: Bool { false }
 }

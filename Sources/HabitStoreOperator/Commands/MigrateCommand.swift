@@ -16,9 +16,10 @@ struct MigrateCommand: ReportingCommand {
                 """,
             discussion: """
                 Each stage is one transaction: killed at any moment, the store is of the one version or of the other, and run again \
-                the migration goes on. Before a stage that is more than a change of shape a copy is put beside the store. Of a user \
-                both stores are migrated in step.
-                --dry-run tries all of it out on a copy, compares every record before and behind, and changes nothing.
+                the migration goes on. Before a stage that is more than a change of shape, or that drops an attribute or an entity, \
+                a copy is put beside the store. Of a user both stores are migrated in step.
+                --dry-run tries all of it out on a copy, says what would be dropped and how many records have a value there, \
+                compares every record before and behind, and changes nothing.
                 Exit codes: 0 done, nothing to do, or sound; 1 the dry run found that records would be lost or the result damaged.
                 """
         )

@@ -35,7 +35,16 @@ struct MigrationReport {
         .object([
             "from": .string(step.from.description), "to": .string(step.to.description),
             "isCustom": .bool(step.isCustom),
-            "changes": .array(step.changes.map { .string($0) }), "rewrittenRecords": .int(step.rewrittenRecords),
+            "changes": .array(step.changes.map { .string($0) }),
+            "drops": .array(
+                step.drops.map { drop in
+                    .object([
+                        "entity": .string(drop.entity), "attribute": drop.attribute.map { .string($0) } ?? .null,
+                        "records": .int(drop.records),
+                    ])
+                }
+            ),
+            "rewrittenRecords": .int(step.rewrittenRecords),
             "hookChanges": .int(step.hookChanges),
         ])
     }
@@ -57,6 +66,7 @@ struct MigrationReport {
         for step in outcome.steps {
             text += "\(address): schema version \(step.from) \(rehearsal == nil ? "→" : "would become") \(step.to)\n"
             for change in step.changes { text += "  \(change)\n" }
+            for drop in step.drops { text += "  \(rehearsal == nil ? "dropped" : "would drop"): \(drop)\n" }
             text += "  \(step.rewrittenRecords) records written anew"
             text += step.isCustom ? ", \(step.hookChanges) changes by the stage itself\n" : "\n"
         }
@@ -77,8 +87,13 @@ struct MigrationReport {
         }
         text += "\n" + table.text(Terminal.options())
         for finding in rehearsal.findings { text += "\(finding.kind): \(finding.message)\n" }
-        return text
-            + (rehearsal.isSound
-                ? "sound: no record is lost; nothing was changed\n" : "NOT SOUND; nothing was changed\n")
+        return text + verdict(rehearsal)
+    }
+
+    private func verdict(_ rehearsal: MigrationRehearsal) -> String {
+        guard rehearsal.isSound else { return "NOT SOUND; nothing was changed\n" }
+        let gone = rehearsal.entities.filter { $0.after == nil && $0.missing > 0 }.map(\.name)
+        let exception = gone.isEmpty ? "" : " but those of \(gone.joined(separator: ", ")), which go"
+        return "sound: no record is lost\(exception); nothing was changed\n"
     }
 }

@@ -188,7 +188,7 @@ private final class SQLiteEncoder {
     private let isOptional: [Bool]
 
     init(_ entity: EntityDescription) {
-        writer = AttributeWriter(layout: entity.layout)
+        writer = AttributeWriter(layout: entity.layout, refusesLargeValues: false)
         kinds = entity.layout.kinds
         isOptional = entity.attributes.map(\.isOptional)
     }
