@@ -18,6 +18,8 @@ public struct AttributeDescription: Sendable {
     public var originalName: String?
     /// Whether the default that was declared is none that a store can keep.
     var hasInvalidDefault = false
+    /// Whether predicates that name it are evaluated, as JSON's are: its bytes say nothing that filters understand.
+    var isOpaque = false
     /// The model's key path.
     public let keyPath: any AnyKeyPath & Sendable
     let probe: @Sendable (Int) -> Value
@@ -60,12 +62,20 @@ public struct AttributeDescription: Sendable {
             originalName: originalName,
             hasInvalidDefault: value == .some(nil),
             keyPath: keyPath,
-            probe: { V.probe(position: $0) },
+            probe: sample(V.self, or: value ?? nil),
             extract: { model in
                 guard let model = model as? M else { return .null }
                 return try model[keyPath: keyPath].attributeValue()
             }
         )
+    }
+
+    /// Samples of a type; its default, where there are none.
+    static func sample<V: AttributeConvertible>(_ type: V.Type, or value: Value?) -> @Sendable (Int) -> Value {
+        { position in
+            let sample = V.probe(position: position)
+            return sample.isNull ? value ?? .null : sample
+        }
     }
 
     /// Declares the identifier, which must be an entity's first attribute.

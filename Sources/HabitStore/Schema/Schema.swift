@@ -74,7 +74,7 @@ public final class Schema: Sendable {
 
     /// Makes a schema from models.
     public convenience init(_ models: [any PersistentModel.Type], version: Version = Version(1, 0, 0)) {
-        self.init(entities: models.map { $0.entity }, version: version)
+        self.init(entities: models.map { $0.entity }.resolvingKeyPaths(), version: version)
     }
 
     /// Makes a schema of entities that have no Swift type in this program. A store that is opened with it can be counted,
@@ -98,7 +98,7 @@ public final class Schema: Sendable {
         )
         var properties: [AnyKeyPath: Property] = [:]
         for (index, entity) in typed {
-            for (position, attribute) in entity.attributes.enumerated() {
+            for (position, attribute) in entity.attributes.enumerated() where !attribute.isOpaque {
                 properties[attribute.keyPath] = .attribute(entity: index, position: position)
             }
             for (position, relationship) in entity.relationships.enumerated() {

@@ -24,6 +24,15 @@ enum SchemaProof {
                     at: .init(entity: entity.name, attribute: attribute.name)
                 )
             }
+            for attribute in entity.attributes
+            where !entity.isUntyped && !attribute.isOptional && attribute.probe(0).isNull {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "no sample can be made up for \(entity.name).\(attribute.name); give it a default, or let its type be "
+                        + "JSONAttributeProbing",
+                    at: .init(entity: entity.name, attribute: attribute.name)
+                )
+            }
             // Without a Swift type there is no code that could differ from the declaration.
             if entity.isUntyped { continue }
             try prove(entity.modelType, entity, withNulls: false) { $0 }
