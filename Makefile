@@ -47,7 +47,7 @@ DASHBOARD_BUILD ?= .build/dashboard
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test examples docs-test dashboard dashboard-test check format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
+.PHONY: help setup build run test examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
 	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
@@ -90,10 +90,17 @@ dashboard-test: setup ## Drive the page by a browser and by hand: refusals, even
 	@sh scripts/dashboard-test.sh "$$($(SWIFT) build --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --show-bin-path \
 		$(BUILD_FLAGS))/habitstore-serve" "$(DASHBOARD_BUILD)/pictures"
 
-check: setup ## Lint the format, and build everything; warnings are errors (see Package.swift)
+check: setup ## Lint the format, build everything (warnings are errors, see Package.swift), and what must not compile
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources \
 		Dashboard/Package.swift Dashboard/Sources
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	@sh scripts/must-not-compile.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
+	@sh scripts/macro-expansions.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
+
+must-not-compile: setup ## Typecheck what must not compile, each error at its line, and expand what macros make: Tests/MustNotCompile, MacroExpansions
+	$(SWIFT) build --product HabitStoreMacros $(BUILD_FLAGS)
+	@sh scripts/must-not-compile.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
+	@sh scripts/macro-expansions.sh "$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))" $(SWIFT)c
 
 format: ## Format the code in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Examples Benchmarks/Package.swift Benchmarks/Sources \

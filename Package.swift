@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
@@ -14,6 +15,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "HabitStore", targets: ["HabitStore"]),
+        .library(name: "HabitStoreMacros", targets: ["HabitStoreMacros"]),
         .library(name: "HabitStoreSQLite", targets: ["HabitStoreSQLite"]),
         .library(name: "HabitStoreLMDB", targets: ["HabitStoreLMDB"]),
         .library(name: "HabitStorePostgres", targets: ["HabitStorePostgres"]),
@@ -35,14 +37,37 @@ let package = Package(
         .executable(name: "habitstore", targets: ["HabitStoreCommand"]),
         .executable(name: "habitstore-trials", targets: ["Trials"]),
     ],
+    traits: [
+        .trait(
+            name: "Macros",
+            description:
+                "The library HabitStoreMacros. Without it swift-syntax is not fetched; who has it and does not use the library "
+                + "builds nothing of it."
+        ),
+        .default(enabledTraits: ["Macros"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
     ],
     targets: [
+        .macro(
+            name: "HabitStoreMacrosPlugin",
+            dependencies: [
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HabitStoreMacros",
+            dependencies: ["HabitStore", "HabitStoreMacrosPlugin"],
+            swiftSettings: settings
+        ),
         .systemLibrary(
             name: "CSQLite",
             pkgConfig: "sqlite3",
@@ -165,7 +190,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "RawStoreFiles", dependencies: ["CLMDB", "CSQLite", "HabitStore"], swiftSettings: settings),
-        .target(name: "TripsSample", dependencies: ["HabitStore"], swiftSettings: settings),
+        .target(name: "TripsSample", dependencies: ["HabitStore", "HabitStoreMacros"], swiftSettings: settings),
         .target(
             name: "HabitStoreOperator",
             dependencies: [
@@ -207,6 +232,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
+        .testTarget(
+            name: "HabitStoreMacrosTests",
+            dependencies: ["HabitStoreLMDB", "HabitStoreMacros", "HabitStoreSQLite"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: settings),
         .testTarget(
             name: "HabitStoreTests",

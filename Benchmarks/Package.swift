@@ -27,6 +27,7 @@ let package = Package(
                 .product(name: "FeatureFlags", package: "HabitStore"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HabitStore", package: "HabitStore"),
+                .product(name: "HabitStoreMacros", package: "HabitStore"),
                 .product(name: "HabitStoreSQLite", package: "HabitStore"),
                 .product(name: "HabitStoreLMDB", package: "HabitStore"),
                 .product(name: "HabitStorePostgres", package: "HabitStore"),

@@ -8,7 +8,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.executable(name: "habitstore-serve", targets: ["HabitStoreServe"])],
     dependencies: [
-        .package(name: "HabitStore", path: ".."),
+        .package(name: "HabitStore", path: "..", traits: []),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
     ],

@@ -7,7 +7,7 @@ let package = Package(
     name: "ThirdEngine",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [.library(name: "JournalEngine", targets: ["JournalEngine"])],
-    dependencies: [.package(name: "HabitStore", path: "../..")],
+    dependencies: [.package(name: "HabitStore", path: "../..", traits: [])],
     targets: [
         .target(
             name: "JournalEngine",

@@ -31,6 +31,9 @@ struct SurfaceTests {
         "HabitStoreLMDB": """
         LMDBHabitStore LMDBProvider
         """,
+        "HabitStoreMacros": """
+        ConvertibleCoding JSONCoding ModelCoding OptionalJSONCoding RawValueCoding RefusedCoding
+        """,
         "HabitStoreMetrics": """
         MetricDescription MetricFamily PrometheusMetrics
         """,

@@ -20,6 +20,8 @@ public struct AttributeDescription: Sendable {
     var hasInvalidDefault = false
     /// Whether its type has one value and no other.
     var hasOneValue = false
+    /// Whether predicates that name it are evaluated, as JSON's are: its bytes say nothing that filters understand.
+    var isOpaque = false
     /// The model's key path.
     public let keyPath: any AnyKeyPath & Sendable
     let probe: @Sendable (Int) -> Value
@@ -63,12 +65,20 @@ public struct AttributeDescription: Sendable {
             hasInvalidDefault: value == .some(nil),
             hasOneValue: V.hasOneValue,
             keyPath: keyPath,
-            probe: { V.probe(position: $0) },
+            probe: sample(V.self, or: value ?? nil),
             extract: { model in
                 guard let model = model as? M else { return .null }
                 return try model[keyPath: keyPath].attributeValue()
             }
         )
+    }
+
+    /// Samples of a type; its default, where there are none.
+    static func sample<V: AttributeConvertible>(_ type: V.Type, or value: Value?) -> @Sendable (Int) -> Value {
+        { position in
+            let sample = V.probe(position: position)
+            return sample.isNull ? value ?? .null : sample
+        }
     }
 
     /// Declares the identifier, which must be an entity's first attribute.

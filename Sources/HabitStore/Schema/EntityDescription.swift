@@ -9,7 +9,7 @@ public struct EntityDescription: Sendable {
     /// The stored attributes in the order in which the model reads and writes them; the first is the identifier.
     public let attributes: [AttributeDescription]
     /// The relationships that this side declares.
-    public let relationships: [RelationshipDescription]
+    public internal(set) var relationships: [RelationshipDescription]
     /// The indexes, declared ones and those that unique attributes and references need, each once.
     public let indexes: [IndexDescription]
     /// The combinations of attributes that no two records may have in common.
@@ -32,6 +32,7 @@ public struct EntityDescription: Sendable {
         self.originalName = originalName
         modelType = type
         self.attributes = attributes
+        let relationships = relationships.map { $0.named(by: attributes) }
         self.relationships = relationships
         layout = RecordLayout(kinds: attributes.map(\.kind), limits: RecordLimits(self.name, attributes))
         var indexes = indexes.map { $0.named(by: attributes) }.merged()

@@ -27,15 +27,19 @@ public struct RelationshipDescription: Sendable {
     /// The name, the word in filters.
     public let name: String
     /// How the records are tied together.
-    public let kind: Kind
-    /// The name of the entity on the other side.
-    public let destination: String
-    /// The name of the relationship on the other side, if it has one.
-    public let inverse: String?
+    public internal(set) var kind: Kind
+    /// The name of the entity on the other side. Of a relationship that is declared by key paths it is the type's name, until a
+    /// schema gives it the entity's.
+    public internal(set) var destination: String
+    /// The name of the relationship on the other side, if it has one. Of a relationship that is declared by key paths it is nil
+    /// until a schema gives it the name.
+    public internal(set) var inverse: String?
     /// What happens to the other side when a record of this side is deleted.
     public let deleteRule: DeleteRule
     /// The model's computed key path, by which predicates follow the relationship.
     public let keyPath: any AnyKeyPath & Sendable
+    /// What it was declared by, where that was key paths and not names.
+    var typed: Typed?
 
     /// Whether it leads to at most one record.
     public var isToOne: Bool {

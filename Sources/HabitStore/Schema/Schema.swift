@@ -101,7 +101,7 @@ public final class Schema: Sendable {
                 entity.layout = RecordLayout(kinds: entity.layout.kinds, limits: limits)
             }
             return entity
-        }
+        }.resolvingKeyPaths()
         self.init(entities: entities, version: version) { entities throws(HabitStoreError) in
             try Self.requireOwnEntity(models)
             try Self.requireProperties(entities)
@@ -138,7 +138,7 @@ public final class Schema: Sendable {
         )
         var properties: [AnyKeyPath: Property] = [:]
         for (index, entity) in typed {
-            for (position, attribute) in entity.attributes.enumerated() {
+            for (position, attribute) in entity.attributes.enumerated() where !attribute.isOpaque {
                 properties[attribute.keyPath] = .attribute(entity: index, position: position)
             }
             for (position, relationship) in entity.relationships.enumerated() {

@@ -22,6 +22,15 @@ enum SchemaProof {
                     at: .init(entity: entity.name, attribute: attribute.name)
                 )
             }
+            for attribute in entity.attributes
+            where !entity.isUntyped && !attribute.isOptional && attribute.probe(0).isNull {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "no sample can be made up for \(entity.name).\(attribute.name); give it a default, or let its type be "
+                        + "JSONAttributeProbing",
+                    at: .init(entity: entity.name, attribute: attribute.name)
+                )
+            }
             // Without a Swift type there is no code that could differ from the declaration.
             if entity.isUntyped { continue }
             try ModelCode.withMadeUpValues(entity.name) { () throws(HabitStoreError) in
@@ -85,7 +94,7 @@ enum SchemaProof {
         for (position, attribute) in entity.attributes.enumerated() {
             guard let other = seen.updateValue(position, forKey: rounds.map { $0[position] }) else { continue }
             // What has one value only is the same wherever it is kept.
-            if attribute.hasOneValue, entity.attributes[other].hasOneValue { continue }
+            if attribute.hasOneSample, entity.attributes[other].hasOneSample { continue }
             throw HabitStoreError(
                 .schemaMismatch,
                 "probe(position:) gives the same for \(entity.name).\(entity.attributes[other].name) and "
@@ -137,5 +146,13 @@ enum SchemaProof {
                 underlying: error
             )
         }
+    }
+}
+
+extension AttributeDescription {
+    /// Whether nothing tells it from another attribute of its type: there is one value, or only the default, which stands in for
+    /// samples that cannot be made of JSON.
+    fileprivate var hasOneSample: Bool {
+        hasOneValue || isOpaque && probe(0) == probe(1) && probe(0) == defaultValue
     }
 }

@@ -22,7 +22,7 @@ struct CheckedWork {
             return [
                 stores.readsByIdentifier, stores.singleReads, stores.ranges, stores.scan, stores.filter, stores.count,
                 stores.commits, stores.bulkLoad, stores.openings,
-            ]
+            ] + (try CheckedModels.works(engine, directory))
         }
         return engines + (try CheckedUser(data, directory).works)
     }

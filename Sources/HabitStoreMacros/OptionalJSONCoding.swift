@@ -1,0 +1,30 @@
+import HabitStore
+
+/// How a `Codable` type that may be nil is kept: as JSON or null.
+public struct OptionalJSONCoding<V: Codable & Sendable & Equatable>: Sendable {
+    @inlinable init() {}
+
+    /// Itself: types that cannot be kept have no such property.
+    @inlinable public var kept: Self { self }
+
+    /// The next attribute of a row.
+    @inlinable
+    public func next(_ row: inout AttributeReader) throws -> V? { try row.next(JSONAttribute<V>?.self)?.wrappedValue }
+
+    /// Writes the next attribute.
+    @inlinable
+    public func append(_ value: V?, to row: inout AttributeWriter) throws {
+        try row.append(converting: value.map { JSONAttribute(wrappedValue: $0) })
+    }
+
+    /// Declares an attribute.
+    public func attribute<M: PersistentModel>(
+        _ name: String,
+        _ keyPath: any KeyPath<M, V?> & Sendable,
+        _ options: AttributeDescription.Options = [],
+        default defaultValue: V? = nil,
+        originalName: String? = nil
+    ) -> AttributeDescription {
+        .json(name, keyPath, options, default: defaultValue, originalName: originalName)
+    }
+}

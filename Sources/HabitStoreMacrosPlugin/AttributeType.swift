@@ -1,0 +1,67 @@
+import SwiftSyntax
+
+/// The type of an attribute as it is written, as far as that says how it is kept.
+struct AttributeType {
+    /// As it is written.
+    let text: String
+    /// What it is when it is not nil.
+    let wrapped: String
+    let isOptional: Bool
+
+    /// What the row's reader calls a type, and whether writing it can throw.
+    private static let known: [String: (reader: String, throwing: Bool)] = [
+        "Bool": ("Bool", false), "Int": ("Int", false), "Double": ("Double", true), "String": ("String", false),
+        "Date": ("Date", true), "UUID": ("UUID", false), "Data": ("Data", false), "[String]": ("Strings", false),
+    ]
+
+    init(_ type: TypeSyntax) {
+        text = type.trimmedDescription
+        if let optional = type.as(OptionalTypeSyntax.self) {
+            (wrapped, isOptional) = (Self.plain(optional.wrappedType), true)
+        } else if let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional",
+            let argument = named.genericArgumentClause?.arguments.first?.argument.as(TypeSyntax.self)
+        {
+            (wrapped, isOptional) = (Self.plain(argument), true)
+        } else {
+            (wrapped, isOptional) = (Self.plain(type), false)
+        }
+    }
+
+    /// Whether it is the identifiers of many records.
+    var isLinks: Bool { !isOptional && wrapped == "Set<UUID>" }
+
+    /// Whether the macro knows it by its name.
+    var isKnown: Bool { isLinks || Self.known[wrapped] != nil }
+
+    /// The expression that reads an attribute of the type.
+    func reading(_ name: String, of model: String) -> String {
+        if isLinks { return "Set(try row.nextLinks())" }
+        guard let known = Self.known[wrapped] else { return "try \(model).\(Self.coding(name)).next(&row)" }
+        return "try row.next\(isOptional ? "Optional" : "")\(known.reader)()"
+    }
+
+    /// The statement that writes an attribute of the type.
+    func writing(_ property: String, _ name: String, of model: String) -> String {
+        if isLinks { return "row.append(self.\(property))" }
+        guard let known = Self.known[wrapped] else {
+            return "try \(model).\(Self.coding(name)).append(self.\(property), to: &row)"
+        }
+        return "\(known.throwing ? "try " : "")row.append(self.\(property))"
+    }
+
+    /// What makes the declaration of an attribute of the type.
+    func declaring(_ name: String, of model: String) -> String {
+        isKnown ? ".attribute" : "\(model).\(Self.coding(name)).attribute"
+    }
+
+    /// How an attribute is kept whose type the macro does not know: the compiler, which does, chooses.
+    static func coding(_ name: String) -> String { "_coding_\(name)" }
+
+    private static func plain(_ type: TypeSyntax) -> String {
+        let text = type.trimmedDescription.replacing("Swift.", with: "").replacing("Foundation.", with: "")
+        switch text {
+        case "Array<String>": return "[String]"
+        default: return text
+        }
+    }
+}

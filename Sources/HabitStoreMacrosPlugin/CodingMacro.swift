@@ -1,0 +1,23 @@
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// `@_KeptByType`: how a property is kept whose type a macro cannot know. The compiler chooses, and says at the property what is wrong.
+struct CodingMacro: PeerMacro {
+    static func expansion(
+        of node: AttributeSyntax,
+        providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        guard let property = declaration.as(VariableDeclSyntax.self).flatMap(ModelReader.keptByType) else { return [] }
+        let type = property.type.isOptional ? "(\(property.type.text))" : property.type.text
+        // Two statements: the compiler would otherwise avoid the coding that says what is wrong.
+        return [
+            """
+            private static let \(raw: AttributeType.coding(property.name)) = {
+                let coding = ModelCoding.of(\(raw: type).self)
+                return coding.kept
+            }()
+            """
+        ]
+    }
+}

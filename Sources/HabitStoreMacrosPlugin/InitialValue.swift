@@ -1,0 +1,74 @@
+import SwiftSyntax
+
+/// A property's initial value, as far as its form tells the type, and whether it is the same each time.
+struct InitialValue {
+    let expression: ExprSyntax
+
+    var text: String { expression.trimmedDescription }
+
+    var isNil: Bool { expression.is(NilLiteralExprSyntax.self) }
+
+    /// The type that the form gives away; nil where the form does not say.
+    var type: TypeSyntax? { Self.type(of: expression) }
+
+    private static func type(of expression: ExprSyntax) -> TypeSyntax? {
+        if expression.is(StringLiteralExprSyntax.self) { return "String" }
+        if expression.is(IntegerLiteralExprSyntax.self) { return "Int" }
+        if expression.is(FloatLiteralExprSyntax.self) { return "Double" }
+        if expression.is(BooleanLiteralExprSyntax.self) { return "Bool" }
+        if let negative = expression.as(PrefixOperatorExprSyntax.self), negative.operator.text == "-" {
+            return type(of: negative.expression)
+        }
+        if let array = expression.as(ArrayExprSyntax.self), !array.elements.isEmpty,
+            array.elements.allSatisfy({ $0.expression.is(StringLiteralExprSyntax.self) })
+        {
+            return "[String]"
+        }
+        if let call = expression.as(FunctionCallExprSyntax.self) { return named(call.calledExpression) }
+        if let member = expression.as(MemberAccessExprSyntax.self), let base = member.base,
+            !isType(member.declName.baseName.text)
+        {
+            return named(base)
+        }
+        return nil
+    }
+
+    /// The type that an expression names: `Settings`, `Trip.Kind`, `[String]`, `Set<UUID>`.
+    private static func named(_ expression: ExprSyntax) -> TypeSyntax? {
+        let last: String
+        if let reference = expression.as(DeclReferenceExprSyntax.self) {
+            last = reference.baseName.text
+        } else if let member = expression.as(MemberAccessExprSyntax.self), member.base != nil {
+            last = member.declName.baseName.text
+        } else if let generic = expression.as(GenericSpecializationExprSyntax.self) {
+            return named(generic.expression) == nil ? nil : "\(raw: expression.trimmedDescription)"
+        } else if let array = expression.as(ArrayExprSyntax.self), array.elements.count == 1,
+            let element = array.elements.first, named(element.expression) != nil
+        {
+            return "\(raw: expression.trimmedDescription)"
+        } else {
+            return nil
+        }
+        return isType(last) ? "\(raw: expression.trimmedDescription)" : nil
+    }
+
+    private static func isType(_ name: String) -> Bool { name.first?.isUppercase == true }
+
+    /// Whether it is another value each time it is asked for, as far as its form tells: the present time, a new identifier, or
+    /// what a function gives.
+    func isFresh(as type: AttributeType) -> Bool {
+        if let member = expression.as(MemberAccessExprSyntax.self) { return member.declName.baseName.text == "now" }
+        guard let call = expression.as(FunctionCallExprSyntax.self) else { return false }
+        if ["Date", "UUID"].contains(type.wrapped) {
+            return call.arguments.isEmpty || call.arguments.first?.label?.text == "timeIntervalSinceNow"
+        }
+        if let member = call.calledExpression.as(MemberAccessExprSyntax.self) {
+            return member.declName.baseName.text != "init" && Self.named(call.calledExpression) == nil
+                && member.base != nil
+        }
+        if let function = call.calledExpression.as(DeclReferenceExprSyntax.self) {
+            return !Self.isType(function.baseName.text)
+        }
+        return false
+    }
+}

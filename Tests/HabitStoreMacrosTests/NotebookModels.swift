@@ -1,0 +1,105 @@
+import Foundation
+import HabitStoreMacros
+
+enum Mood: String, AttributeEnum, Codable { case good, bad }
+
+struct Style: Codable, Sendable, Equatable {
+    var theme = "light"
+    var sizes: [Int] = []
+}
+
+/// A type that refuses what is made up for it.
+struct Percentage: Codable, Sendable, Equatable {
+    struct OutOfRange: Error {}
+    let value: Int
+
+    init(_ value: Int) { self.value = value }
+
+    init(from decoder: any Decoder) throws {
+        value = try decoder.singleValueContainer().decode(Int.self)
+        guard value >= 50 else { throw OutOfRange() }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
+}
+
+struct Flags: OptionSet, Codable, Sendable {
+    let rawValue: Int
+    static let pinned = Flags(rawValue: 1)
+}
+
+/// Models with everything that a model can have.
+enum NotebookSchema: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self, Notebook.self, Label.self]
+
+    @Model struct Note {
+        @Unique var slug: String
+        var body = ""
+        @Attribute(.preserveValueOnDeletion, originalName: "heading") var title = "untitled"
+        var rank: Int? = 7
+        var ratio = -1.5
+        var bytes = Data([1])
+        @Attribute(initial: Date()) var createdAt: Date = .distantPast
+        var mood = Mood.good
+        var feeling: Mood?
+        var style = Style()
+        var otherStyle: Style?
+        var numbers: [Int] = []
+        var progress = Percentage(50)
+        var flags: Flags = []
+        var words: [String]?
+        var `default`: Bool = true
+        @Transient var isSelected = false
+        @ToOne var notebook: Notebook?
+        @ToOne(through: "above") var parent: Note?
+        @ToMany(inverse: \Note.parent, deleteRule: .cascade) var children: [Note]
+        @ManyToMany var labels: [Label]
+        @ManyToMany(through: "seeAlso") var related: [Note]
+        @ManyToMany(inverse: \Note.related) var relatedFrom: [Note]
+        #Index<Note>([\.notebookID, \.createdAt], [\.mood])
+        #ClusteringIndex<Note>([\.createdAt])
+        #Unique<Note>([\.title, \.notebookID])
+
+        /// Computed, and so not stored.
+        var heading: String { title.uppercased() }
+    }
+
+    @Model(name: "Book", originalName: "Folder") struct Notebook {
+        var id: UUID
+        @Attribute(.unique) var name: String
+        @ToMany(inverse: \Note.notebook, deleteRule: .deny) var notes: [Note]
+    }
+
+    @Model struct Label {
+        var name: String
+        @ManyToMany(inverse: \Note.labels) var notes: [Note]
+    }
+}
+
+/// The version before.
+enum FolderSchema: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self, Folder.self]
+
+    @Model struct Note {
+        @Unique var slug: String
+        var heading: String
+        @ToOne(through: "notebookID") var folder: Folder?
+    }
+
+    @Model struct Folder {
+        @Unique var name: String
+        @ToMany(inverse: \Note.folder) var notes: [Note]
+    }
+}
+
+enum NotebookPlan: SchemaMigrationPlan {
+    static let schemas: [any VersionedSchema.Type] = [FolderSchema.self, NotebookSchema.self]
+    static let stages = [
+        MigrationStage.lightweight(fromVersion: FolderSchema.self, toVersion: NotebookSchema.self)
+    ]
+}

@@ -1,0 +1,32 @@
+import HabitStoreMacros
+
+/// Properties whose types are told by their initial values, or kept by what the compiler knows of them.
+@Model struct Types {
+    var whole = 1
+    var negative = -2.5
+    var flag = true
+    var texts = ["a"]
+    var style = Style(theme: "dark")
+    var colour = Style.Colour.red
+    var numbers: [Int] = []
+    var members = Set<Int>()
+    var date = Date(timeIntervalSinceReferenceDate: 0)
+    var past = Date.distantPast
+    var bytes: Foundation.Data
+    var words: Optional<Array<String>>
+    var links: Set<UUID> = []
+    var options: Options?
+    var `default`: String { "" }
+    var `class` = ""
+}
+
+struct Style: Codable, Equatable {
+    enum Colour: Int, AttributeEnum, Codable {
+        case red, green
+    }
+    var theme: String
+}
+
+struct Options: OptionSet, Codable {
+    let rawValue: Int
+}

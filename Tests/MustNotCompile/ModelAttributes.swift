@@ -1,0 +1,27 @@
+import HabitStoreMacros
+
+enum Mood: String, Codable {
+    case good, bad
+}
+
+struct NotCodable {}
+
+@Model struct Note {
+    var title: String
+    var mood: Mood  // error: an enum is kept by its raw value: let it declare AttributeEnum
+    @ManyToMany var others: [Note]
+    @ManyToMany(inverse: \Note.others) var inOthers: [Note]
+    #Index<Note>([\.others])  // error: 'others' is not a stored attribute of Note
+    #Index<Note>([\.missing])  // error: 'missing' is not a stored attribute of Note
+    #Unique<Note>([\.title, \.title])  // error: 'title' is named twice
+    #Unique<Note>([\.otherIDs, \.title])  // error: links cannot be in a unique combination
+    #ClusteringIndex<Note>([\.title])
+    // error: a model has one clustering index at most: it holds a copy of each record
+    #ClusteringIndex<Note>([\.mood])
+}
+
+@Model struct Sealed {  // error: type 'Sealed' does not conform to protocol 'Equatable'
+    // error: an attribute's type must be AttributeConvertible, or Codable, Sendable and Equatable
+    var content: NotCodable
+    var feeling: Mood?  // error: an enum is kept by its raw value: let it declare AttributeEnum
+}
