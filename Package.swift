@@ -359,6 +359,7 @@ let package = Package(
             name: "HabitStoreOperatorTests",
             dependencies: [
                 "HabitStore", "HabitStoreOperator", "HabitStoreRollout", "HabitStoreSQLite", "NotesOperator",
+                "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -39,7 +39,7 @@ struct WordsTests {
         for arguments in [["--experimental-dump-help"], ["rollout", "runbook"]] {
             let text = try sandbox.run(arguments).succeeded().output
                 .replacing("habitstore export", with: "").replacing("habitstore_", with: "")
-            #expect(text.contains("notes-ops rollout "))
+            #expect(text.contains("`notes-ops "))
             #expect(!text.contains("habitstore"), "\(text.split(separator: "\n").filter { $0.contains("habitstore") })")
         }
         #expect(try sandbox.run("--version").succeeded().output == "schema version 8.0.0\n")
