@@ -310,11 +310,9 @@ extension StageSwitch {
     }
 
     private func cannotGoBack(_ actual: ActualStage, _ failure: HabitStoreError) -> HabitStoreError {
-        let engines = actual.state.engines
-        return HabitStoreError(
+        HabitStoreError(
             .notAuthoritative,
-            "the user cannot be taken back to \(engines.old.rawValue), which is not current, and "
-                + "\(engines.new.rawValue) cannot be read to bring it up: \(failure)",
+            "the user cannot be taken back to \(actual.state.engines.old.rawValue) now, which is not current: \(failure)",
             at: .init(path: pair.directory.path),
             underlying: failure
         )
