@@ -33,4 +33,22 @@ extension UserStores {
             options: options
         )
     }
+
+    /// The same with flags from elsewhere.
+    public convenience init(
+        root: String,
+        flags: FlagOrigin,
+        schema: Schema = HabitSchema.current,
+        queries: [QueryFile.Query] = [],
+        options: RolloutOptions = RolloutOptions()
+    ) throws {
+        try self.init(
+            root: root,
+            flags: flags,
+            engines: .standard,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
 }

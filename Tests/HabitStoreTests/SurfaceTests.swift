@@ -37,7 +37,7 @@ struct SurfaceTests {
         "HabitStoreRollout": """
         Backfill BackupManifest BackupOutcome ErasureElsewhere ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
-        GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlags RolloutOptions
+        FlagOrigin GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
         RestorationOutcome RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide
         UserBackup UserDirectory UserFinding UserListing UserStatus UserStore UserStores VersionComparison
         """,

@@ -25,7 +25,16 @@ extension UserStores {
     }
 
     private func inspection(_ directory: UserDirectory, _ schema: Schema) -> UserInspection {
-        UserInspection(directory: directory, schema: schema, known: engines, options: options, flags: flags)
+        // Whoever has the user open has said something about the user.
+        let subject = handles.withLock { $0[directory.user]?.files.context.subject }
+        return UserInspection(
+            directory: directory,
+            schema: schema,
+            known: engines,
+            options: options,
+            flags: flags,
+            subject: subject ?? FlagSubject(directory.user)
+        )
     }
 
     /// A user's evidence.

@@ -22,7 +22,7 @@ public final class UserStores: Sendable {
     let engines: Engines
     let options: RolloutOptions
     let flags: FlagWatch
-    /// The flag file; nil for none.
+    /// The flag file; nil where the flags are elsewhere, or there are none.
     let flagFile: String?
     private let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
@@ -33,13 +33,34 @@ public final class UserStores: Sendable {
     /// Stores under `root`.
     ///
     /// - Parameters:
-    ///   - flags: the path of the flag file; nil for none.
+    ///   - flags: where the flags are.
     ///   - engines: those that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; the first two are
     ///     meant where the flags name none.
     ///   - queries: what a verification compares besides counts, relationships and contents.
     /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; an error when no file can have the
     ///   root's path.
-    public init(
+    public convenience init(
+        root: String,
+        flags: FlagOrigin,
+        engines: Engines,
+        schema: Schema = HabitSchema.current,
+        queries: [QueryFile.Query] = [],
+        options: RolloutOptions = RolloutOptions()
+    ) throws {
+        try self.init(
+            root: root,
+            origin: flags,
+            engines: engines,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+
+    /// The same with a flag file.
+    ///
+    /// - Parameter flags: the path of the flag file; nil for none.
+    public convenience init(
         root: String,
         flags: String?,
         engines: Engines,
@@ -47,9 +68,27 @@ public final class UserStores: Sendable {
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
     ) throws {
+        try self.init(
+            root: root,
+            origin: flags.map { .file($0) },
+            engines: engines,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+
+    private init(
+        root: String,
+        origin: FlagOrigin?,
+        engines: Engines,
+        schema: Schema,
+        queries: [QueryFile.Query],
+        options: RolloutOptions
+    ) throws {
         try DispatchTimers.prepare()
         self.root = root
-        flagFile = flags
+        flagFile = origin?.path
         folder = UserDirectory.folder(root: root)
         self.schema = schema
         self.engines = options.opener.map(engines.opening(by:)) ?? engines
@@ -63,13 +102,11 @@ public final class UserStores: Sendable {
             metrics: metrics
         )
         for provider in engines.providers { provider.limitCaches(toBytes: options.cacheBudgetBytes) }
-        self.flags = try FlagWatch(
-            root: root,
-            flags: flags,
-            isFollowing: options.followsFlags,
-            recheckSeconds: options.recheckSeconds,
-            logger: options.logger,
-            hooks: options.exposureHooks,
+        flags = try FlagWatch(
+            roots: [root],
+            keys: .standard,
+            origin: origin,
+            options: options,
             onLook: { [metrics] in metrics.killIsEngaged(RootKill(root: root).isEngaged) }
         )
     }
@@ -84,18 +121,22 @@ public final class UserStores: Sendable {
     /// not come out clean the user stays, and the reason is in ``UserStore/notes``.
     ///
     /// - Parameters:
-    ///   - attributes: what targeting rules may ask about the user besides the id.
+    ///   - attributes: what targeting rules may ask about the user besides the id; nil for what was given before. For a user who
+    ///     is open they take the place of the earlier ones, and the next operation asks the flags with them.
     ///   - progress: is told how far such a switch has come.
     /// - Throws: what is wrong with the user's current store; nothing older is ever served instead.
     public func store(
         for user: String,
-        attributes: [String: FlagValue] = [:],
+        attributes: [String: FlagValue]? = nil,
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
         let store = try handles.withLock { handles in
-            if let store = handles[user], !store.files.isClosed { return store }
+            if let store = handles[user], !store.files.isClosed {
+                if let attributes { store.files.take(attributes) }
+                return store
+            }
             let directory = try UserDirectory(folder: folder, user: user)
-            let store = makeStore(directory, schema(of: directory), attributes)
+            let store = makeStore(directory, schema(of: directory), attributes ?? [:])
             handles[user] = store
             return store
         }
@@ -164,7 +205,7 @@ public final class UserStores: Sendable {
     public var madeRoomCount: Int { pool.figures.closings }
 
     /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
-    package func reloadFlags() { flags.provider.reload() }
+    package func reloadFlags() { flags.reload() }
 
     /// Everybody who has a folder under the root, and the folders of which nobody can tell whose they are.
     ///
