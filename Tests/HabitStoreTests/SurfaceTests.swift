@@ -9,7 +9,8 @@ struct SurfaceTests {
         EvaluationContext EvaluationDetails EvaluationStep FlagConfiguration FlagError FlagEvaluator
         FlagExposure FlagExposureHook FlagFormat FlagLimits FlagProvider FlagProviderEvent
         FlagProviderState FlagSnapshot FlagSource FlagSourceState FlagValue FlagValueType FlagWarning
-        FractionalChoice FractionalGeneration JsonLogicRule KillSignal KillSwitchTriggers Reason Resolution
+        FractionalChoice FractionalGeneration JsonLogicRule KillSignal KillSwitchTriggers OpenFeatureErrorCode OpenFeatureEvaluating OpenFeatureEvaluation
+        OpenFeatureProvider Reason Resolution
         SentinelFile WatchOptions
         """,
         "HabitStore": """

@@ -118,7 +118,8 @@ final class ProvidedFlags: Sendable {
         for key in keys.all {
             let resolution: Resolution
             do {
-                resolution = try provider.resolve(key, context: context)
+                let type: FlagValueType = key == keys.kill ? .boolean : .string
+                resolution = try provider.resolve(key, as: type, context: context)
             } catch {
                 throw Unusable(text: "\(key): \(Self.line("\(error)"))")
             }

@@ -6,9 +6,10 @@ import FeatureFlags
 /// struct RemoteFlags: RolloutFlagProvider {
 ///     let configuration: RemoteConfiguration
 ///
-///     func resolve(_ key: String, context: EvaluationContext) throws -> Resolution {
+///     func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) throws -> Resolution {
 ///         guard let text = try configuration.value(of: key, for: context.targetingKey) else { return .missing(key) }
-///         return Resolution(value: .string(text), variant: text, reason: .static)
+///         let value: FlagValue = type == .boolean ? .bool(text == "true") : .string(text)
+///         return Resolution(value: value, variant: text, reason: .static)
 ///     }
 /// }
 ///
@@ -17,7 +18,8 @@ import FeatureFlags
 ///
 /// Like a flag file it only proposes. An error, an answer that does not come in time or makes no sense, one that says it may be
 /// out of date, and answers that change while they are given move nobody; the note says so. The kill switch's sentinel file works
-/// whatever a provider does.
+/// whatever a provider does. The requirement is one of ``FeatureFlags/FlagEvaluator``'s: whatever conforms to that is a provider by its
+/// name alone.
 public protocol RolloutFlagProvider: Sendable {
     /// What notes and the log call it.
     var name: String { get }
@@ -30,11 +32,12 @@ public protocol RolloutFlagProvider: Sendable {
     ///
     /// - Parameters:
     ///   - key: the flag's key.
+    ///   - type: what is expected: a boolean of the kill flag, a text of the others.
     ///   - context: the user's id as the targeting key, and the attributes that the app gave with the user.
     /// - Returns: ``FeatureFlags/Resolution/missing(_:)`` where there is no such flag. The stage takes a user back only with the reason
     ///   `STATIC` or `DEFAULT`: any other may stand for a percentage, whose weights were changed. The member `version` of the metadata
-    ///   tells one state of a flag from another, see *Flags of an app's own* in <doc:FlagProviders>.
-    func resolve(_ key: String, context: EvaluationContext) throws -> Resolution
+    ///   tells one state of a flag from another, see <doc:FlagProviders>.
+    func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) throws -> Resolution
 
     /// Is given what to call whenever answers may have changed, once, before the first question.
     func watch(_ onChange: @escaping @Sendable () -> Void)

@@ -47,7 +47,7 @@ final class ScriptedFlags: RolloutFlagProvider {
 
     func watch(_ onChange: @escaping @Sendable () -> Void) { listener.withLock { $0 = onChange } }
 
-    func resolve(_ key: String, context: EvaluationContext) throws -> Resolution {
+    func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) throws -> Resolution {
         let number = count.withLock { count in
             count += 1
             return count
