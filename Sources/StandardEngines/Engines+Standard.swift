@@ -16,9 +16,10 @@ extension Engines {
 }
 
 extension UserStores {
-    /// Stores under `root`, of SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:flags:engines:schema:queries:options:)``.
+    /// Stores under `root`, of SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:store:flags:engines:schema:queries:options:)``.
     public convenience init(
         root: String,
+        store: String? = nil,
         flags: String?,
         schema: Schema = HabitSchema.current,
         queries: [QueryFile.Query] = [],
@@ -26,6 +27,7 @@ extension UserStores {
     ) throws {
         try self.init(
             root: root,
+            store: store,
             flags: flags,
             engines: .standard,
             schema: schema,
@@ -37,6 +39,7 @@ extension UserStores {
     /// The same with flags from elsewhere.
     public convenience init(
         root: String,
+        store: String? = nil,
         flags: FlagOrigin,
         schema: Schema = HabitSchema.current,
         queries: [QueryFile.Query] = [],
@@ -44,6 +47,7 @@ extension UserStores {
     ) throws {
         try self.init(
             root: root,
+            store: store,
             flags: flags,
             engines: .standard,
             schema: schema,

@@ -7,6 +7,12 @@ struct UserOptions: ParsableArguments {
     @Option(help: "The folder of all users' stores. [$HABITSTORE_ROOT; default: ~/.local/share/habitstore]")
     var root: String?
 
+    @Option(
+        help:
+            "Which one of several stores that each user has. [$HABITSTORE_STORE_NAME; default: the one without a name]"
+    )
+    var storeName: String?
+
     @Option(help: "The user. [$HABITSTORE_USER; default: the login name]")
     var user: String?
 
@@ -39,12 +45,12 @@ struct UserOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A JSON file with any of the keys root, user, flags, servers, policy, evidenceKeyFile, timeZone, openUsers.",
+            "A JSON file with any of the keys root, storeName, user, flags, servers, policy, evidenceKeyFile, timeZone, openUsers.",
             discussion: "[default: $XDG_CONFIG_HOME/habitstore/config.json, if it is there]"
         )
     )
     var config: String?
 
     /// Whether the command line itself names a user's stores.
-    var isGiven: Bool { root != nil || user != nil }
+    var isGiven: Bool { root != nil || storeName != nil || user != nil }
 }

@@ -2,6 +2,7 @@ import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
 import Logging
+import Metrics
 import Synchronization
 
 /// The flags that all users of a root share, with a number that changes whenever they may have.
@@ -45,6 +46,8 @@ final class FlagWatch: Sendable {
                     sentinelPath: RolloutFlags.sentinelPath(root: root)
                 ),
                 logger: options.logger,
+                // Of each process the sentinel beside its users is the one that is measured.
+                metrics: index == 0 ? MetricsSystem.factory : NOOPMetricsHandler.instance,
                 hooks: index == 0 ? options.exposureHooks : []
             ) { _ in onChange() }
             return KillPlace(files: files, latch: KillLatch(root: root))

@@ -100,7 +100,7 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
     package func storeBytes(of user: String) throws -> Int {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         return engines.names.filter { !engines.isShared($0) }.reduce(0) { sum, engine in
             let path = engines.address(engine, of: directory).path
             return ["", "-wal"].reduce(sum) { sum, ending in
@@ -119,7 +119,7 @@ extension UserStores {
 
     /// - Parameter mayBeErased: whether also one is meant whose erasure was begun.
     func known(_ user: String, mayBeErased: Bool = false) throws -> UserDirectory {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         if !mayBeErased { try ErasureMark(directory).requireNone() }
         var status = stat()
         if lstat(directory.path, &status) != 0 {

@@ -15,6 +15,8 @@ import Synchronization
 /// Where a user is, the user's own two stores say; the flag file only proposes. A toggle never shows a user an empty or an
 /// older store, and a flag file that is missing or broken moves nobody.
 public final class UserStores: Sendable {
+    let place: StoreRoot
+    /// The folder that the stores have to themselves: the root, or one in it for stores with a name.
     let root: String
     /// The folder of all users' folders.
     let folder: String
@@ -33,14 +35,17 @@ public final class UserStores: Sendable {
     /// Stores under `root`.
     ///
     /// - Parameters:
+    ///   - store: the name of one of several stores that each user has under the root, see
+    ///     <doc:SeveralStores>; nil for the one without a name.
     ///   - flags: where the flags are.
     ///   - engines: those that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; the first two are
     ///     meant where the flags name none.
     ///   - queries: what a verification compares besides counts, relationships and contents.
-    /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; an error when no file can have the
-    ///   root's path.
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; ``HabitStoreError/Code/invalidValue`` for what
+    ///   cannot be a store's name; an error when no file can have the root's path.
     public convenience init(
         root: String,
+        store: String? = nil,
         flags: FlagOrigin,
         engines: Engines,
         schema: Schema = HabitSchema.current,
@@ -49,6 +54,7 @@ public final class UserStores: Sendable {
     ) throws {
         try self.init(
             root: root,
+            store: store,
             origin: flags,
             engines: engines,
             schema: schema,
@@ -62,6 +68,7 @@ public final class UserStores: Sendable {
     /// - Parameter flags: the path of the flag file; nil for none.
     public convenience init(
         root: String,
+        store: String? = nil,
         flags: String?,
         engines: Engines,
         schema: Schema = HabitSchema.current,
@@ -70,6 +77,7 @@ public final class UserStores: Sendable {
     ) throws {
         try self.init(
             root: root,
+            store: store,
             origin: flags.map { .file($0) },
             engines: engines,
             schema: schema,
@@ -80,6 +88,7 @@ public final class UserStores: Sendable {
 
     private init(
         root: String,
+        store name: String?,
         origin: FlagOrigin?,
         engines: Engines,
         schema: Schema,
@@ -87,15 +96,18 @@ public final class UserStores: Sendable {
         options: RolloutOptions
     ) throws {
         try DispatchTimers.prepare()
-        self.root = root
+        let place = StoreRoot(root, try name.map { try StoreName($0) })
+        self.place = place
+        self.root = place.path
         flagFile = origin?.path
-        folder = UserDirectory.folder(root: root)
+        folder = UserDirectory.folder(root: place.path)
         self.schema = schema
+        let engines = engines.naming(place.name?.text)
         self.engines = options.opener.map(engines.opening(by:)) ?? engines
         self.queries = queries
         self.options = options
         metrics = RolloutMetrics(engines)
-        writeTimes = WriteTimes(root: root)
+        writeTimes = WriteTimes(root: place.path)
         pool = UserPool(
             limit: options.maximumOpenUsers ?? RolloutOptions.defaultMaximumOpenUsers(engines),
             waitSeconds: options.placeWaitSeconds,
@@ -103,11 +115,11 @@ public final class UserStores: Sendable {
         )
         for provider in engines.providers { provider.limitCaches(toBytes: options.cacheBudgetBytes) }
         flags = try FlagWatch(
-            roots: [root],
-            keys: .standard,
+            roots: place.killRoots,
+            keys: place.flags,
             origin: origin,
             options: options,
-            onLook: { [metrics] in metrics.killIsEngaged(RootKill(root: root).isEngaged) }
+            onLook: { [metrics] in metrics.killIsEngaged(RootKill(roots: place.killRoots).isEngaged) }
         )
     }
 
@@ -135,7 +147,7 @@ public final class UserStores: Sendable {
                 if let attributes { store.files.take(attributes) }
                 return store
             }
-            let directory = try UserDirectory(folder: folder, user: user)
+            let directory = try directory(of: user)
             let store = makeStore(directory, schema(of: directory), attributes ?? [:])
             handles[user] = store
             return store
@@ -234,12 +246,19 @@ public final class UserStores: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         try ErasureMark(directory).requireNone()
         let addresses = try engines.names.map { engines.address($0, of: directory) }
             .filter { try engines.identity(of: $0) != nil }
         guard !addresses.isEmpty else { throw missing(user) }
         return addresses
+    }
+
+    /// A user's folder.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
+    func directory(of user: String) throws -> UserDirectory {
+        try UserDirectory(folder: folder, user: user, store: place.name)
     }
 
     func missing(_ user: String) -> HabitStoreError {
@@ -255,7 +274,7 @@ public final class UserStores: Sendable {
     }
 
     private func current(of user: String) throws -> (UserDirectory, Standing) {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         try ErasureMark(directory).requireNone()
         try Restoration.requireNone(directory)
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
