@@ -16,9 +16,10 @@ extension Engines {
 }
 
 extension UserStores {
-    /// Stores under `root`, of SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:flags:engines:schema:queries:options:)``.
+    /// Stores under `root`, of SQLite and LMDB; see ``HabitStoreRollout/UserStores/init(root:store:flags:engines:schema:queries:options:)``.
     public convenience init(
         root: String,
+        store: String? = nil,
         flags: String?,
         schema: Schema = HabitSchema.current,
         queries: [QueryFile.Query] = [],
@@ -26,6 +27,27 @@ extension UserStores {
     ) throws {
         try self.init(
             root: root,
+            store: store,
+            flags: flags,
+            engines: .standard,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+
+    /// The same with flags from elsewhere.
+    public convenience init(
+        root: String,
+        store: String? = nil,
+        flags: FlagOrigin,
+        schema: Schema = HabitSchema.current,
+        queries: [QueryFile.Query] = [],
+        options: RolloutOptions = RolloutOptions()
+    ) throws {
+        try self.init(
+            root: root,
+            store: store,
             flags: flags,
             engines: .standard,
             schema: schema,

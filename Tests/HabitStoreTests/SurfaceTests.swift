@@ -9,7 +9,8 @@ struct SurfaceTests {
         EvaluationContext EvaluationDetails EvaluationStep FlagConfiguration FlagError FlagEvaluator
         FlagExposure FlagExposureHook FlagFormat FlagLimits FlagProvider FlagProviderEvent
         FlagProviderState FlagSnapshot FlagSource FlagSourceState FlagValue FlagValueType FlagWarning
-        FractionalChoice FractionalGeneration JsonLogicRule KillSignal KillSwitchTriggers Reason Resolution
+        FractionalChoice FractionalGeneration JsonLogicRule KillSignal KillSwitchTriggers OpenFeatureErrorCode OpenFeatureEvaluating OpenFeatureEvaluation
+        OpenFeatureProvider Reason Resolution
         SentinelFile WatchOptions
         """,
         "HabitStore": """
@@ -40,7 +41,7 @@ struct SurfaceTests {
         "HabitStoreRollout": """
         Backfill BackupManifest BackupOutcome ErasureElsewhere ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
-        GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlags RolloutOptions
+        FlagOrigin GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
         RestorationOutcome RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide
         UserBackup UserDirectory UserFinding UserListing UserStatus UserStore UserStores VersionComparison
         """,

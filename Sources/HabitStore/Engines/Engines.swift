@@ -12,6 +12,8 @@ public struct Engines: Sendable {
     private var opener: StoreOpener?
     /// What the copies are called that are meant in the place of users' own stores.
     private var copyName: String?
+    /// Which one of several stores of each user is meant; nil for the one without a name.
+    private var storeName: String?
 
     /// Takes engines together.
     ///
@@ -72,7 +74,11 @@ public struct Engines: Sendable {
         guard let provider = byName[engine] else {
             return StoreAddress(engine, path: "\(folder)/store.\(engine.rawValue)")
         }
-        let address = StoreAddress(engine, path: provider.place(ofUser: user, inFolder: folder))
+        var address = StoreAddress(engine, path: provider.place(ofUser: user, inFolder: folder))
+        // Stores in files are told apart by the folders that they are in.
+        if let storeName, provider.isShared {
+            address = self.address(ofCopy: "store-\(storeName)", of: address, inFolder: folder)
+        }
         return copyName.map { self.address(ofCopy: "\($0).\(engine.rawValue)", of: address, inFolder: folder) }
             ?? address
     }
@@ -97,6 +103,13 @@ public struct Engines: Sendable {
     @_spi(Engines) public func copied(as name: String) -> Engines {
         var engines = self
         engines.copyName = name
+        return engines
+    }
+
+    /// The same engines, for another one of several stores of each user, which has a folder of its own in each root.
+    @_spi(Engines) public func naming(_ store: String?) -> Engines {
+        var engines = self
+        engines.storeName = store
         return engines
     }
 

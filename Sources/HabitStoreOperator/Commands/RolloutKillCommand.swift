@@ -11,8 +11,9 @@ struct RolloutKillCommand: ReportingCommand {
             abstract: "Pulls the kill switch, and takes all users back to the old store at once, or some.",
             discussion: """
                 The triggers are those of `\(Tool.name) flags kill`, and programs that have the stores open act on them by \
-                themselves. Whoever has no program running is taken back here. A user whose old store cannot be made current is \
-                named, keeps what there is, and is served for reading only.
+                themselves. Whoever has no program running is taken back here, in all stores that users have under the root \
+                unless one is named. A user whose old store cannot be made current is named, keeps what there is, and is served \
+                for reading only.
                 Exit codes: 0 everybody was taken back; else that of the first user who could not be.
                 """
         )
@@ -50,12 +51,15 @@ struct RolloutKillCommand: ReportingCommand {
         let triggers = try settings.killTriggers(users: named, by: by)
         let begun = ContinuousClock.now
         let pulled = try triggers.pull()
-        let stores = try settings.stores(opensAsWritten: true)
-        let listing = try named.map { UserListing(users: $0) } ?? stores.users()
-        let results = await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
-            let landed = try stores.land(user)
-            if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
-            return landed.isKilled
+        var results: [UserResult<Bool>] = []
+        for place in try named == nil ? settings.ofAllStores() : [settings] {
+            let stores = try place.stores(opensAsWritten: true)
+            let listing = try named.map { UserListing(users: $0) } ?? stores.users()
+            results += await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
+                let landed = try stores.land(user)
+                if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
+                return landed.isKilled
+            }
         }
         let report = KillReport(
             triggers: triggers,

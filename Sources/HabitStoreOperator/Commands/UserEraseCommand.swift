@@ -11,7 +11,7 @@ struct UserEraseCommand: ReportingCommand {
             commandName: "erase",
             abstract: "Removes everything that is kept about a user, and says what is out of reach.",
             discussion: """
-                Stores, also on servers, and what was set aside beside them; copies of killed processes; the evidence and its archives; the \
+                In all stores that the user has under the root: the records, also on servers, and what was set aside beside them; copies of killed processes; the evidence and its archives; the \
                 user's rows in the fleet; the backups that `\(Tool.name) user backup` has made, where they were made. From the first moment on \
                 nobody is served, and an erasure that is interrupted is finished by the next one.
 
@@ -42,7 +42,7 @@ struct UserEraseCommand: ReportingCommand {
             user,
             isDry: dryRun,
             isForced: force,
-            elsewhere: Fleet(root: settings.root).erasure
+            elsewhere: ErasureElsewhere(try StoreRoot.all(under: settings.home).map { Fleet(root: $0.path).erasure })
         )
         switch output.format {
         case .json: try JSON.write(Document(outcome))

@@ -13,7 +13,7 @@ struct FlagFileOptions: ParsableArguments {
     /// The file's path, and the root, under which the sentinel file stands.
     func paths() async throws -> (file: String, root: String) {
         let settings = try await Settings(try UserOptions.parse([]))
-        return (file ?? settings.flags ?? settings.root + "/" + Settings.flagFileName, settings.root)
+        return (file ?? settings.flags ?? settings.home + "/" + Settings.flagFileName, settings.home)
     }
 
     /// The file's path.

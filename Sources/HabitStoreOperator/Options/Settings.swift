@@ -11,7 +11,10 @@ package struct Settings {
     package static let flagFileName = "habit-store.flagd.json"
     static let policyFileName = "habit-store.policy.json"
 
-    package let root: String
+    /// The folder of all stores of all users.
+    package let home: String
+    /// Which one of several stores of each user is meant; nil for the one without a name.
+    package private(set) var store: StoreName?
     package let user: String
     /// The flag file; nil when there is none.
     package let flags: String?
@@ -24,6 +27,12 @@ package struct Settings {
     package let timeZone: TimeZone
     /// How many users' files may be open at once; nil for what fits into the files that this process may open.
     let openUsers: Int?
+
+    /// Where the stores that are meant are.
+    package var place: StoreRoot { StoreRoot(home, store) }
+
+    /// The folder that these stores have to themselves.
+    package var root: String { place.path }
 
     /// Finds the settings.
     ///
@@ -41,19 +50,23 @@ package struct Settings {
         let root = try await Self.value(options.root, "root", reader)
         guard root != "" else { throw CommandFailure.usage("the root is empty; name a folder with --root") }
         let data = environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? home + "/.local/share"
-        self.root = root.map { Self.expanded($0, home) } ?? data + "/" + Tool.name
+        let folder = root.map { Self.expanded($0, home) } ?? data + "/" + Tool.name
+        self.home = folder
+        store = try await Self.value(options.storeName, "storeName", reader).flatMap {
+            $0.isEmpty ? nil : try StoreName($0)
+        }
         user = try await Self.value(options.user, "user", reader) ?? NSUserName()
         if let flags = try await Self.value(options.flags, "flags", reader) {
             self.flags = flags.isEmpty ? nil : Self.expanded(flags, home)
         } else {
-            let path = self.root + "/" + Self.flagFileName
+            let path = folder + "/" + Self.flagFileName
             flags = FileManager.default.fileExists(atPath: path) ? path : nil
         }
         engines = try Self.engines(servers: try await Self.value(options.servers, "servers", reader) ?? "")
         if let policy = try await Self.value(nil, "policy", reader), !policy.isEmpty {
             self.policy = Self.expanded(policy, home)
         } else {
-            let path = self.root + "/" + Self.policyFileName
+            let path = folder + "/" + Self.policyFileName
             policy = FileManager.default.fileExists(atPath: path) ? path : nil
         }
         evidenceKeyFile = try await Self.value(options.evidenceKeyFile, "evidenceKeyFile", reader)
@@ -71,6 +84,16 @@ package struct Settings {
                 throw CommandFailure.usage("openUsers is \"\(text)\"; write how many users may be open at once, from 1")
             }
             return count
+        }
+    }
+
+    /// The settings for each of the stores that users have under the root; these alone where one is named.
+    func ofAllStores() throws -> [Settings] {
+        guard store == nil else { return [self] }
+        return try StoreRoot.all(under: home).map { place in
+            var settings = self
+            settings.store = place.name
+            return settings
         }
     }
 
@@ -99,7 +122,8 @@ package struct Settings {
         options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
         return try UserStores(
-            root: root,
+            root: home,
+            store: store?.text,
             flags: flags,
             engines: engines,
             schema: Tool.current.schema,
@@ -131,8 +155,8 @@ package struct Settings {
     /// - Parameter users: only these; nil for everybody.
     func killTriggers(users: [String]?, by: KillOptions.Trigger) throws -> KillTriggers {
         KillTriggers(
-            flag: RolloutFlags.kill,
-            file: flags ?? root + "/" + Self.flagFileName,
+            flag: place.flags.kill,
+            file: flags ?? home + "/" + Self.flagFileName,
             sentinel: try SentinelFile(path: RolloutFlags.sentinelPath(root: root)),
             makesFolder: true,
             by: by,

@@ -9,6 +9,14 @@ public struct UserOptions: ParsableArguments {
     @Option(help: "The folder of all users' stores. [$\(Tool.environment)_ROOT; default: ~/.local/share/\(Tool.name)]")
     package var root: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Which one of several stores that each user has.",
+            discussion: "[$\(Tool.environment)_STORE_NAME; default: the one without a name]"
+        )
+    )
+    package var storeName: String?
+
     @Option(help: "The user. [$\(Tool.environment)_USER; default: the login name]")
     package var user: String?
 
@@ -42,7 +50,7 @@ public struct UserOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A JSON file with any of the keys root, user, flags, servers, policy, evidenceKeyFile, timeZone, openUsers.",
+            "A JSON file with any of the keys root, storeName, user, flags, servers, policy, evidenceKeyFile, timeZone, openUsers.",
             discussion: "[default: $XDG_CONFIG_HOME/\(Tool.name)/config.json, if it is there]"
         )
     )
@@ -52,7 +60,7 @@ public struct UserOptions: ParsableArguments {
     public init() {}
 
     /// Whether the command line itself names a user's stores.
-    package var isGiven: Bool { root != nil || user != nil }
+    package var isGiven: Bool { root != nil || storeName != nil || user != nil }
 
     /// The users' stores, as all commands open them: users are not moved in the background, and flags and the kill switch are looked at when
     /// a user is opened.

@@ -18,7 +18,7 @@ struct Advance {
         progress: (String, Int, Int) -> Void
     ) throws -> GateDecision? {
         var last: GateDecision?
-        open.flags.refresh()
+        open.flags.refresh(for: open.context.subject)
         open.checkpointEvidence(try open.currentRoute().actual)
         // The stage is asked for first: that is what finds out whether the flags have changed.
         while let next = try open.currentRoute().actual.stage.next, let target = stage ?? wantedStage, next <= target {

@@ -13,10 +13,7 @@ struct Rehearsal {
     init(_ original: StorePair, _ actual: ActualStage, schema: Schema) throws {
         self.original = original
         try Leftovers.remove(Leftovers.rehearsals, in: original.directory, original.known)
-        folder = try UserDirectory(
-            root: Leftovers.rehearsals.folder(in: original.directory),
-            user: original.directory.user
-        )
+        folder = try original.directory.inRoot(Leftovers.rehearsals.folder(in: original.directory))
         try folder.make()
         try folder.takeMachine(of: original.directory)
         self.actual = actual

@@ -115,6 +115,7 @@ struct BackupMaking {
         let control = try ControlFile.copy(of: directory.path + "/control")
         let manifest = BackupManifest(
             user: directory.user,
+            store: directory.store?.text,
             state: copies.state,
             serving: copies.serving,
             token: copies.token,

@@ -19,16 +19,10 @@ struct Erasure {
 
     private var belongings: UserBelongings { UserBelongings(directory: directory, engines: engines) }
 
-    func run(isDry: Bool) throws -> ErasureOutcome {
+    /// - Returns: nil where nothing is kept.
+    func run(isDry: Bool) throws -> ErasureOutcome? {
         var outcome = try inventory()
-        guard !outcome.items.isEmpty else {
-            throw HabitStoreError(
-                .notFound,
-                "nothing is kept about this user under the root",
-                at: .init(path: belongings.users),
-                detail: directory.user
-            )
-        }
+        guard !outcome.items.isEmpty else { return nil }
         outcome.unreachable += unreachable()
         if isDry { return outcome }
         try removeOwn(&outcome)

@@ -12,4 +12,18 @@ public struct ErasureElsewhere: Sendable {
     ) {
         (self.find, self.remove) = (find, remove)
     }
+
+    /// What several of them keep.
+    package init(_ all: [ErasureElsewhere]) {
+        self.init(
+            find: { user in
+                try all.reduce(into: (items: [], unreachable: [])) { whole, each in
+                    let found = try each.find(user)
+                    whole.items += found.items
+                    whole.unreachable += found.unreachable
+                }
+            },
+            remove: { user in for each in all { try each.remove(user) } }
+        )
+    }
 }

@@ -23,4 +23,13 @@ public struct ErasureOutcome: Sendable {
     public internal(set) var unreachable: [String]
     /// Whether it was removed.
     public internal(set) var isDone = false
+
+    /// What was removed of two stores of the user.
+    func joined(with other: ErasureOutcome) -> ErasureOutcome {
+        var whole = self
+        whole.items += other.items.filter { !items.contains($0) }
+        whole.unreachable += other.unreachable.filter { !unreachable.contains($0) }
+        whole.isDone = isDone && other.isDone
+        return whole
+    }
 }

@@ -2,6 +2,7 @@ import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
 import Logging
+import Metrics
 import Synchronization
 
 /// The flags that all users of a root share, with a number that changes whenever they may have.
@@ -11,65 +12,118 @@ final class FlagWatch: Sendable {
         let number = Atomic<Int>(1)
     }
 
-    let provider: FlagProvider
-    let latch: KillLatch
+    let keys: RolloutFlagKeys
+    /// Where the kill switch is pulled for everybody: the stores' own folder, and the root for stores with a name.
+    let places: [KillPlace]
     let counter: Revision
+    /// Asks the app's own provider; nil where the flags are in a file, or there are none.
+    let provided: ProvidedFlags?
     private let ticker: Ticker?
 
     /// - Parameters:
-    ///   - flags: the flag file; nil for none.
-    ///   - isFollowing: whether the files are watched; else they are looked at when a user is opened or moved.
-    ///   - recheckSeconds: how often rules are evaluated anew although no file has changed, for those that ask for the time.
+    ///   - roots: whose kill switches hold, the stores' own first.
+    ///   - origin: where the flags are; nil for none.
     ///   - hooks: told of each evaluation for a user.
     ///   - onLook: is called now, whenever files have changed, and each time that rules may come out differently.
     init(
-        root: String,
-        flags: String?,
-        isFollowing: Bool,
-        recheckSeconds: Double,
-        logger: Logger,
-        hooks: [FlagExposureHook] = [],
+        roots: [String],
+        keys: RolloutFlagKeys,
+        origin: FlagOrigin?,
+        options: RolloutOptions,
         onLook: @escaping @Sendable () -> Void = {}
     ) throws {
         let counter = Revision()
-        self.counter = counter
-        latch = KillLatch(root: root)
-        provider = try FlagProvider(
-            sources: flags.map { [FlagSource(path: $0)] } ?? [],
-            killSwitch: KillSwitchTriggers(
-                flagKey: RolloutFlags.kill,
-                sentinelPath: RolloutFlags.sentinelPath(root: root)
-            ),
-            logger: logger,
-            hooks: hooks
-        ) { _ in
+        (self.counter, self.keys) = (counter, keys)
+        let onChange: @Sendable () -> Void = {
             counter.number.add(1, ordering: .releasing)
             onLook()
         }
-        ticker =
-            isFollowing
-            ? Ticker(everySeconds: recheckSeconds) {
-                counter.number.add(1, ordering: .releasing)
-                onLook()
-            } : nil
-        if isFollowing { provider.startWatching() }
+        places = try roots.enumerated().map { index, root in
+            let files = try FlagProvider(
+                sources: index == 0 ? origin?.path.map { [FlagSource(path: $0)] } ?? [] : [],
+                killSwitch: KillSwitchTriggers(
+                    flagKey: index == 0 ? keys.kill : nil,
+                    sentinelPath: RolloutFlags.sentinelPath(root: root)
+                ),
+                logger: options.logger,
+                // Of each process the sentinel beside its users is the one that is measured.
+                metrics: index == 0 ? MetricsSystem.factory : NOOPMetricsHandler.instance,
+                hooks: index == 0 ? options.exposureHooks : []
+            ) { _ in onChange() }
+            return KillPlace(files: files, latch: KillLatch(root: root))
+        }
+        provided = origin?.provider.map {
+            ProvidedFlags($0, keys, waitSeconds: options.flagWaitSeconds, logger: options.logger)
+        }
+        ticker = options.followsFlags ? Ticker(everySeconds: options.recheckSeconds, onChange) : nil
+        if options.followsFlags {
+            for place in places { place.files.startWatching() }
+            origin?.provider?.watch(onChange)
+        }
         onLook()
     }
+
+    /// The flag file, and the sentinel file beside the users.
+    var provider: FlagProvider { places[0].files }
+
+    /// The memory that the kill switch was pulled for all users of the stores.
+    var latch: KillLatch { places[0].latch }
 
     /// Another number than before when a flag, the sentinel file or the time may have changed. Costs one atomic load.
     var revision: Int { counter.number.load(ordering: .acquiring) }
 
-    /// Looks at the files now, where they may have changed. Whoever is about to move a user does this first: the process may have
-    /// been stopped for an hour, and then what it remembers would undo what was done meanwhile.
-    func refresh() { provider.refresh() }
-
-    /// What the flags want for a user, in one state of the files. Exposure hooks are told of it.
-    func wanted(for context: EvaluationContext, _ engines: Engines) -> WantedStage {
-        WantedStage(provider.snapshot, context, engines) { provider.tellHooks($0, context, $1) }
+    /// Looks at the files now, where they may have changed, and has a provider asked again. Whoever is about to move a user does this
+    /// first: the process may have been stopped for an hour, and then what it remembers would undo what was done meanwhile.
+    func refresh(for subject: FlagSubject) {
+        for place in places { place.files.refresh() }
+        subject.forgetAnswers()
     }
 
-    /// What tells these flag files, as they are now, from others and from what they were: 16 hexadecimal digits.
-    var identity: String {
+    /// Reads the flag file and looks for the sentinel files now; a provider is asked again by whoever needs it.
+    func reload() {
+        for place in places { place.files.reload() }
+        if provided != nil { counter.number.add(1, ordering: .releasing) }
+    }
+
+    // MARK: Answers
+
+    /// What the app's own provider says about a user, asked once for a state of the flags; nil where there is none. It is not asked while
+    /// a sentinel file is there, which says enough.
+    func answers(for subject: FlagSubject) -> ProvidedAnswers? {
+        guard let provided else { return nil }
+        if places.contains(where: { $0.sentinel != nil }) {
+            return subject.accepted ?? provided.unasked(because: "it is not asked while the sentinel file is there")
+        }
+        return subject.answers(asOf: revision, provided.ask)
+    }
+
+    /// What the flags want for a user, in one state of them.
+    ///
+    /// - Parameter isExposure: whether exposure hooks are told of it.
+    func wanted(for subject: FlagSubject, _ engines: Engines, isExposure: Bool = false) -> WantedStage {
+        let context = subject.context
+        let tell: (String, Resolution) -> Void = { [provider] key, resolution in
+            if isExposure { provider.tellHooks(key, context, resolution) }
+        }
+        if let answers = answers(for: subject) { return WantedStage(answers, engines, keys: keys, onResolution: tell) }
+        let answers = FileAnswers(snapshot: provider.snapshot, context: context)
+        return WantedStage(answers, engines, keys: keys, onResolution: tell)
+    }
+
+    // MARK: What tells flags from others
+
+    /// What tells these flags, as they are now for a user, from others and from what they were: 16 hexadecimal digits.
+    func identity(for subject: FlagSubject) -> String {
+        answers(for: subject).map { Self.digest($0.identity) } ?? fileIdentity
+    }
+
+    /// What a user's state remembers of flags that have put the user on another engine directly.
+    func directTurn(for subject: FlagSubject) -> String { "direct-" + identity(for: subject) }
+
+    /// The same for what all users have in common.
+    var identity: String { provided == nil ? fileIdentity : Self.digest("\(revision)") }
+
+    private var fileIdentity: String {
         var text = ""
         for source in provider.state.sources {
             var status = stat()
@@ -81,12 +135,13 @@ final class FlagWatch: Sendable {
             #endif
             text += "\(source.digest ?? "") \(isThere ? "\(changed.tv_sec).\(changed.tv_nsec)" : "")\n"
         }
+        return Self.digest(text)
+    }
+
+    private static func digest(_ text: String) -> String {
         let hash = Array(text.utf8).withUnsafeBytes { XXHash64.hash($0, seed: 0) }
         return String(repeating: "0", count: hash.leadingZeroBitCount / 4) + (hash == 0 ? "" : String(hash, radix: 16))
     }
-
-    /// What a user's state remembers of a flag file that has put the user on another engine directly.
-    var directTurn: String { "direct-" + identity }
 
     /// Why the flags in force are not what the files say now, one line each.
     var notes: [String] {

@@ -6,8 +6,11 @@ package struct RootKill: Sendable {
     private let paths: [String]
 
     /// Of a root.
-    package init(root: String) {
-        paths = [RolloutFlags.sentinelPath(root: root), KillLatch(root: root).path]
+    package init(root: String) { self.init(roots: [root]) }
+
+    /// Of all the roots that stores obey.
+    init(roots: [String]) {
+        paths = roots.flatMap { [RolloutFlags.sentinelPath(root: $0), KillLatch(root: $0).path] }
     }
 
     /// Whether any of them is there, or cannot be looked for: two looks into a folder. A kill by the flag alone does not show in it.

@@ -10,6 +10,8 @@ struct UserInspection {
     let known: Engines
     let options: RolloutOptions
     let flags: FlagWatch
+    /// For whom the flags are evaluated.
+    let subject: FlagSubject
 
     private struct Found {
         var stores: StandingsFound
@@ -23,11 +25,10 @@ struct UserInspection {
 
     func status() -> UserStatus {
         var status = UserStatus(user: directory.user)
-        let context = EvaluationContext(targetingKey: directory.user)
-        let wanted = WantedStage(flags.provider.snapshot, context, known)
+        let wanted = flags.wanted(for: subject, known)
         status.wanted = wanted.stage
         status.notes = flags.notes + wanted.notes
-        status.killTrigger = flags.pulledKill(for: context)?.text
+        status.killTrigger = flags.pulledKill(for: subject)?.text
         let control = try? ControlFile.copy(of: directory.path + "/control")
         let witness = StoreWitness(directory, control)
         let found = look(wanted.engines)
@@ -166,7 +167,7 @@ struct UserInspection {
     private func noteDisagreement(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
         guard let leading = found.leading, let state = leading.state else { return }
         let turn = EngineTurn(ActualStage(state: state, epoch: leading.epoch, token: leading.token), wanted)
-        let isKept = state.isKilled || status.isKilled || state.hasTurned(by: flags.identity)
+        let isKept = state.isKilled || status.isKilled || state.hasTurned(by: flags.identity(for: subject))
         guard turn.isProposed, isKept || state.engines.isOther(than: wanted.engines) else { return }
         status.notes.append(turn.refusal)
     }

@@ -55,7 +55,7 @@ extension UserStores {
     /// The signs by which whoever watches a user can tell that another look is due.
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
-    package func signs(of user: String) throws -> UserSigns { UserSigns(try UserDirectory(folder: folder, user: user)) }
+    package func signs(of user: String) throws -> UserSigns { UserSigns(try directory(of: user)) }
 }
 
 /// What tells that everybody's status may have become another one: the flag files, the kill switch's files, and what the gate asks for.
@@ -69,11 +69,13 @@ package struct RootSigns: Sendable, Hashable {
 extension UserStores {
     /// The signs as they were when these stores were made, or flags were last read.
     package var signs: RootSigns {
-        var status = stat()
-        return RootSigns(
+        RootSigns(
             flags: flags.identity,
-            isKillPulled: lstat(RolloutFlags.sentinelPath(root: root), &status) == 0,
-            isKillRemembered: flags.latch.isSet,
+            isKillPulled: place.killRoots.contains { root in
+                var status = stat()
+                return lstat(RolloutFlags.sentinelPath(root: root), &status) == 0
+            },
+            isKillRemembered: flags.places.contains(where: \.latch.isSet),
             gate: options.gate
         )
     }

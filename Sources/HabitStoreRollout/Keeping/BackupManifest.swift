@@ -42,6 +42,8 @@ public struct BackupManifest: Sendable, Hashable, Codable {
     public let version: Int
     /// Whose backup it is.
     public let user: String
+    /// Which one of the user's stores it is of; nil for the one without a name.
+    public let store: String?
     /// When it was made.
     public let time: Date
     /// The user's stage.
@@ -139,6 +141,7 @@ public struct BackupManifest: Sendable, Hashable, Codable {
 extension BackupManifest {
     init(
         user: String,
+        store: String?,
         state: RolloutState,
         serving: Standing,
         token: HistoryToken,
@@ -151,6 +154,7 @@ extension BackupManifest {
             format: Self.format,
             version: Self.currentVersion,
             user: user,
+            store: store,
             // The form has whole seconds.
             time: Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down)),
             stage: state.stage,
@@ -171,6 +175,7 @@ extension BackupManifest {
         format: String,
         version: Int,
         user: String,
+        store: String?,
         time: Date,
         stage: Stage,
         epoch: Int,
@@ -184,7 +189,7 @@ extension BackupManifest {
         leftOut: String?,
         files: [File]
     ) {
-        (self.format, self.version, self.user, self.time) = (format, version, user, time)
+        (self.format, self.version, self.user, self.store, self.time) = (format, version, user, store, time)
         (self.stage, self.epoch, self.token, self.lineage) = (stage, epoch, token, lineage)
         (self.serving, self.old, self.new, self.isKilled) = (serving, old, new, isKilled)
         (self.stores, self.leftOut, self.files) = (stores, leftOut, files)

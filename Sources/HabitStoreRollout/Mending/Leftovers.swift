@@ -79,7 +79,7 @@ enum Leftovers {
     static func remove(_ kind: Kind, in directory: UserDirectory, _ engines: Engines) throws {
         for folder in try folders(kind, in: directory) {
             // As long as the folder is there somebody knows of them.
-            let place = try kind.isRoot ? UserDirectory(root: folder, user: directory.user).path : folder
+            let place = try kind.isRoot ? directory.inRoot(folder).path : folder
             for name in kind.copies {
                 let copies = try engines.copied(as: name, by: directory)
                 for engine in copies.names {

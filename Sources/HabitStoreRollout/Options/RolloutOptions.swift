@@ -46,6 +46,8 @@ public struct RolloutOptions: Sendable {
     public var followsFlags = true
     /// How often rules are evaluated anew although no file has changed, for those that ask for the time, in seconds.
     public var recheckSeconds = 30.0
+    /// How long a flag provider of the app's own may take for what it says about a user, in seconds. One that takes longer moves nobody.
+    public var flagWaitSeconds = 1.0
     /// Whether a user is moved towards the stage that the flags want, as far as the gate lets, in the background.
     public var advancesByItself = true
     /// How often that is tried, in seconds. With ``followsFlags``, also how often the flags are asked for a user who is open and not

@@ -26,7 +26,7 @@ extension OpenUser {
         guard actual.stage != .off || !actual.state.isKilled else { return nil }
         if let pulled { return pulled }
         return actual.state.isKilled || isKilled(control, actual)
-            ? PulledKill(text: "the user was killed and not re-armed", isForAll: false) : nil
+            ? PulledKill(text: "the user was killed and not re-armed") : nil
     }
 
     /// Whether the control file remembers a kill that the stores were not told of. A user who belongs to no machine may have been
@@ -70,9 +70,9 @@ extension OpenUser {
         var notes: [String] = []
         // It is remembered for everybody only while the sentinel file is there: what was found out since it was looked for may have
         // taken long, and everybody but this user have been re-armed.
-        if trigger.isForAll, context.lookForKill()?.isForAll == true {
+        if let latch = trigger.latch, context.lookForKill()?.latch?.path == latch.path {
             do {
-                try flags.latch.set(by: trigger.text)
+                try latch.set(by: trigger.text)
                 context.metrics.killIsEngaged(true)
             } catch {
                 options.logger.error("\(error)")

@@ -87,9 +87,8 @@ extension OpenUser {
             nil,
             from: { look, _ in
                 // It may have been pulled while the lock was waited for.
-                try flags.requireNoKill(for: context.evaluation)
-                let wanted = WantedStage(flags.provider.snapshot, context.evaluation, context.engines)
-                let actual = try look.change.settle(wanted.engines)
+                try flags.requireNoKill(for: context.subject)
+                let actual = try look.change.settle(context.stillWanted.engines)
                 if let actual, actual.state.isKilled { return actual }
                 // A kill that no store has been told of yet is forgotten where it is remembered.
                 wasKilled = look.change.control.isKilled

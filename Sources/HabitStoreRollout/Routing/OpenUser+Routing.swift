@@ -11,6 +11,8 @@ extension OpenUser {
         let pulled: PulledKill?
         /// The flags' revision before they were asked.
         let revision: Int
+        /// The revision of what the app says about the user, before that.
+        let said: Int
     }
 
     /// Finds out where the user is and what the flags want, acts on the kill switch and on a way back, and makes the route.
@@ -18,19 +20,28 @@ extension OpenUser {
     func reroute() throws -> Route {
         try state.withLock { state in
             try requireOpen()
-            let revision = flags.revision
+            let (revision, said) = (flags.revision, context.subject.revision)
             if let route = leases.load(), route.condition.holds, route.control.isInPlace,
                 pair.holds(route.actual.engine)
             {
                 if revision == checkedRevision.load(ordering: .acquiring) { return route }
                 if isUnmoved(route, &state) {
-                    checkedRevision.store(revision, ordering: .releasing)
+                    check(revision, said: said)
                     return route
                 }
             }
             return try withSwitch { try self.reroute(&state, $0) }
         }
     }
+
+    /// The route is right as of these revisions, unless the app has said something else about the user meanwhile.
+    private func check(_ revision: Int, said: Int) {
+        checkedRevision.store(revision, ordering: .sequentiallyConsistent)
+        if context.subject.revision != said { forgetFlags() }
+    }
+
+    /// Makes the next operation ask the flags anew.
+    func forgetFlags() { checkedRevision.store(Self.unchecked, ordering: .sequentiallyConsistent) }
 
     /// Finds out anew where the user is, though nothing has changed that this process could know of: something stood in the
     /// way of a write, and may not any more.
@@ -63,9 +74,10 @@ extension OpenUser {
         try finishRestoration(control)
         var change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         change.isPassing = lock.passedFor != nil
-        flags.refresh()
-        let revision = flags.revision
-        return try body(Look(change: change, pulled: lock.passedFor ?? context.pulledKill, revision: revision))
+        flags.refresh(for: context.subject)
+        let (revision, said) = (flags.revision, context.subject.revision)
+        let pulled = lock.passedFor ?? context.pulledKill
+        return try body(Look(change: change, pulled: pulled, revision: revision, said: said))
     }
 
     /// Finishes a restore whose process has died, as an interrupted move is finished.
@@ -134,14 +146,14 @@ extension OpenUser {
             return
         }
         do {
-            actual = try change.turn(actual, to: wanted.engines, by: flags.identity)
+            actual = try change.turn(actual, to: wanted.engines, by: flags.identity(for: context.subject))
         } catch {
             actual.notes.append("\(turn.refusal): \(error)")
         }
     }
 
     private func isDue(_ turn: EngineTurn) -> Bool {
-        turn.isDue(context.engines, identity: flags.identity, pair.mayExist)
+        turn.isDue(context.engines, identity: flags.identity(for: context.subject), pair.mayExist)
     }
 
     /// A folder that was put back says so in the evidence, once.
@@ -160,8 +172,8 @@ extension OpenUser {
     /// The state that a new user begins with.
     private func first(_ wanted: WantedStage) -> RolloutState {
         var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, engines: wanted.engines)
-        state.noteTurn(by: flags.identity)
-        if wanted.isDirect { state.noteTurn(by: flags.directTurn) }
+        state.noteTurn(by: flags.identity(for: context.subject))
+        if wanted.isDirect { state.noteTurn(by: flags.directTurn(for: context.subject)) }
         return state
     }
 
@@ -188,7 +200,7 @@ extension OpenUser {
         previous?.shadow?.flush(isUrgent: true)
         control.publish(actual.stage, epoch: actual.epoch)
         leases.store(made)
-        checkedRevision.store(look.revision, ordering: .releasing)
+        check(look.revision, said: look.said)
         return made
     }
 

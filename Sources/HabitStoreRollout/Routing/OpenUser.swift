@@ -27,8 +27,10 @@ final class OpenUser: Sendable {
     /// The control file, as soon as it is mapped.
     private let mapped = Mutex<ControlFile?>(nil)
     private let revision: FlagWatch.Revision
+    /// None of the flags' revisions.
+    static let unchecked = 0
     /// The flags' revision at which the route was found right.
-    let checkedRevision = Atomic<Int>(0)
+    let checkedRevision = Atomic<Int>(OpenUser.unchecked)
     /// How many copies are being made that need the history to stay as it is.
     let historyReaders = Atomic<Int>(0)
     let advancer = Mutex<Ticker?>(nil)

@@ -10,8 +10,8 @@ final class UserContext: Sendable {
     let engines: Engines
     let options: RolloutOptions
     let flags: FlagWatch
-    /// What the flags are evaluated for.
-    let evaluation: EvaluationContext
+    /// For whom the flags are evaluated.
+    let subject: FlagSubject
     /// What a verification compares besides counts, relationships and contents.
     let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
@@ -38,21 +38,24 @@ final class UserContext: Sendable {
         self.queries = queries
         self.metrics = metrics
         self.writeTimes = writeTimes
-        evaluation = EvaluationContext(targetingKey: directory.user, attributes: attributes)
+        subject = FlagSubject(directory.user, attributes: attributes)
         evidence = EvidenceRecorder(directory, options, metrics)
     }
 
     /// What pulls the kill switch for the user, as far as this process knows.
-    var pulledKill: PulledKill? { flags.pulledKill(for: evaluation) }
+    var pulledKill: PulledKill? { flags.pulledKill(for: subject) }
 
     /// What pulls the kill switch for the user now: its files are looked at.
     func lookForKill() -> PulledKill? {
-        flags.refresh()
+        flags.refresh(for: subject)
         return pulledKill
     }
 
-    /// What the flags want for the user, in one state of the files.
-    var wanted: WantedStage { flags.wanted(for: evaluation, engines) }
+    /// What the flags want for the user, in one state of them. Exposure hooks are told of it.
+    var wanted: WantedStage { flags.wanted(for: subject, engines, isExposure: true) }
+
+    /// The same for whoever does not act on it for the first time.
+    var stillWanted: WantedStage { flags.wanted(for: subject, engines) }
 
     func verification(
         _ a: any UserStoreBackend,

@@ -1,9 +1,9 @@
 import FeatureFlags
 import HabitStore
 
-/// What the flag file proposes for a user.
+/// What the flags propose for a user.
 struct WantedStage: Sendable, Equatable {
-    /// The stage; nil where the file says nothing, and the user stays.
+    /// The stage; nil where the flags say nothing, and the user stays.
     var stage: Stage?
     /// The engine that users come from, and the one that they go to.
     var engines: EnginePair
@@ -12,114 +12,125 @@ struct WantedStage: Sendable, Equatable {
     /// Whether a percentage decided. Changed weights move many users at once that nobody has looked at: such a proposal
     /// takes nobody back.
     var isBucketed = false
-    /// Why the file changes nothing.
+    /// Why the flags change nothing.
     var notes: [String] = []
+    /// Whether the flags could be asked: what they say of the engines counts for nothing else.
+    var isAnswered = true
+    /// The key of the flag that names the engine that users come from.
+    let oldKey: String
 
-    /// The engine that would serve at the stage; nil where the file says nothing.
+    /// The engine that would serve at the stage; nil where the flags say nothing.
     var engine: EngineName? { stage.map { $0.authority == .old ? engines.old : engines.new } }
 
     /// Reads the flags.
     ///
     /// - Parameters:
     ///   - known: the engines that this program has: the first two, where the flags name none.
+    ///   - keys: the flags' keys.
     ///   - onResolution: is told what each flag that there is came to.
     init(
-        _ flags: FlagSnapshot,
-        _ context: EvaluationContext,
+        _ answers: some FlagAnswers,
         _ known: Engines,
-        onResolution: (String, Resolution) -> Void = { _, _ in }
+        keys: RolloutFlagKeys = .standard,
+        onResolution: @escaping (String, Resolution) -> Void = { _, _ in }
     ) {
-        var notes: [String] = []
         engines = known.pair()
+        oldKey = keys.old
+        let reader = Reader(answers: answers, keys: keys, known: known, onResolution: onResolution)
         do throws(Unusable) {
-            func engine(_ key: String) throws(Unusable) -> EngineName? {
-                try Self.engine(key, flags, context, known, onResolution)
+            if let failure = answers.failure {
+                isAnswered = false
+                throw Unusable(text: failure)
             }
-            if let old = try engine(RolloutFlags.old) { engines = known.pair(old: old) }
-            if let new = try engine(RolloutFlags.new) {
-                guard new != engines.old else {
-                    throw Unusable(
-                        text: "\(RolloutFlags.old) and \(RolloutFlags.new) name the same engine, \(new.rawValue)"
-                    )
-                }
-                engines.new = new
-            }
-            let backend = try engine(RolloutFlags.backend)
-            if let backend, !engines.contains(backend) {
-                throw Unusable(
-                    text:
-                        "\(RolloutFlags.backend) names \(backend.rawValue), and the engines are \(engines.old.rawValue) "
-                        + "and \(engines.new.rawValue)"
-                )
-            }
-            let proposed = try Self.value(RolloutFlags.stage, flags, context, onResolution)
-            if backend == engines.new {
-                (stage, isDirect) = (.complete, true)
-            } else if let proposed {
-                guard let named = Stage(rawValue: proposed) else {
-                    let names = Stage.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw Unusable(text: "the value of \(RolloutFlags.stage) is no stage (\(names))")
-                }
-                stage = named
-                isBucketed = flags.explain(RolloutFlags.stage, context: context).steps.contains { $0.fractional != nil }
-                // Both say the old engine: whoever was put on the new one directly comes back the same way.
-                isDirect = named == .off && backend == engines.old && !isBucketed
-            } else if backend != nil {
-                (stage, isDirect) = (.off, true)
-            } else if flags.resolve(RolloutFlags.stage, context: context).errorCode == .flagNotFound,
-                flags.resolve(RolloutFlags.backend, context: context).errorCode == .flagNotFound
-            {
-                notes.append(
-                    "the flag file changes nothing: it has neither \(RolloutFlags.stage) nor \(RolloutFlags.backend)"
-                )
-            }
+            try reader.read(&engines)
+            try take(try reader.backend(of: engines), try reader.value(keys.stage), reader)
         } catch {
             stage = nil
-            notes.append("the flag file changes nothing: \(error.text)")
+            notes = ["\(answers.source) changes nothing: \(error.text)"]
         }
-        self.notes = notes
+    }
+
+    private mutating func take(_ backend: EngineName?, _ proposed: String?, _ reader: Reader) throws(Unusable) {
+        if backend == engines.new {
+            (stage, isDirect) = (.complete, true)
+        } else if let proposed {
+            let named = try reader.stage(proposed)
+            stage = named
+            isBucketed = reader.isStageBucketed
+            // Both say the old engine: whoever was put on the new one directly comes back the same way.
+            isDirect = named == .off && backend == engines.old && !isBucketed
+        } else if backend != nil {
+            (stage, isDirect) = (.off, true)
+        } else if reader.isSilent {
+            throw Unusable(text: "it has neither \(reader.keys.stage) nor \(reader.keys.backend)")
+        }
     }
 
     private struct Unusable: Error {
         let text: String
     }
 
-    /// The text that a flag gives; nil where there is no such flag, or it is switched off.
-    private static func value(
-        _ key: String,
-        _ flags: FlagSnapshot,
-        _ context: EvaluationContext,
-        _ onResolution: (String, Resolution) -> Void
-    ) throws(Unusable) -> String? {
-        // Most files have few of the flags, and each opening of a user asks for all.
-        guard flags.contains(key) else { return nil }
-        let resolution = flags.resolve(key, context: context)
-        onResolution(key, resolution)
-        if resolution.errorCode == .flagNotFound || resolution.errorCode == .providerNotReady { return nil }
-        if let code = resolution.errorCode {
-            throw Unusable(text: "\(key): \(resolution.errorMessage ?? code.rawValue)")
+    /// Reads single flags.
+    private struct Reader {
+        let answers: any FlagAnswers
+        let keys: RolloutFlagKeys
+        let known: Engines
+        let onResolution: (String, Resolution) -> Void
+
+        var isStageBucketed: Bool { answers.isBucketed(keys.stage) }
+
+        /// Whether there is neither of the flags that move users.
+        var isSilent: Bool { answers.isMissing(keys.stage) && answers.isMissing(keys.backend) }
+
+        func read(_ engines: inout EnginePair) throws(Unusable) {
+            if let old = try engine(keys.old) { engines = known.pair(old: old) }
+            if let new = try engine(keys.new) {
+                guard new != engines.old else {
+                    throw Unusable(text: "\(keys.old) and \(keys.new) name the same engine, \(new.rawValue)")
+                }
+                engines.new = new
+            }
         }
-        guard let value = resolution.value else { return nil }
-        guard case .string(let text) = value else {
+
+        func backend(of engines: EnginePair) throws(Unusable) -> EngineName? {
+            guard let backend = try engine(keys.backend) else { return nil }
+            if engines.contains(backend) { return backend }
             throw Unusable(
-                text: "the value of \(key) is no text\(key == RolloutFlags.stage ? "" : ", and is no engine")"
+                text: "\(keys.backend) names \(backend.rawValue), and the engines are \(engines.old.rawValue) "
+                    + "and \(engines.new.rawValue)"
             )
         }
-        return text
-    }
 
-    private static func engine(
-        _ key: String,
-        _ flags: FlagSnapshot,
-        _ context: EvaluationContext,
-        _ known: Engines,
-        _ onResolution: (String, Resolution) -> Void
-    ) throws(Unusable) -> EngineName? {
-        guard let name = try value(key, flags, context, onResolution) else { return nil }
-        guard let engine = EngineName(rawValue: name), known.contains(engine) else {
-            let names = known.names.map(\.rawValue).joined(separator: " or ")
-            throw Unusable(text: "the value of \(key) is no engine (\(names))")
+        func stage(_ text: String) throws(Unusable) -> Stage {
+            guard let stage = Stage(rawValue: text) else {
+                let names = Stage.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Unusable(text: "the value of \(keys.stage) is not a stage (\(names))")
+            }
+            return stage
         }
-        return engine
+
+        /// The text that a flag gives; nil where there is no such flag, or it is switched off.
+        func value(_ key: String) throws(Unusable) -> String? {
+            guard let resolution = answers.resolution(key) else { return nil }
+            onResolution(key, resolution)
+            if resolution.errorCode == .flagNotFound || resolution.errorCode == .providerNotReady { return nil }
+            if let code = resolution.errorCode {
+                throw Unusable(text: "\(key): \(resolution.errorMessage ?? code.rawValue)")
+            }
+            guard let value = resolution.value else { return nil }
+            guard case .string(let text) = value else {
+                throw Unusable(text: "the value of \(key) is no text\(key == keys.stage ? "" : ", and is no engine")")
+            }
+            return text
+        }
+
+        private func engine(_ key: String) throws(Unusable) -> EngineName? {
+            guard let name = try value(key) else { return nil }
+            guard let engine = EngineName(rawValue: name), known.contains(engine) else {
+                let names = known.names.map(\.rawValue).joined(separator: " or ")
+                throw Unusable(text: "the value of \(key) is no engine (\(names))")
+            }
+            return engine
+        }
     }
 }

@@ -23,6 +23,8 @@ public struct UserDirectory: Sendable, Hashable {
     public let user: String
     /// The folder.
     public let path: String
+    /// Which one of the user's stores is there; nil for the one without a name.
+    let store: StoreName?
     /// The folder of all users' folders, and the name of this one in it.
     private let folder: String
     private let name: String
@@ -34,8 +36,10 @@ public struct UserDirectory: Sendable, Hashable {
         try self.init(folder: Self.folder(root: root), user: user)
     }
 
-    /// - Parameter folder: what ``folder(root:)`` gives.
-    init(folder: String, user: String) throws {
+    /// - Parameters:
+    ///   - folder: what ``folder(root:)`` gives.
+    ///   - store: which one of the user's stores is there.
+    init(folder: String, user: String, store: StoreName? = nil) throws {
         guard !user.isEmpty else {
             throw HabitStoreError(.invalidValue, "the user id is empty; name a user with --user")
         }
@@ -51,13 +55,19 @@ public struct UserDirectory: Sendable, Hashable {
             ? Self.plainPrefix + bytes.hexadecimal
             : Self.digestPrefix + bytes.prefix(Self.prefixBytes).hexadecimal + "-"
                 + Self.digest(bytes).hexadecimal
-        self.user = user
+        (self.user, self.store) = (user, store)
         (self.folder, self.name) = (folder, name)
         path = folder + "/" + name
     }
 
-    /// What the user's stores are marked with: 128 bits of XXH64 over the id, in hexadecimal digits.
-    var owner: String { Self.digest(Array(user.utf8)).hexadecimal }
+    /// What the user's stores are marked with: 128 bits of XXH64 over the id, after the store's name and a zero where it has one, in
+    /// hexadecimal digits.
+    var owner: String { Self.digest((store.map { Array($0.text.utf8) + [0] } ?? []) + Array(user.utf8)).hexadecimal }
+
+    /// The user's folder in a root of copies.
+    func inRoot(_ root: String) throws -> UserDirectory {
+        try UserDirectory(folder: Self.folder(root: root), user: user, store: store)
+    }
 
     /// The machine that has the folder.
     var machine: Machine {

@@ -12,7 +12,8 @@ struct EngineTurn {
 
     /// Whether the flags name other engines, or other parts of them, of a user for whom that can matter now.
     var isProposed: Bool {
-        state.engines != wanted.engines && (isAtAnEnd || state.engines.isOther(than: wanted.engines))
+        wanted.isAnswered && state.engines != wanted.engines
+            && (isAtAnEnd || state.engines.isOther(than: wanted.engines))
     }
 
     /// Whether it is to be done. The engines that are wanted are those of the rollout, or lead on from where the user is, whose
@@ -39,6 +40,6 @@ struct EngineTurn {
                 ? "the user was killed and is not taken to \(state.fled?.rawValue ?? "the other engine") before a re-arm"
                 : "flag files disagree: others have put the user here since these did"
         return
-            "stays on \(actual.engine.rawValue), though \(RolloutFlags.old) is \(wanted.engines.old.rawValue): \(reason)"
+            "stays on \(actual.engine.rawValue), though \(wanted.oldKey) is \(wanted.engines.old.rawValue): \(reason)"
     }
 }

@@ -36,7 +36,7 @@ struct Toggle {
     }
 
     private func isStillProposed(_ proposal: WantedStage) -> Bool {
-        let wanted = WantedStage(open.flags.provider.snapshot, context.evaluation, context.engines)
+        let wanted = context.stillWanted
         return wanted.isDirect && wanted.stage == proposal.stage && wanted.engines == proposal.engines
     }
 
@@ -52,7 +52,7 @@ struct Toggle {
     }
 
     private func requireToggle(_ actual: ActualStage, to stage: Stage) throws {
-        guard !actual.state.hasTurned(by: open.flags.directTurn) else {
+        guard !actual.state.hasTurned(by: open.flags.directTurn(for: context.subject)) else {
             throw HabitStoreError(
                 .unsupported,
                 "flag files disagree: others have put the user here since these did",
@@ -98,7 +98,7 @@ struct Toggle {
                 to: stage,
                 isKilled: actual.state.isKilled,
                 evidence: context.evidence.remembered(actual, open.pair),
-                turnedBy: open.flags.directTurn
+                turnedBy: open.flags.directTurn(for: context.subject)
             ) {
                 let report = try context.verification(from, target).run { progress("verifying", $0.done, $0.total) }
                 token = report.a.information.token

@@ -1,3 +1,4 @@
+import FeatureFlags
 @_spi(Engines) import HabitStore
 import Synchronization
 
@@ -82,6 +83,12 @@ final class UserFiles: Sendable {
     func advanceByItself() {
         guard let lease = leases.beginWork() else { return }
         Advance(open: lease.user).runByItself()
+    }
+
+    /// The app says this about the user from now on: the next operation asks the flags anew.
+    func take(_ attributes: [String: FlagValue]) {
+        guard context.subject.take(attributes) else { return }
+        leases.openUser?.forgetFlags()
     }
 
     // MARK: Closing

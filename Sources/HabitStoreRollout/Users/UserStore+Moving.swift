@@ -100,7 +100,7 @@ extension UserStore {
     /// - Throws: ``HabitStoreError/Code/unsupported`` while something still pulls the kill switch.
     @discardableResult
     public func rearm(by person: String) throws -> Bool {
-        try files.context.flags.requireNoKill(for: files.context.evaluation)
+        try files.context.flags.requireNoKill(for: files.context.subject)
         let lease = try files.lease()
         return try lease.user.rearm(by: person)
     }

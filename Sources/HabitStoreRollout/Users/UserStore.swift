@@ -79,7 +79,7 @@ public final class UserStore: HabitStore {
     }
 
     /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
-    package func reloadFlags() { files.context.flags.provider.reload() }
+    package func reloadFlags() { files.context.flags.reload() }
 
     // MARK: Operations
 

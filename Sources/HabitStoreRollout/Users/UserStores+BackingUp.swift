@@ -56,7 +56,15 @@ extension UserStores {
                 at: .init(path: backup.path)
             )
         }
-        let directory = try UserDirectory(root: root, user: backup.manifest.user)
+        guard backup.manifest.store == place.name?.text else {
+            throw HabitStoreError(
+                .invalidValue,
+                "the backup is of \(Self.words(backup.manifest.store)), and this is \(Self.words(place.name?.text)); a backup goes back "
+                    + "to the store whose it is",
+                at: .init(path: backup.path)
+            )
+        }
+        let directory = try directory(of: backup.manifest.user)
         try rest(backup.manifest.user)
         let restoring = Restoring(
             backup: backup,
@@ -69,6 +77,10 @@ extension UserStores {
             because: reason
         )
         return try restoring.run(progress: progress)
+    }
+
+    private static func words(_ store: String?) -> String {
+        store.map { "the store \($0)" } ?? "the store without a name"
     }
 
     /// Closes the files of a user whom this process has open; the next operation opens what stands there then. An engine may open a file

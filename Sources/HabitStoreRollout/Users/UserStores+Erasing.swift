@@ -2,17 +2,18 @@ import Foundation
 @_spi(Engines) import HabitStore
 
 extension UserStores {
-    /// Removes everything that is kept about a user: stores, also on servers, what lies beside them and was set aside, copies that killed
+    /// Removes everything that is kept about a user, in all stores under the root, one after the other, whichever of them these are: stores,
+    /// also on servers, what lies beside them and was set aside, copies that killed
     /// processes have left, the evidence and its archives, the control file, and the backups that this program has made and that are
     /// where they were made.
     ///
     /// - Parameters:
     ///   - isDry: whether it is only said what would be removed.
     ///   - isForced: whether a process that has the user open is fenced out: its next operation fails, and makes nobody anew.
-    ///   - elsewhere: what is kept by somebody above the rollout.
+    ///   - elsewhere: what is kept by somebody above the rollout, of any of the stores.
     /// - Returns: what was removed, and what is out of reach.
     /// - Throws: ``HabitStoreError/Code/notFound`` where nothing is kept; ``HabitStoreError/Code/busy`` while a process has the user
-    ///   open; what could not be removed. Nobody is served from what is left then, and whoever tries again goes on where this ended.
+    ///   open; what could not be removed. Nobody is served from a store that was begun with then, and whoever tries again goes on where this ended.
     @discardableResult
     public func erase(
         _ user: String,
@@ -20,7 +21,32 @@ extension UserStores {
         isForced: Bool = false,
         elsewhere: ErasureElsewhere? = nil
     ) throws -> ErasureOutcome {
-        let directory = try UserDirectory(root: root, user: user)
+        let others = try StoreRoot.all(under: place.root).filter { $0 != place }
+        var whole: ErasureOutcome?
+        for (number, place) in ([place] + others).enumerated() {
+            let erasure = try erasure(of: user, place, isForced, number == 0 ? elsewhere : nil)
+            guard let part = try erasure.run(isDry: isDry) else { continue }
+            whole = whole.map { $0.joined(with: part) } ?? part
+        }
+        guard let whole else {
+            throw HabitStoreError(
+                .notFound,
+                "nothing is kept about this user under the root",
+                at: .init(path: place.root),
+                detail: user
+            )
+        }
+        return whole
+    }
+
+    private func erasure(
+        of user: String,
+        _ place: StoreRoot,
+        _ isForced: Bool,
+        _ elsewhere: ErasureElsewhere?
+    ) throws -> Erasure {
+        let folder = UserDirectory.folder(root: place.path)
+        let directory = try UserDirectory(folder: folder, user: user, store: place.name)
         var status = stat()
         if lstat(directory.path, &status) == 0 { try directory.requireOwn() }
         // A folder that names another user may be that user's.
@@ -31,16 +57,15 @@ extension UserStores {
                 at: .init(path: directory.path)
             )
         }
-        let beside = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
-        let erasure = Erasure(
+        let beside = (try? FileManager.default.contentsOfDirectory(atPath: place.path)) ?? []
+        return Erasure(
             directory: directory,
-            engines: engines,
+            engines: engines.naming(place.name?.text),
             options: options,
             elsewhere: elsewhere,
-            others: ([flagFile].compactMap { $0 } + beside.sorted().map { root + "/" + $0 }).uniqued(),
+            others: ([flagFile].compactMap { $0 } + beside.sorted().map { place.path + "/" + $0 }).uniqued(),
             isForced: isForced
         )
-        return try erasure.run(isDry: isDry)
     }
 }
 

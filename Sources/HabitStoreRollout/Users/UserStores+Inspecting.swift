@@ -25,7 +25,16 @@ extension UserStores {
     }
 
     private func inspection(_ directory: UserDirectory, _ schema: Schema) -> UserInspection {
-        UserInspection(directory: directory, schema: schema, known: engines, options: options, flags: flags)
+        // Whoever has the user open has said something about the user.
+        let subject = handles.withLock { $0[directory.user]?.files.context.subject }
+        return UserInspection(
+            directory: directory,
+            schema: schema,
+            known: engines,
+            options: options,
+            flags: flags,
+            subject: subject ?? FlagSubject(directory.user)
+        )
     }
 
     /// A user's evidence.
@@ -91,7 +100,7 @@ extension UserStores {
     ///
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
     package func storeBytes(of user: String) throws -> Int {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         return engines.names.filter { !engines.isShared($0) }.reduce(0) { sum, engine in
             let path = engines.address(engine, of: directory).path
             return ["", "-wal"].reduce(sum) { sum, ending in
@@ -110,7 +119,7 @@ extension UserStores {
 
     /// - Parameter mayBeErased: whether also one is meant whose erasure was begun.
     func known(_ user: String, mayBeErased: Bool = false) throws -> UserDirectory {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         if !mayBeErased { try ErasureMark(directory).requireNone() }
         var status = stat()
         if lstat(directory.path, &status) != 0 {

@@ -5,21 +5,32 @@ extension UserStores {
     /// Forgets that the kill switch was pulled for everybody. The users are re-armed one by one, with
     /// ``UserStore/rearm(by:)``.
     ///
+    /// Of stores with a name that is their own kill switch. The root's is re-armed by the stores without one, and holds for all.
+    ///
     /// - Returns: whether it had been pulled.
-    /// - Throws: ``HabitStoreError/Code/unsupported`` while the sentinel file is there; what the system says.
+    /// - Throws: ``HabitStoreError/Code/unsupported`` while a sentinel file is there, or the root is not re-armed; what the system says.
     @discardableResult
     public func rearmRoot() throws -> Bool {
-        let sentinel = try SentinelFile(path: RolloutFlags.sentinelPath(root: root))
-        guard !sentinel.isPresent else {
+        for root in place.killRoots {
+            let sentinel = try SentinelFile(path: RolloutFlags.sentinelPath(root: root))
+            guard !sentinel.isPresent else {
+                throw HabitStoreError(
+                    .unsupported,
+                    "the sentinel file still pulls the kill switch; remove it first",
+                    at: .init(path: sentinel.path)
+                )
+            }
+        }
+        if let latch = flags.places.dropFirst().map(\.latch).first(where: \.isSet) {
             throw HabitStoreError(
                 .unsupported,
-                "the sentinel file still pulls the kill switch; remove it first",
-                at: .init(path: sentinel.path)
+                "the kill switch was pulled for all stores under the root; re-arm the root first, without the store's name",
+                at: .init(path: latch.path)
             )
         }
         let wasSet = flags.latch.isSet
         try flags.latch.clear()
-        metrics.killIsEngaged(RootKill(root: root).isEngaged)
+        metrics.killIsEngaged(RootKill(roots: place.killRoots).isEngaged)
         return wasSet
     }
 }

@@ -15,6 +15,8 @@ import Synchronization
 /// Where a user is, the user's own two stores say; the flag file only proposes. A toggle never shows a user an empty or an
 /// older store, and a flag file that is missing or broken moves nobody.
 public final class UserStores: Sendable {
+    let place: StoreRoot
+    /// The folder that the stores have to themselves: the root, or one in it for stores with a name.
     let root: String
     /// The folder of all users' folders.
     let folder: String
@@ -22,7 +24,7 @@ public final class UserStores: Sendable {
     let engines: Engines
     let options: RolloutOptions
     let flags: FlagWatch
-    /// The flag file; nil for none.
+    /// The flag file; nil where the flags are elsewhere, or there are none.
     let flagFile: String?
     private let queries: [QueryFile.Query]
     let metrics: RolloutMetrics
@@ -33,44 +35,91 @@ public final class UserStores: Sendable {
     /// Stores under `root`.
     ///
     /// - Parameters:
-    ///   - flags: the path of the flag file; nil for none.
+    ///   - store: the name of one of several stores that each user has under the root, see
+    ///     <doc:SeveralStores>; nil for the one without a name.
+    ///   - flags: where the flags are.
     ///   - engines: those that users may be on. ``RolloutFlags/old`` and ``RolloutFlags/new`` name two of them; the first two are
     ///     meant where the flags name none.
     ///   - queries: what a verification compares besides counts, relationships and contents.
-    /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; an error when no file can have the
-    ///   root's path.
-    public init(
+    /// - Throws: ``HabitStoreError/Code/limitExceeded`` when too few files can be opened; ``HabitStoreError/Code/invalidValue`` for what
+    ///   cannot be a store's name; an error when no file can have the root's path.
+    public convenience init(
         root: String,
+        store: String? = nil,
+        flags: FlagOrigin,
+        engines: Engines,
+        schema: Schema = HabitSchema.current,
+        queries: [QueryFile.Query] = [],
+        options: RolloutOptions = RolloutOptions()
+    ) throws {
+        try self.init(
+            root: root,
+            store: store,
+            origin: flags,
+            engines: engines,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+
+    /// The same with a flag file.
+    ///
+    /// - Parameter flags: the path of the flag file; nil for none.
+    public convenience init(
+        root: String,
+        store: String? = nil,
         flags: String?,
         engines: Engines,
         schema: Schema = HabitSchema.current,
         queries: [QueryFile.Query] = [],
         options: RolloutOptions = RolloutOptions()
     ) throws {
+        try self.init(
+            root: root,
+            store: store,
+            origin: flags.map { .file($0) },
+            engines: engines,
+            schema: schema,
+            queries: queries,
+            options: options
+        )
+    }
+
+    private init(
+        root: String,
+        store name: String?,
+        origin: FlagOrigin?,
+        engines: Engines,
+        schema: Schema,
+        queries: [QueryFile.Query],
+        options: RolloutOptions
+    ) throws {
         try DispatchTimers.prepare()
-        self.root = root
-        flagFile = flags
-        folder = UserDirectory.folder(root: root)
+        let place = StoreRoot(root, try name.map { try StoreName($0) })
+        self.place = place
+        self.root = place.path
+        flagFile = origin?.path
+        folder = UserDirectory.folder(root: place.path)
         self.schema = schema
+        let engines = engines.naming(place.name?.text)
         self.engines = options.opener.map(engines.opening(by:)) ?? engines
         self.queries = queries
         self.options = options
         metrics = RolloutMetrics(engines)
-        writeTimes = WriteTimes(root: root)
+        writeTimes = WriteTimes(root: place.path)
         pool = UserPool(
             limit: options.maximumOpenUsers ?? RolloutOptions.defaultMaximumOpenUsers(engines),
             waitSeconds: options.placeWaitSeconds,
             metrics: metrics
         )
         for provider in engines.providers { provider.limitCaches(toBytes: options.cacheBudgetBytes) }
-        self.flags = try FlagWatch(
-            root: root,
-            flags: flags,
-            isFollowing: options.followsFlags,
-            recheckSeconds: options.recheckSeconds,
-            logger: options.logger,
-            hooks: options.exposureHooks,
-            onLook: { [metrics] in metrics.killIsEngaged(RootKill(root: root).isEngaged) }
+        flags = try FlagWatch(
+            roots: place.killRoots,
+            keys: place.flags,
+            origin: origin,
+            options: options,
+            onLook: { [metrics] in metrics.killIsEngaged(RootKill(roots: place.killRoots).isEngaged) }
         )
     }
 
@@ -84,18 +133,22 @@ public final class UserStores: Sendable {
     /// not come out clean the user stays, and the reason is in ``UserStore/notes``.
     ///
     /// - Parameters:
-    ///   - attributes: what targeting rules may ask about the user besides the id.
+    ///   - attributes: what targeting rules may ask about the user besides the id; nil for what was given before. For a user who
+    ///     is open they take the place of the earlier ones, and the next operation asks the flags with them.
     ///   - progress: is told how far such a switch has come.
     /// - Throws: what is wrong with the user's current store; nothing older is ever served instead.
     public func store(
         for user: String,
-        attributes: [String: FlagValue] = [:],
+        attributes: [String: FlagValue]? = nil,
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
         let store = try handles.withLock { handles in
-            if let store = handles[user], !store.files.isClosed { return store }
-            let directory = try UserDirectory(folder: folder, user: user)
-            let store = makeStore(directory, schema(of: directory), attributes)
+            if let store = handles[user], !store.files.isClosed {
+                if let attributes { store.files.take(attributes) }
+                return store
+            }
+            let directory = try directory(of: user)
+            let store = makeStore(directory, schema(of: directory), attributes ?? [:])
             handles[user] = store
             return store
         }
@@ -164,7 +217,7 @@ public final class UserStores: Sendable {
     public var madeRoomCount: Int { pool.figures.closings }
 
     /// Reads the flag file and looks for the sentinel file now, also where neither is watched.
-    package func reloadFlags() { flags.provider.reload() }
+    package func reloadFlags() { flags.reload() }
 
     /// Everybody who has a folder under the root, and the folders of which nobody can tell whose they are.
     ///
@@ -193,12 +246,19 @@ public final class UserStores: Sendable {
     ///
     /// - Throws: ``HabitStoreError/Code/notFound`` when the user has none.
     public func existingAddresses(of user: String) throws -> [StoreAddress] {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         try ErasureMark(directory).requireNone()
         let addresses = try engines.names.map { engines.address($0, of: directory) }
             .filter { try engines.identity(of: $0) != nil }
         guard !addresses.isEmpty else { throw missing(user) }
         return addresses
+    }
+
+    /// A user's folder.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for what cannot be a user's id.
+    func directory(of user: String) throws -> UserDirectory {
+        try UserDirectory(folder: folder, user: user, store: place.name)
     }
 
     func missing(_ user: String) -> HabitStoreError {
@@ -214,7 +274,7 @@ public final class UserStores: Sendable {
     }
 
     private func current(of user: String) throws -> (UserDirectory, Standing) {
-        let directory = try UserDirectory(folder: folder, user: user)
+        let directory = try directory(of: user)
         try ErasureMark(directory).requireNone()
         try Restoration.requireNone(directory)
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)

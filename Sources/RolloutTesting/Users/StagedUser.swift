@@ -52,8 +52,11 @@ package struct StagedUser: Sendable {
     }
 
     /// The stores as a process sees them.
+    ///
+    /// - Parameter flags: where the flags are; nil for the flag file.
     package func stores(
         schema: Schema = HabitSchema.current,
+        flags origin: FlagOrigin? = nil,
         _ change: (inout RolloutOptions) -> Void = { _ in }
     ) throws -> UserStores {
         var options = RolloutOptions()
@@ -67,7 +70,13 @@ package struct StagedUser: Sendable {
         options.shadowReads.comparisonSeconds = 120
         options.mirror.waitSeconds = 10
         change(&options)
-        return try UserStores(root: root, flags: flags, engines: engines, schema: schema, options: options)
+        return try UserStores(
+            root: root,
+            flags: origin ?? .file(flags),
+            engines: engines,
+            schema: schema,
+            options: options
+        )
     }
 
     /// The user's folder.

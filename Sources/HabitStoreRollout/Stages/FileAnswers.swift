@@ -1,0 +1,22 @@
+import FeatureFlags
+
+/// What a flag file says about a user.
+struct FileAnswers: FlagAnswers {
+    let snapshot: FlagSnapshot
+    let context: EvaluationContext
+
+    var source: String { "the flag file" }
+    /// What is wrong with the file is told by whoever reads it; the last good flags stay in force.
+    var failure: String? { nil }
+
+    func resolution(_ key: String) -> Resolution? {
+        // Most files have few of the flags, and each opening of a user asks for all.
+        snapshot.contains(key) ? snapshot.resolve(key, context: context) : nil
+    }
+
+    func isMissing(_ key: String) -> Bool { snapshot.resolve(key, context: context).errorCode == .flagNotFound }
+
+    func isBucketed(_ key: String) -> Bool {
+        snapshot.explain(key, context: context).steps.contains { $0.fractional != nil }
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import HabitStore
+
+/// Where the users' stores of one name are under a root: those without a name in the root itself, those with one in `stores/NAME`.
+///
+/// Each is a root like any other: it has its users' folders, their evidence, its fleet, and a kill switch of its own. Those with a name
+/// obey the root's kill switch, too.
+package struct StoreRoot: Sendable, Hashable {
+    private static let folderName = "stores"
+
+    /// The root that all stores of a user have in common.
+    package let root: String
+    /// The name; nil for the stores without one.
+    package let name: StoreName?
+
+    /// The stores of a name under a root; nil for those without one.
+    package init(_ root: String, _ name: StoreName? = nil) { (self.root, self.name) = (root, name) }
+
+    /// The folder that is the stores' own root.
+    package var path: String { name.map { "\(root)/\(Self.folderName)/\($0.text)" } ?? root }
+
+    /// The roots whose kill switch holds, the stores' own first.
+    package var killRoots: [String] { name == nil ? [root] : [path, root] }
+
+    /// The keys of the flags.
+    package var flags: RolloutFlagKeys { name.map { RolloutFlagKeys(prefix: "\($0.text)-store") } ?? .standard }
+
+    /// All that there are under a root, those without a name first.
+    ///
+    /// - Throws: ``HabitStoreError/Code/inputOutput`` when the root cannot be read.
+    package static func all(under root: String) throws -> [StoreRoot] {
+        let folder = "\(root)/\(folderName)"
+        var status = stat()
+        if lstat(folder, &status) != 0, errno == ENOENT || errno == ENOTDIR { return [StoreRoot(root)] }
+        do {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            return [StoreRoot(root)] + names.sorted().compactMap { try? StoreName($0) }.map { StoreRoot(root, $0) }
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the folder of the stores with names cannot be read",
+                at: .init(path: folder),
+                underlying: error
+            )
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import HabitStore
+import RolloutTesting
+import StandardEngines
+
+@testable import HabitStoreRollout
+
+/// A user with notes in one store and tags in another, under one root, and drafts in the one without a name.
+struct TwoStores {
+    let user: StagedUser
+    let notes: UserStores
+    let media: UserStores
+    let plain: UserStores
+
+    init() throws {
+        let user = try StagedUser()
+        try Self.write([:], kills: [], to: user.flags)
+        self.user = user
+        notes = try Self.stores(user, "notes", Schema([Draft.self]))
+        media = try Self.stores(user, "media", Schema([Entry.self, Habit.self, Tag.self]))
+        plain = try Self.stores(user, nil, Schema([Draft.self]))
+    }
+
+    static func stores(
+        _ user: StagedUser,
+        _ name: String?,
+        _ schema: Schema,
+        _ change: (inout RolloutOptions) -> Void = { _ in }
+    ) throws -> UserStores {
+        var options = RolloutOptions()
+        options.logger.logLevel = .critical
+        options.followsFlags = false
+        options.advancesByItself = false
+        options.gate.cleanShadowReads = 3
+        options.shadowReads.recordEvery = 1
+        options.shadowReads.comparisonSeconds = 120
+        options.mirror.waitSeconds = 10
+        change(&options)
+        return try UserStores(root: user.root, store: name, flags: user.flags, schema: schema, options: options)
+    }
+
+    var all: [UserStores] { [plain, notes, media] }
+
+    /// Has the flag file want stages, by the flags' prefixes.
+    func want(_ stages: [String: Stage], kills: [String] = []) throws {
+        try Self.write(stages, kills: kills, to: user.flags)
+        for stores in all { stores.reloadFlags() }
+    }
+
+    private static func write(_ stages: [String: Stage], kills: [String], to path: String) throws {
+        let variants = Stage.allCases.map { "\"\($0.rawValue)\": \"\($0.rawValue)\"" }.joined(separator: ", ")
+        let flags =
+            stages.map { prefix, stage in
+                #""\#(prefix)-stage": {"state": "ENABLED", "variants": {\#(variants)}, "defaultVariant": "\#(stage.rawValue)"}"#
+            }
+            + kills.map { prefix in
+                #""\#(prefix)-kill": {"state": "ENABLED", "variants": {"on": true}, "defaultVariant": "on"}"#
+            }
+        try Data("{\"flags\": {\(flags.sorted().joined(separator: ", "))}}".utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    /// Brings a store where the flags want it, with everything that the gate asks for.
+    func bring(_ store: UserStore, to stage: Stage, reading: (UserStore) throws -> Void) throws {
+        while let next = try store.stage().next, next <= stage {
+            for _ in 0..<5 { try reading(store) }
+            let decision = try store.advance(to: next)
+            guard decision?.isOpen == true else {
+                let reasons = decision?.reasons.map(\.description).joined(separator: "; ") ?? "nothing was decided"
+                throw HabitStoreError(.unsupported, "the gate to \(next.rawValue) is closed: \(reasons)")
+            }
+        }
+        _ = store.settleMirror(waitSeconds: 10)
+    }
+
+    /// Opens a user's store, hands it to `body`, and closes it.
+    @discardableResult
+    func with<R>(_ stores: UserStores, _ body: (UserStore) throws -> R) throws -> R {
+        let store = try stores.store(for: "alice")
+        defer { store.close() }
+        return try body(store)
+    }
+
+    func path(_ name: String) -> String { user.root + "/" + name }
+}
