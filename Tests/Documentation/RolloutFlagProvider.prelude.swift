@@ -1,0 +1,10 @@
+import FeatureFlags
+import HabitStore
+import StandardEngines
+
+struct RemoteConfiguration: Sendable {
+    func value(of key: String, for user: String?) throws -> String? { key == RolloutFlags.stage ? "off" : nil }
+}
+
+let configuration = RemoteConfiguration()
+let root = "root"

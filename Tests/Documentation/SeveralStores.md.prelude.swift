@@ -1,0 +1,8 @@
+import FeatureFlags
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+let root = "root"
+let flags = "flags.json"
+let engines = Engines.standard
