@@ -2,6 +2,7 @@ import HabitStore
 
 /// How a ``RolloutCommand`` makes engines of the servers that `--servers` and addresses of stores name.
 ///
+/// <!-- example: inside NotesOperator -->
 /// ```swift
 /// static let servers: ServerEngines? = ServerEngines(anywhere: { try PostgresProvider() }) {
 ///     try PostgresProvider(name: $0, server: $1)

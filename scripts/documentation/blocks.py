@@ -5,6 +5,7 @@ A marker is an HTML comment on the line before a block, or before the blank line
     <!-- example: compiled only: REASON -->            compiled, and not run
     <!-- example: not compiled: REASON -->
     <!-- example: where MODULE can be imported -->     left out where it cannot
+    <!-- example: inside TYPE -->                      members, without the type around them
     <!-- example: figures vary -->                     of shell commands: digits and hashes in what is printed may be others
 
 Without one an example is compiled and run.

@@ -17,7 +17,7 @@ import blocks
 import package
 import shell
 
-FORMS = ("compiled only: ", "not compiled: ", "where ", "figures vary")
+FORMS = ("compiled only: ", "not compiled: ", "where ", "inside ", "figures vary")
 
 
 def malformed(pages, root):

@@ -50,10 +50,12 @@ let package = Package(
         {dependencies}
     ],
     targets: [
+        {modules}
         .executableTarget(
             name: "Documented",
             dependencies: [
                 {products}
+                {names}
             ],
             swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
         )
@@ -76,10 +78,19 @@ def generate(root, pages, folder):
     products = re.findall(r'\.library\(name: "(\w+)"', manifest)
     lines = [f'.product(name: "{name}", package: "HabitStore"),' for name in products]
     lines += ['.product(name: "JournalEngine", package: "ThirdEngine"),']
-    lines += ['.product(name: "Logging", package: "swift-log"),', '.product(name: "Metrics", package: "swift-metrics"),']
-    shared = [line for line in manifest.split("\n") if re.search(r'package\(url: ".*/swift-(log|metrics)"', line)]
+    lines += ['.product(name: "Logging", package: "swift-log"),', '.product(name: "Metrics", package: "swift-metrics"),',
+              '.product(name: "ArgumentParser", package: "swift-argument-parser"),']
+    shared = [line for line in manifest.split("\n") if re.search(r'package\(url: ".*/swift-(argument-parser|log|metrics)"', line)]
     text = MANIFEST.replace("{root}", str(root))
     text = text.replace("{dependencies}", "\n        ".join(line.strip() for line in shared))
+    # What examples import of an app's own, and what it stands on.
+    modules = sorted(path.name for path in (root / "Tests/Documentation").iterdir() if path.is_dir())
+    for name in modules:
+        for path in (root / "Tests/Documentation" / name).iterdir():
+            write(folder / "Sources" / name / path.name, path.read_text())
+    targets = [f'.target(name: "{name}", dependencies: [.product(name: "HabitStore", package: "HabitStore")]),' for name in modules]
+    text = text.replace("{modules}", "\n        ".join(targets))
+    text = text.replace("{names}", " ".join(f'"{name}",' for name in modules))
     write(folder / "Package.swift", text.replace("{products}", "\n                ".join(lines)))
     if (root / "Package.resolved").exists():
         shutil.copyfile(root / "Package.resolved", folder / "Package.resolved")

@@ -82,6 +82,10 @@ class SwiftFile:
             self.add(self.path, block.lines, block.line, block.marker)
 
     def add(self, path, lines, line, marker):
+        if inside := re.match(r"inside (\w+)", marker):
+            self.declarations += [f"extension {inside[1]} {{", f'#sourceLocation(file: "{path}", line: {line})', *lines]
+            self.declarations += ["#sourceLocation()", "}"]
+            return
         module = re.match(r"where (\w+) can be imported", marker)
         if module:
             self.imports += [f"#if canImport({module[1]})", f"import {module[1]}", "#endif"]

@@ -1,0 +1,7 @@
+import Foundation
+import HabitStoreMacros
+
+@Model
+package struct Note {
+    package var title: String
+}

@@ -1,0 +1,12 @@
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+/// The notes of the one person who uses this app, on whichever engine they are.
+package func openNotes() throws -> UserStore {
+    var options = RolloutOptions()
+    options.migrationPlan = NotesPlan.self
+    options.logger.logLevel = .warning
+    let stores = try UserStores(root: "data", flags: nil, schema: NotesPlan.current(), options: options)
+    return try stores.store(for: "me")
+}

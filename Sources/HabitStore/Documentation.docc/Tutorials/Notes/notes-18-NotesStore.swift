@@ -1,0 +1,13 @@
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+/// The notes of the one person who uses this app, on whichever engine they are.
+package func openNotes() throws -> UserStore {
+    var options = RolloutOptions()
+    options.migrationPlan = NotesPlan.self
+    options.logger.logLevel = .warning
+    options.advancesByItself = false
+    let stores = try UserStores(root: "data", flags: "flags.json", schema: NotesPlan.current(), options: options)
+    return try stores.store(for: "me")
+}

@@ -1,0 +1,5 @@
+import Foundation
+
+@Model struct Trip {
+    var name: String
+}

@@ -1,0 +1,3 @@
+@Model struct Notebook {
+    var name: String
+}

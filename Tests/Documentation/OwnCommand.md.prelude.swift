@@ -1,0 +1,7 @@
+import Foundation
+import HabitStoreLMDB
+import HabitStorePostgres
+import HabitStoreRollout
+import HabitStoreSQLite
+
+typealias MyProvider = LMDBProvider

@@ -1,0 +1,2 @@
+import HabitStoreOperator
+import NotesModel
