@@ -47,7 +47,7 @@ DASHBOARD_BUILD ?= .build/dashboard
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test examples dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
+.PHONY: help setup build run test examples docs-test dashboard dashboard-test check must-not-compile format fixtures fuzz fuzz-live fuzz-flags planted-faults planted-changes crash-sweep \
 	power-cut postgres-up postgres-down failover fleet-drill several-processes killed-followers model soak-shadow bench bench-scale bench-growth bench-check house docs install clean
 
 help: ## Print this list
@@ -74,6 +74,11 @@ examples: setup ## Build, test and run what is in Examples/: packages of their o
 	@for example in Examples/*/; do \
 		sh scripts/example.sh "$$example" "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS) || exit 1; \
 	done
+
+docs-test: setup ## Compile and run the examples in articles and doc comments, and compare what commands print with what is said there
+	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
+	@HABITSTORE_BINARIES="$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))" \
+		python3 scripts/documentation/check.py . "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS)
 
 dashboard: setup ## Build the page's server, habitstore-serve, in release mode: a package of its own
 	$(SWIFT) build -c release --package-path Dashboard --scratch-path "$(DASHBOARD_BUILD)" --product habitstore-serve $(BUILD_FLAGS)

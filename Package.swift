@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "HabitStoreFleet", targets: ["HabitStoreFleet"]),
         .library(name: "HabitStoreMetrics", targets: ["HabitStoreMetrics"]),
         .library(name: "HabitStoreHooks", targets: ["HabitStoreHooks"]),
+        .library(name: "HabitStoreOperator", targets: ["HabitStoreOperator"]),
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
         .library(name: "HabitStoreImport", targets: ["HabitStoreImport"]),
@@ -93,7 +94,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "DurableFiles", swiftSettings: settings),
-        .target(name: "HabitStore", dependencies: ["DurableFiles", "Hashing"], swiftSettings: plannerSettings),
+        .target(
+            name: "HabitStore",
+            dependencies: ["CFaultGuard", "DurableFiles", "Hashing"],
+            swiftSettings: plannerSettings
+        ),
         .target(
             name: "HabitStoreSQLite",
             dependencies: ["CSQLite", "DurableFiles", "HabitStore"],
@@ -186,16 +191,23 @@ let package = Package(
         ),
         .target(name: "RawStoreFiles", dependencies: ["CLMDB", "CSQLite", "HabitStore"], swiftSettings: settings),
         .target(name: "TripsSample", dependencies: ["HabitStore", "HabitStoreMacros"], swiftSettings: settings),
+        .target(
+            name: "HabitStoreOperator",
+            dependencies: [
+                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreHooks",
+                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports", "HabitStoreRollout", "HabitTracking",
+                "ShadowVerifier", "StandardEngines",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "HabitStoreCommand",
             dependencies: [
-                "StandardEngines",
-                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreHooks",
-                "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports",
-                "HabitStorePostgres", "HabitStoreRollout",
-                "HabitTracking", "HabitTrackerImport", "ShadowVerifier",
+                "HabitStore", "HabitStoreImport", "HabitStoreOperator", "HabitStorePostgres", "HabitStoreReports",
+                "HabitStoreRollout", "HabitTracking", "HabitTrackerImport", "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
             ],
             swiftSettings: settings
         ),
@@ -334,12 +346,29 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "NotesOperator",
+            dependencies: [
+                "HabitStore", "HabitStoreOperator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/NotesOperator",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HabitStoreOperatorTests",
+            dependencies: [
+                "HabitStore", "HabitStoreOperator", "HabitStoreRollout", "HabitStoreSQLite", "NotesOperator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HabitStoreCommandTests",
             dependencies: [
                 "StandardEngines",
-                "HabitStore", "HabitStoreCommand", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite",
-                "HabitStoreTesting", "ShadowVerifier", "Trials",
+                "HabitStore", "HabitStoreCommand", "HabitStoreLMDB", "HabitStoreOperator", "HabitStoreRollout",
+                "HabitStoreSQLite", "HabitStoreTesting", "ShadowVerifier", "Trials",
             ],
             swiftSettings: crashSettings
         ),

@@ -28,6 +28,11 @@ static int is_guarded(uintptr_t page) {
     return 0;
 }
 
+// Whether a process has sent the signal, and no access to memory: Linux numbers those from 0 down, Darwin by positive constants.
+static int was_sent(const siginfo_t *info) {
+    return info->si_code <= 0 || info->si_code == SI_USER || info->si_code == SI_QUEUE;
+}
+
 static void pass_on(int number, siginfo_t *info, void *context) {
     if (previous.sa_flags & SA_SIGINFO) {
         previous.sa_sigaction(number, info, context);
@@ -35,7 +40,7 @@ static void pass_on(int number, siginfo_t *info, void *context) {
         // The access is made again, and ends the process as it would have without this. A signal that was sent is sent again.
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigaction(number, &standard, NULL);
-        if (info->si_code <= 0) raise(number);
+        if (was_sent(info)) raise(number);
     } else {
         previous.sa_handler(number);
     }
@@ -45,7 +50,7 @@ static void handle(int number, siginfo_t *info, void *context) {
     int error = errno;
     uintptr_t page = (uintptr_t)info->si_addr & ~(page_size - 1);
     // mmap is not on POSIX's list of what a handler may call; it is one call of the system wherever this runs.
-    if (info->si_code <= 0 || !is_guarded(page)
+    if (was_sent(info) || !is_guarded(page)
         || mmap((void *)page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
             == MAP_FAILED)
         pass_on(number, info, context);

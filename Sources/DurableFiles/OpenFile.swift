@@ -126,6 +126,16 @@ package struct OpenFile: ~Copyable, Sendable {
         return filled
     }
 
+    /// All bytes of the file, or so many from its beginning.
+    package func contents(limit: Int = .max) throws -> Data {
+        var data = Data()
+        try forEachChunk(in: 0..<off_t(limit)) { bytes, _ in
+            data.append(contentsOf: bytes)
+            return true
+        }
+        return data
+    }
+
     /// Hands bytes and their position to `body`, a chunk at a time and in their order, until it returns false or they end.
     ///
     /// - Parameters:

@@ -154,7 +154,9 @@ extension Fleet {
         defer { withExtendedLifetime(lease) {} }
         guard try !isDrawn(), FileManager.default.fileExists(atPath: draft.lease) else { throw drawnMeanwhile() }
         if isLeft {
-            note("what an earlier `habitstore fleet plan` has left that was killed is replaced; nothing had been drawn")
+            note(
+                "what an earlier `\(OperatorCommand.name) fleet plan` has left that was killed is replaced; nothing had been drawn"
+            )
         }
         try clear(draft)
         try reached(.folder)
@@ -166,8 +168,7 @@ extension Fleet {
         let head = try FleetLedger(draft, clock).append(
             .drawn(users: members.members.count, digest: members.digest, by: person, plan: plan.digest)
         )
-        // Closed before the folder gets its name.
-        try makeIndex(draft, members, head)
+        try FleetIndex.make(draft, members, head: head)
         try reached(.index)
         do {
             try DurableFile.move(draft.path, to: folder.path)
@@ -179,14 +180,10 @@ extension Fleet {
         return members
     }
 
-    private func makeIndex(_ folder: FleetFolder, _ members: FleetMembers, _ head: String) throws {
-        try FleetIndex.make(folder, members).set(FleetIndex.head, head)
-    }
-
     private func drawnMeanwhile() -> HabitStoreError {
         HabitStoreError(
             .busy,
-            "another `habitstore fleet plan` has just drawn the waves; try again",
+            "another `\(OperatorCommand.name) fleet plan` has just drawn the waves; try again",
             at: .init(path: folder.path)
         )
     }
@@ -255,7 +252,7 @@ extension Fleet {
                 } else {
                     _ = try MarkerFile.remove(members)
                     note(
-                        "what an earlier `habitstore fleet plan` has left that was killed is removed; the plan before counts"
+                        "what an earlier `\(OperatorCommand.name) fleet plan` has left that was killed is removed; the plan before counts"
                     )
                 }
             }

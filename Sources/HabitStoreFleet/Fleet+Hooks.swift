@@ -37,6 +37,8 @@ extension Fleet {
         let transport = try requireTransport()
         let lease = try takeHooksLease()
         defer { withExtendedLifetime(lease) {} }
+        // Of lines that were cut off a hook may know more than the ledger.
+        _ = try wholeLedger(by: try? FleetIndex.open(folder))
         let outbox = try outbox()
         let deadline = limitSeconds.map { ContinuousClock.now + .seconds($0) }
         return beside(hooks, limitSeconds) { hook in

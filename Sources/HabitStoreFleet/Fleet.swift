@@ -5,6 +5,7 @@ import HabitStoreRollout
 
 /// The users of one root, moved in waves.
 ///
+/// <!-- example: compiled only: a run ends when the last wave has been watched -->
 /// ```swift
 /// let fleet = Fleet(root: "/var/lib/habits")
 /// try fleet.draw(plan, text: text, isYAML: false, users, by: "me")
@@ -48,14 +49,14 @@ public struct Fleet: Sendable {
         guard present.count <= 1 else {
             throw HabitStoreError(
                 .corrupt,
-                "there are two plans here; give the one that counts with `habitstore fleet plan FILE`",
+                "there are two plans here; give the one that counts with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: folder.path)
             )
         }
         guard let path = present.first else {
             throw HabitStoreError(
                 .notFound,
-                "there is no plan here; make one with `habitstore fleet plan FILE`",
+                "there is no plan here; make one with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: folder.path)
             )
         }
@@ -63,7 +64,7 @@ public struct Fleet: Sendable {
         guard let plan else {
             throw HabitStoreError(
                 .corrupt,
-                "the plan that was kept is damaged (\(issues.first?.message ?? "")); give it anew with `habitstore fleet plan FILE`",
+                "the plan that was kept is damaged (\(issues.first?.message ?? "")); give it anew with `\(OperatorCommand.name) fleet plan FILE`",
                 at: .init(path: path)
             )
         }
@@ -145,21 +146,7 @@ public struct Fleet: Sendable {
 
     /// The ledger is as it was written, has come to what the index remembers of it, and tells of these members.
     private func requireWhole(_ members: FleetMembers, _ index: FleetIndex) throws {
-        let contents = try ledger.read()
-        if let line = contents.damagedLine {
-            throw HabitStoreError(
-                .corrupt,
-                "the fleet's ledger is damaged in line \(line), and nobody is moved by it; put the file back",
-                at: .init(path: ledger.path)
-            )
-        }
-        if let head = try index.word(FleetIndex.head), !contents.heads.contains(head) {
-            throw HabitStoreError(
-                .corrupt,
-                "the fleet's ledger lacks lines that were written, and nobody is moved by it; put the file back",
-                at: .init(path: ledger.path)
-            )
-        }
+        let contents = try wholeLedger(by: index)
         let digests = contents.entries.compactMap { entry -> String? in
             switch entry.event {
             case .drawn(_, let digest, _, _), .joined(_, let digest): digest
@@ -185,7 +172,7 @@ public struct Fleet: Sendable {
             throw HabitStoreError(
                 error.isBusy ? .busy : .inputOutput,
                 error.isBusy
-                    ? "another `habitstore fleet run` is at work on this root; there can be one"
+                    ? "another `\(OperatorCommand.name) fleet run` is at work on this root; there can be one"
                     : "the fleet's lock cannot be taken: \(error)",
                 at: .init(path: folder.lease)
             )
@@ -310,7 +297,7 @@ public struct Fleet: Sendable {
     public func status() throws -> FleetStatus { try status(by: plan(), FleetIndex.open(folder)) }
 
     func status(by plan: FleetPlan, _ index: FleetIndex) throws -> FleetStatus {
-        let contents = try ledger.read()
+        let contents = try readLedger(by: index)
         var status = try FleetStatus(
             plan: plan,
             members: FleetMembers.load(folder.members),
@@ -366,17 +353,29 @@ public struct Fleet: Sendable {
         let lease = try takeLease(folder)
         defer { withExtendedLifetime(lease) {} }
         let (plan, members) = (try plan(), try FleetMembers.load(folder.members))
-        let index = try FleetIndex.make(folder, members)
+        let head = try lastKnownPlace()
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
-        var done = 0
-        while done < members.members.count {
-            let part = members.members[done...].prefix(Self.rebuildChunk)
-            let found = mover.look(at: part.map(\.user))
-            try index.note(zip(part, found).map { FleetIndex.Entry($0, $1, plan) })
-            done += part.count
-            progress(done, members.members.count)
+        try FleetIndex.make(folder, members, head: head) { index in
+            var done = 0
+            while done < members.members.count {
+                let part = members.members[done...].prefix(Self.rebuildChunk)
+                let found = mover.look(at: part.map(\.user))
+                try index.note(zip(part, found).map { FleetIndex.Entry($0, $1, plan) })
+                done += part.count
+                progress(done, members.members.count)
+            }
         }
         return members.members.count
+    }
+
+    /// The place that the ledger has come to: what the index knows outlives it, so that lines which were cut off go on to show.
+    private func lastKnownPlace() throws -> String? {
+        do {
+            if let head = try FleetIndex.open(folder).word(FleetIndex.head) { return head }
+        } catch is HabitStoreError {
+            // It is made anew because it cannot be read.
+        }
+        return try ledger.read().heads.last
     }
 
     private static let rebuildChunk = 1_000

@@ -25,7 +25,7 @@ extension Fleet {
     @discardableResult
     public func forget(_ user: String) throws -> Bool {
         guard try !traces(of: user).items.isEmpty else { return false }
-        try removeFirstDrawing(naming: user)
+        try removeFirstDrawing()
         guard FileManager.default.fileExists(atPath: folder.path) else { return true }
         let lease = try takeLeaseToForget()
         defer { withExtendedLifetime(lease) {} }
@@ -35,7 +35,9 @@ extension Fleet {
         let isMember = members?.members.contains { UserKey($0.user) == UserKey(user) } ?? false
         let others = isMember ? members?.removing(user) : nil
         var head: String?
-        if try isMember || ledger.read().entries.contains(where: { redacted($0.event, user) != nil }) {
+        // The new lines would hide that others were cut off.
+        let entries = try wholeLedger(by: try? FleetIndex.open(folder)).entries
+        if isMember || entries.contains(where: { redacted($0.event, user) != nil }) {
             // The line before the members' file, as for those who join: a process that dies in between is followed by one that does both
             // again.
             head = try ledger.rewrite({ redacted($0, user) }) { changed, head in
@@ -45,6 +47,7 @@ extension Fleet {
         if let others { try write(others.data, to: folder.members, "the fleet's members") }
         try forgetInSignals(user)
         try removeDrafts(naming: user)
+        try FleetIndex.remove(folder.indexDraft, "what an index that was made anew has left")
         if FileManager.default.fileExists(atPath: folder.index) {
             let index = try FleetIndex.open(folder)
             if let head { try index.set(FleetIndex.head, head) }
@@ -61,7 +64,7 @@ extension Fleet {
         } catch let error as HabitStoreError where error.code == .busy {
             throw HabitStoreError(
                 .busy,
-                "a `habitstore fleet run` is at work on this root, and knows its members by heart: `habitstore fleet halt` it first, and let "
+                "a `\(OperatorCommand.name) fleet run` is at work on this root, and knows its members by heart: `\(OperatorCommand.name) fleet halt` it first, and let "
                     + "it go on after it",
                 at: error.location
             )
@@ -73,7 +76,7 @@ extension Fleet {
         var items: [ErasureOutcome.Item] = []
         var unreachable: [String] = []
         func add(_ path: String) { items.append(.init(kind: "fleet", place: path)) }
-        if isInFirstDrawing(user) { add(folder.draft.members) }
+        if hasFirstDrawing { add(folder.draft.path) }
         guard FileManager.default.fileExists(atPath: folder.path) else { return (items, []) }
         if try membersIfDrawn()?.members.contains(where: { UserKey($0.user) == UserKey(user) }) == true {
             add(folder.members)
@@ -159,21 +162,22 @@ extension Fleet {
 
     // MARK: Drafts
 
+    private static let indexDraft = "fleet.sqlite.new"
+
     /// Whether a file is what a process that died has left of one of the fleet's.
     private func isDraft(_ name: String) -> Bool {
-        (name.hasSuffix(".new") || name.hasSuffix(Self.next)) && !name.contains("/")
+        (name.hasSuffix(".new") || name.hasSuffix(Self.next) || name.hasPrefix(Self.indexDraft)) && !name.contains("/")
     }
 
-    /// Whether a first drawing that was killed has left members, and the user is among them, or that cannot be told.
-    private func isInFirstDrawing(_ user: String) -> Bool {
-        guard FileManager.default.fileExists(atPath: folder.draft.members) else { return false }
-        guard let members = try? FleetMembers.load(folder.draft.members) else { return true }
-        return members.members.contains { UserKey($0.user) == UserKey(user) }
+    /// Whether a first drawing that was killed has left anything: it may have written members under another name, and in part.
+    private var hasFirstDrawing: Bool {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder.draft.path)
+        return names?.contains { folder.draft.path + "/" + $0 != folder.draft.lease } ?? false
     }
 
     /// Removes what a first drawing has left that was killed, which counts for nothing.
-    private func removeFirstDrawing(naming user: String) throws {
-        guard isInFirstDrawing(user) else { return }
+    private func removeFirstDrawing() throws {
+        guard hasFirstDrawing else { return }
         let lease = try takeLease(folder.draft)
         defer { withExtendedLifetime(lease) {} }
         try clear(folder.draft)

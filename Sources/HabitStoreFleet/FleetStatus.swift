@@ -30,7 +30,7 @@ public struct FleetStatus: Sendable {
     public let waiting: [(reasons: String, users: Int)]
     /// How long what is left may take, in seconds, by the pace of the last hour; nil where that says nothing.
     public let secondsLeft: ClosedRange<Double>?
-    /// The first line of the ledger that is not as it was written; nil where all are.
+    /// The first line of the ledger that is missing or not as it was written; nil where all are there.
     public let damagedLine: Int?
     /// How far the plan's hooks were told.
     public internal(set) var hooks: [HookStatus] = []
@@ -82,9 +82,9 @@ public struct FleetStatus: Sendable {
         } else if isRunning {
             (state, doing) = (word ?? "running", try index.word(FleetIndex.doing) ?? "a run begins")
         } else if events.contains(where: { if case .began = $0 { true } else { false } }) {
-            (state, doing) = ("stopped", "no run is at work; `habitstore fleet run` goes on where it was")
+            (state, doing) = ("stopped", "no run is at work; `\(OperatorCommand.name) fleet run` goes on where it was")
         } else {
-            (state, doing) = ("planned", "nobody was moved yet; `habitstore fleet run` begins")
+            (state, doing) = ("planned", "nobody was moved yet; `\(OperatorCommand.name) fleet run` begins")
         }
         since = try index.word("since").flatMap(Double.init).map(Date.init(timeIntervalSince1970:))
         let arrived = try index.arrivals(since: 0).users

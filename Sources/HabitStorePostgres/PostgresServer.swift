@@ -94,7 +94,7 @@ public struct PostgresServer: Sendable {
         guard place.server == target.server else {
             throw PostgresError.error(
                 .unsupported,
-                "a store is copied to another server with `habitstore copy`",
+                "a store is copied to another server with `\(OperatorCommand.name) copy`",
                 at: target.description
             )
         }

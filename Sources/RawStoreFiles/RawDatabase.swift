@@ -2,6 +2,10 @@ import CSQLite
 import Foundation
 import HabitStore
 
+#if canImport(SQLite3)
+import SQLite3
+#endif
+
 /// SQLite without any of the engine's care: what fixtures and planted changes are written with as they are, oddities included.
 package final class RawDatabase {
     private var handle: OpaquePointer?

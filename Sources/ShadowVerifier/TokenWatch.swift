@@ -35,7 +35,7 @@ struct TokenWatch {
         let now = "\(nameA) is at token \(last.a) and \(nameB) at token \(last.b) of the same history"
         guard first != last else {
             return now
-                + ": bring the one behind up to date with `habitstore copy`, or find out by `habitstore rollout doctor` why a user's "
+                + ": bring the one behind up to date with `\(OperatorCommand.name) copy`, or find out by `\(OperatorCommand.name) rollout doctor` why a user's "
                 + "store does not follow, then verify again"
         }
         return now

@@ -4,7 +4,7 @@ import HabitStoreTesting
 import Synchronization
 import Testing
 
-@testable import HabitStoreCommand
+@testable import HabitStoreOperator
 
 /// What a command that goes on waits for beside its store.
 struct FollowedOutputTests {

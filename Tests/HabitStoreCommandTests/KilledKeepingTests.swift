@@ -80,6 +80,11 @@ struct KilledKeepingTests {
                 } else {
                     #expect(try habits() == (isDecided ? ["Run"] : ["Run", "Swim"]), "\(point):\(count)")
                 }
+                if isDecided {
+                    // Who finished the restore knows where the backup lies, in the place of whoever was killed.
+                    let erasure = try sandbox.run("user", "erase", "alice", "--dry-run")
+                    #expect(erasure.output.contains(sandbox.path("backup")), "\(point): \(erasure.output)")
+                }
                 let doctor = try sandbox.run("rollout", "doctor", "--user", "alice")
                 #expect(doctor.output.contains(" 0 open"), "\(point): \(doctor.output)")
                 try sandbox.run("rollout", "evidence", "verify", "--user", "alice").expectSuccess()

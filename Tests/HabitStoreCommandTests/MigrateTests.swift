@@ -24,11 +24,15 @@ struct MigrateTests {
         run.expectSuccess()
         #expect(run.output.contains("schema version 2.0.0 would become 3.0.0"))
         #expect(run.output.contains("Tag is new"))
+        #expect(run.output.contains("would drop: Habit.tags, with a value in "), "\(run.output)")
         #expect(run.output.contains("sound: no record is lost; nothing was changed"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
         let json = try sandbox.run("migrate", path, "--dry-run", "--format", "json").json()
         #expect(json["isSound"] as? Bool == true)
         #expect((json["entities"] as? [Any])?.count == 4)
+        let drops = (json["stages"] as? [[String: Any]])?.flatMap { $0["drops"] as? [[String: Any]] ?? [] } ?? []
+        #expect(drops.map { $0["attribute"] as? String } == ["tags"])
+        #expect(drops.allSatisfy { ($0["records"] as? Int ?? 0) > 0 })
     }
 
     @Test(arguments: ["v1.sqlite", "v2.lmdb"])

@@ -4,6 +4,7 @@ import HabitStoreRollout
 import Testing
 
 @testable import HabitStoreCommand
+@testable import HabitStoreOperator
 
 /// The runbook, as it is printed.
 struct RunbookCommandTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import HabitStoreCommand
+@testable import HabitStoreOperator
 
 /// Dates as they are typed and shown, and records as they are named.
 struct SupportTests {

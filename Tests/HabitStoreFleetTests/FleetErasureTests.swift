@@ -79,6 +79,34 @@ struct FleetErasureTests {
         #expect(try fleet.run().end == .done(passedOver: 0))
     }
 
+    /// While a wave was watched for an hour, a user was erased: the ledger's lines lost the clock that nobody sets, and a clock of the day
+    /// that was put forward then ended the watch at once.
+    @Test func linesKeepTheirClocksWhenAUserIsForgotten() throws {
+        let fleet = try TestFleet(3)
+        _ = try fleet.draw(TestFleet.twoWaves)
+        try fleet.fleet.ledger.append(.halted(by: "a test", because: "user-1 complains", user: nil))
+        let before = try fleet.fleet.ledger.read().entries
+        #expect(try fleet.fleet.forget("user-1"))
+        let after = try fleet.fleet.ledger.read().entries
+        #expect(after.prefix(before.count).map(\.time) == before.map(\.time))
+        #expect(after.prefix(before.count).map(\.boot) == before.map(\.boot))
+        #expect(after.prefix(before.count).map(\.uptimeSeconds) == before.map(\.uptimeSeconds))
+        let forgotten = try #require(after.last)
+        #expect((forgotten.boot == nil) == (before[0].boot == nil))
+        #expect((forgotten.uptimeSeconds == nil) == (before[0].uptimeSeconds == nil))
+    }
+
+    /// A drawing was killed while it wrote the members under another name: the id of a user who was erased stayed there.
+    @Test func whatAFirstDrawingHasLeftGoesWhateverItsNameIs() throws {
+        let fleet = try TestFleet(2)
+        let draft = fleet.fleet.folder.draft.path
+        try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
+        let rest = draft + "/members.tsv.4E5A.new"
+        try Data("0\tnormal\t4096\tuser-0\n".utf8).write(to: URL(fileURLWithPath: rest))
+        #expect(try fleet.stores().erase("user-0", elsewhere: fleet.fleet.erasure).isDone)
+        #expect(!FileManager.default.fileExists(atPath: rest))
+    }
+
     @Test func aRunAtWorkKeepsItsMembers() throws {
         let fleet = try TestFleet(2)
         _ = try fleet.draw(TestFleet.twoWaves)

@@ -128,7 +128,35 @@ struct FleetFilesTests {
         let drawn = try #require(FileManager.default.contents(atPath: path))
         #expect(try test.run().end == .done(passedOver: 0))
         try drawn.write(to: URL(fileURLWithPath: path))
-        #expect { try test.run() } throws: { "\($0)".contains("lacks lines that were written") }
+        func requireRefused() throws {
+            let line = try #require(try test.fleet.readLedger().damagedLine)
+            #expect(line == 2)
+            #expect(try test.fleet.status().damagedLine == line)
+            #expect { try test.run() } throws: { "\($0)".contains("lacks lines from there on") }
+            #expect { try test.fleet.forget("user-1") } throws: { "\($0)".contains("lacks lines from there on") }
+        }
+        try requireRefused()
+        // An index that is made anew goes on to know of them.
+        #expect(try test.fleet.rebuild(test.stores()) { _, _ in } == 2)
+        try requireRefused()
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(try test.fleet.readLedger().damagedLine == 1)
+    }
+
+    /// While the index was made anew there was none: whoever died in the middle left a fleet of which nothing could be asked.
+    @Test func anIndexThatIsNotMadeToTheEndChangesNothing() throws {
+        struct Stopped: Error {}
+        let test = try TestFleet(2)
+        let members = try test.draw(TestFleet.twoWaves)
+        let folder = test.fleet.folder
+        #expect(throws: Stopped.self) {
+            try FleetIndex.make(folder, members, head: nil) { _ in throw Stopped() }
+        }
+        #expect(FileManager.default.fileExists(atPath: folder.indexDraft))
+        #expect(try test.fleet.status().waves.reduce(0) { $0 + $1.users } == 2)
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try test.fleet.forget("user-1"))
+        #expect(!FileManager.default.fileExists(atPath: folder.indexDraft))
     }
 
     /// Other waves were run until there was none of their number, and the process died.

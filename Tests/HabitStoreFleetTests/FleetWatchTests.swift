@@ -152,10 +152,11 @@ struct FleetWatchTests {
         let paper = try PaperFleet()
         let watch = paper.watch()
         _ = watch.snapshot()
-        let index = try FleetIndex.make(FleetFolder(root: paper.root), paper.members)
-        var entry = try #require(try index.entry(paper.members.members[0].user))
-        entry.stage = .complete
-        try index.note([entry])
+        try FleetIndex.make(FleetFolder(root: paper.root), paper.members, head: nil) { index in
+            var entry = try #require(try index.entry(paper.members.members[0].user))
+            entry.stage = .complete
+            try index.note([entry])
+        }
         Thread.sleep(forTimeInterval: 1.05)
         #expect(try overview(watch).served == 1)
     }

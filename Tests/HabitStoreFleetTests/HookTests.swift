@@ -143,6 +143,26 @@ struct HookTests {
         #expect(server.messages.dropFirst(names.count).compactMap { $0.header("X-HabitStore-Delivery") } == names)
     }
 
+    /// A user was erased for whom a fleet had been halted. The ledger's lines have other hashes then, and every hook was told all of them
+    /// again, as messages that it had never seen.
+    @Test func whenAUserWasErasedHooksAreToldOnlyThat() throws {
+        let (test, server) = (try TestFleet(3), try LoopbackServer())
+        try test.drawHooked(server.port)
+        try test.hooked.halt(by: "a test", because: "user-1 complains")
+        _ = try test.hooked.tellHooks()
+        let told = server.messages
+        let entries = try test.fleet.ledger.read().entries
+        #expect(try test.fleet.forget("user-1"))
+        #expect(try test.hooked.tellHooks().map(\.told) == [1])
+        #expect(server.messages.last?.event == "forgotten")
+        #expect(sequences(server.messages) == Array(1...entries.count + 1))
+        // Whoever loses the place tells everything again, by the identifiers that it had.
+        try FileManager.default.removeItem(atPath: test.fleet.folder.hooks)
+        _ = try test.hooked.tellHooks()
+        let again = server.messages.dropFirst(told.count + 1).prefix(told.count)
+        #expect(again.map { $0.header("X-HabitStore-Delivery") } == told.map { $0.header("X-HabitStore-Delivery") })
+    }
+
     @Test func aHookThatIsNewIsToldWhatIsDoneFromItsPlanOn() throws {
         let (test, server) = (try TestFleet(2), try LoopbackServer())
         _ = try test.draw(TestFleet.twoWaves)

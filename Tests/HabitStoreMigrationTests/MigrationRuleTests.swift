@@ -66,7 +66,13 @@ struct MigrationRuleTests {
         let folder = try MigrationFolder()
         let path = try make(folder, engine, ["a", nil, ""])
         let outcome = try engine.migrate(path, Lightweight.self)
-        #expect(outcome.backups.isEmpty)
+        // What goes is said, with what it held, and is in the copy.
+        let drops = outcome.steps.flatMap(\.drops).map(\.description)
+        #expect(drops == ["Note.obsolete, with a value in 3 records"])
+        #expect(outcome.backups == ["\(path)-1.0.0-at-1"])
+        let copy = try engine.open("\(path)-1.0.0-at-1", NotesV1.schema, .readOnly)
+        #expect(try copy.all(NotesV1.Note.self).map(\.obsolete) == ["x", "x", "x"])
+        copy.close()
         #expect(outcome.steps.map(\.rewrittenRecords) == [4])
         #expect(
             Set(outcome.steps.flatMap(\.changes)) == [

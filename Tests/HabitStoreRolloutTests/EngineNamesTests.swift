@@ -3,7 +3,9 @@ import Testing
 
 /// Engines are plug-ins as long as nothing above them asks for one by name.
 struct EngineNamesTests {
-    private static let above = ["HabitStoreRollout", "ShadowVerifier", "HabitStoreCommand", "Trials/Soak"]
+    private static let above = [
+        "HabitStoreRollout", "ShadowVerifier", "HabitStoreOperator", "HabitStoreCommand", "Trials/Soak",
+    ]
     /// A state of the first versions names the old one of the two engines that there were then.
     private static let exception = "RolloutState+Codable.swift"
 

@@ -63,7 +63,7 @@ enum StoreBookkeeping {
             throw HabitStoreError(
                 .migrationRequired,
                 "the store is of schema version \(version), and this program's is \(schema.version); "
-                    + "migrate it with `habitstore migrate`, or open it with a migration plan",
+                    + "migrate it with `\(OperatorCommand.name) migrate`, or open it with a migration plan",
                 at: .init(path: path)
             )
         }

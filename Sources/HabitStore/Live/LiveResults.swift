@@ -3,6 +3,7 @@ import Foundation
 /// The answers of a fetch as the store changes: the first one at once, and another one after each change that makes it another
 /// answer, by whichever process, as long as the loop goes on.
 ///
+/// <!-- example: compiled only: the loop goes on until its task is cancelled -->
 /// ```swift
 /// for try await change in store.results(of: FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.name)])) {
 ///     list.show(change.records, change.difference)

@@ -4,6 +4,7 @@ import SwiftUI
 
 /// The records of a fetch in a view, which is drawn anew when they change. The name is that of SwiftData's.
 ///
+/// <!-- example: where SwiftUI can be imported -->
 /// ```swift
 /// struct Habits: View {
 ///     @Query(sort: [SortDescriptor(\.name)]) private var habits: LiveRecords<Habit>

@@ -15,18 +15,20 @@ extension EngineStore {
         timestamp: Date,
         progress: (_ done: Int, _ total: Int) throws -> Void
     ) throws -> MigrationStep {
-        let new = stage.to.schema
+        let new = stage.to.earlierSchema
         let mapping = try SchemaMapping(from: schema, to: new, isCustom: stage.isCustom)
         var step = MigrationStep(
             from: schema.version,
             to: new.version,
             isCustom: stage.isCustom,
             changes: mapping.changes,
+            drops: [],
             rewrittenRecords: 0,
             hookChanges: 0
         )
         try engine.reshape(to: new) { writer, reshape in
             try requireMigratable(writer)
+            step.drops = try drops(writer, mapping)
             if case .custom(_, _, let willMigrate?, _) = stage {
                 let transaction = EngineWriteTransaction(
                     writer,
@@ -84,6 +86,39 @@ extension EngineStore {
                 at: .init(path: engine.path)
             )
         }
+    }
+
+    /// What goes, counted before any hook could have emptied it.
+    private func drops(_ writer: Engine.Writer, _ mapping: SchemaMapping) throws -> [MigrationDrop] {
+        let replica = EngineReplicaSnapshot(writer, schema)
+        var drops: [MigrationDrop] = []
+        for (entity, dropped) in Dictionary(grouping: mapping.drops, by: \.entity).sorted(by: { $0.key < $1.key }) {
+            let description = schema.entities[entity]
+            var counted = dropped.map { drop in
+                MigrationDrop(
+                    entity: description.name,
+                    attribute: drop.attribute.map { description.attributes[$0].name }
+                )
+            }
+            // An entity that goes is alone here.
+            if dropped[0].attribute == nil {
+                counted[0].records = try replica.count(entity: entity)
+                drops += counted
+                continue
+            }
+            let positions = dropped.compactMap(\.attribute)
+            try replica.enumerate(entity: entity, after: nil) { _, record in
+                try record.withView(description.layout) { view in
+                    for (place, position) in positions.enumerated()
+                    where try view.hasValue(at: position, of: description) {
+                        counted[place].records += 1
+                    }
+                }
+                return true
+            }
+            drops += counted
+        }
+        return drops
     }
 
     /// Puts the records that have to be written anew aside, in their new form.
@@ -180,6 +215,19 @@ extension EngineStore {
         progress: (_ done: Int, _ total: Int) throws -> Void
     ) throws -> MigrationStep {
         try core.migrate(stage, timestamp: timestamp, progress: progress)
+    }
+}
+
+extension RecordView {
+    /// Whether somebody has given an attribute a value.
+    fileprivate func hasValue(at position: Int, of entity: EntityDescription) throws -> Bool {
+        let value = try value(at: position)
+        switch value {
+        case .null, .string(""), .strings([]), .links([]): return false
+        case .data(let bytes) where bytes.isEmpty: return false
+        case .bool, .int, .double, .string, .date, .uuid, .data, .strings, .links:
+            return value != entity.attributes[position].defaultValue
+        }
     }
 }
 

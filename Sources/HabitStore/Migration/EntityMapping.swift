@@ -6,6 +6,14 @@ struct EntityMapping {
         case copy(position: Int, fallback: Value?)
         /// It is new.
         case constant(Value)
+
+        /// The position in the old record that the value is from; nil for a new one.
+        var copiedPosition: Int? {
+            switch self {
+            case .copy(let position, _): position
+            case .constant: nil
+            }
+        }
     }
 
     /// The entity's position in the new schema.

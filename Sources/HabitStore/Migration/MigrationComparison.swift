@@ -16,7 +16,7 @@ struct MigrationComparison {
 
     init(_ stages: [MigrationStage], from old: Schema, to new: Schema) {
         (self.old, self.new) = (old, new)
-        let schemas = stages.map { $0.to.schema }
+        let schemas = stages.map { $0.to.earlierSchema }
         pairings = new.entities.map { Self.pair($0, schemas, old) }
     }
 

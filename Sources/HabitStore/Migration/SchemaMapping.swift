@@ -10,6 +10,15 @@ struct SchemaMapping {
     let newCombinations: [UniqueCombination]
     /// What changes, a sentence each.
     let changes: [String]
+    /// The attributes and entities of the old version whose values go.
+    let drops: [Drop]
+
+    /// What goes, by its positions in the old version.
+    struct Drop {
+        let entity: Int
+        /// Nil where the whole entity goes.
+        let attribute: Int?
+    }
 
     /// - Parameter isCustom: whether the stage has work of its own, which may fill an attribute whose kind changes.
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for what the declarations do not say how to do.
@@ -25,7 +34,7 @@ struct SchemaMapping {
             if let source { used.insert(source) }
             entities.append(try builder.map(entity, at: position, source.map { ($0, old.entities[$0]) }))
         }
-        let gone = old.entities.indices.filter { !used.contains($0) }.map { old.entities[$0].name }
+        let gone = old.entities.indices.filter { !used.contains($0) }
         self.entities = entities
         // An entity that was renamed leaves its old name behind.
         removed = old.entities.map(\.name).filter { name in !new.entities.contains { $0.name == name } }
@@ -35,7 +44,8 @@ struct SchemaMapping {
             return zip(new.entities[entity.target].uniqueness, new.uniqueCombinations[entity.target])
                 .filter { !before.contains($0.0) }.map(\.1)
         }
-        changes = builder.changes + gone.map { "\($0) goes, with all of its records" }
+        changes = builder.changes + gone.map { "\(old.entities[$0].name) goes, with all of its records" }
+        drops = builder.drops + gone.map { Drop(entity: $0, attribute: nil) }
     }
 }
 
@@ -43,6 +53,7 @@ private struct Builder {
     let isCustom: Bool
     var changes: [String] = []
     var newlyUnique: [(entity: Int, attribute: Int)] = []
+    var drops: [SchemaMapping.Drop] = []
 
     mutating func map(
         _ entity: EntityDescription,
@@ -66,6 +77,10 @@ private struct Builder {
         where !entity.attributes.contains(where: { ($0.originalName ?? $0.name) == attribute.name }) {
             changes.append("\(source.entity.name).\(attribute.name) goes")
         }
+        // Also what keeps its name and becomes of another kind.
+        let copied = attributes.compactMap(\.copiedPosition)
+        drops += source.entity.attributes.indices.filter { !copied.contains($0) }
+            .map { SchemaMapping.Drop(entity: source.position, attribute: $0) }
         return EntityMapping(
             target: target,
             source: source.position,

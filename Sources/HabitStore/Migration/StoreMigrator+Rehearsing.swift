@@ -12,7 +12,7 @@ extension StoreMigrator {
         progress: (MigrationProgress) throws -> Void = { _ in }
     ) throws -> MigrationRehearsal {
         let stages = try pending()
-        let schema = try stages.first?.from.schema ?? plan.current()
+        let schema = try stages.first?.from.earlierSchema ?? plan.current()
         return try ScratchFolder.with(in: directory, for: "migration") { folder in
             let before = try open(path, schema, .readOnly)
             defer { before.close() }

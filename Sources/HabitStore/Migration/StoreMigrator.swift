@@ -4,8 +4,9 @@ import Foundation
 /// Brings a store to the last version of a plan, stage by stage, each in one transaction.
 ///
 /// A run that was stopped, or killed, leaves a store of one of the plan's versions; a later run goes on from there. Before
-/// a stage with hooks a copy of the store is put beside it, unless there is one of the same version and token. Other
-/// programs that have the store open are refused with their next transaction and have to open it anew.
+/// a stage with hooks, or one that drops an attribute or an entity, a copy of the store is put beside it, unless there is one of the
+/// same version and token. Other programs that have the store open are refused with their next transaction and have to open it
+/// anew.
 public struct StoreMigrator {
     let path: String
     let plan: any SchemaMigrationPlan.Type
@@ -91,7 +92,7 @@ public struct StoreMigrator {
             var refusal: HabitStoreError?
             for version in plan.schemas.reversed() {
                 do {
-                    try open(path, version.schema, .readOnly).close()
+                    try open(path, version.earlierSchema, .readOnly).close()
                     return version.versionIdentifier
                 } catch let error as HabitStoreError where Self.otherVersion.contains(error.code) {
                     refusal = refusal ?? error
@@ -109,9 +110,10 @@ public struct StoreMigrator {
     /// - Throws: ``HabitStoreError/Code/newerVersion``, ``HabitStoreError/Code/schemaMismatch`` for a version that the plan does
     ///   not have or whose records have another shape there; nothing is written.
     public func pending() throws -> [MigrationStage] {
+        try plan.current().validate()
         let stages = try plan.stages(from: try version(), path: path)
         // Found here, and not behind a copy.
-        if let first = stages.first { try open(path, first.from.schema, .readOnly).close() }
+        if let first = stages.first { try open(path, first.from.earlierSchema, .readOnly).close() }
         return stages
     }
 
@@ -124,9 +126,14 @@ public struct StoreMigrator {
         let stages = try pending()
         var outcome = MigrationOutcome(version: try plan.current().version, steps: [], backups: [])
         for (place, stage) in stages.enumerated() {
-            let store = try open(path, stage.from.schema, .readWrite)
+            let store = try open(path, stage.from.earlierSchema, .readWrite)
             defer { store.close() }
-            if stage.isCustom { outcome.backups.append(try backup(store)) }
+            let mapping = try SchemaMapping(
+                from: store.schema,
+                to: stage.to.earlierSchema,
+                isCustom: stage.isCustom
+            )
+            if stage.isCustom || !mapping.drops.isEmpty { outcome.backups.append(try backup(store)) }
             outcome.steps.append(
                 try store.migrate(stage, timestamp: now()) { done, total in
                     try progress(

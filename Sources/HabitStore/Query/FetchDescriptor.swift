@@ -16,7 +16,7 @@ public struct FetchDescriptor<Model: PersistentModel>: Sendable {
     public var filter: Filter<Model>
     /// The keys of the order.
     public var sortBy: [SortDescriptor<Model>]
-    /// How many records at most: nil for all, and 0 for none.
+    /// How many records at most: nil for all, and 0 for none. Pages of a fetch have this many together.
     public var fetchLimit: Int?
     /// How many records of the order are passed over first.
     public var fetchOffset: Int

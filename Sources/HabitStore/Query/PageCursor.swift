@@ -2,9 +2,13 @@
 public struct PageCursor: Sendable, Hashable, Codable {
     /// The values of the order's keys, the identifier last.
     public let keys: [Value]
+    /// How many records the fetch may still give from here on; nil where it has no limit.
+    let left: Int?
 
     /// Makes a cursor from the values of the order's keys.
-    public init(keys: [Value]) { self.keys = keys }
+    public init(keys: [Value]) { self.init(keys: keys, left: nil) }
+
+    init(keys: [Value], left: Int?) { (self.keys, self.left) = (keys, left) }
 }
 
 /// One page of a fetch, and where the next begins.

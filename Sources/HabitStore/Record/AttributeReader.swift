@@ -241,9 +241,9 @@ public struct AttributeReader: ~Copyable {
     }
 
     @usableFromInline static let outOfBounds = HabitStoreError.damage(
-        "a record's parts point outside of it or hold impossible values; run `habitstore check`"
+        "a record's parts point outside of it or hold impossible values; run `\(OperatorCommand.name) check`"
     )
     @usableFromInline static let unexpectedNull = HabitStoreError.damage(
-        "a record has no value for an attribute that must have one; run `habitstore check`"
+        "a record has no value for an attribute that must have one; run `\(OperatorCommand.name) check`"
     )
 }

@@ -9,10 +9,20 @@ public struct AttributeWriter: ~Copyable {
     private var used: Int
     private var field = 0
     private var mismatch: (position: Int, kind: AttributeKind)?
+    /// The first value that is too large, or makes the record so.
+    private var excess: (position: Int, count: Int, recordBytes: Int)?
+    /// The bytes up to which nobody asks for limits.
+    private let unquestioned: Int
+    private let refusesLargeValues: Bool
 
     /// A writer for records of one layout; it may be used for many, each begun with ``begin()``.
-    @_spi(Engines) public init(layout: RecordLayout) {
+    ///
+    /// - Parameter refusesLargeValues: whether the layout's limits hold. They are for values that are given, and not for those that
+    ///   a store has already.
+    @_spi(Engines) public init(layout: RecordLayout, refusesLargeValues: Bool = true) {
         self.layout = layout
+        self.refusesLargeValues = refusesLargeValues
+        unquestioned = refusesLargeValues ? layout.limits.unquestioned : Int(UInt32.max)
         bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(256, layout.fixedSize * 2), alignment: 16)
         used = layout.fixedSize
         begin()
@@ -24,6 +34,7 @@ public struct AttributeWriter: ~Copyable {
     @_spi(Engines) public mutating func begin() {
         field = 0
         mismatch = nil
+        excess = nil
         used = layout.fixedSize
         bytes[0..<layout.fixedSize].initializeMemory(as: UInt8.self, repeating: 0)
         bytes[0] = RecordLayout.formatVersion
@@ -32,7 +43,8 @@ public struct AttributeWriter: ~Copyable {
 
     /// Ends the record and lends its bytes, checksum included, to `body`.
     ///
-    /// - Throws: ``HabitStoreError/Code/internalInconsistency`` when the attributes written are not the declared ones.
+    /// - Throws: ``HabitStoreError/Code/internalInconsistency`` when the attributes written are not the declared ones;
+    ///   ``HabitStoreError/Code/limitExceeded`` for a value that is too large, with its entity, attribute, size and limit.
     @_spi(Engines) public mutating func finish<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         guard mismatch == nil, field == layout.kinds.count else {
             let place = mismatch.map { "attribute \($0.position + 1) was written as \($0.kind.rawValue)" }
@@ -42,6 +54,7 @@ public struct AttributeWriter: ~Copyable {
                     + (place ?? "\(field) of \(layout.kinds.count) attributes were written")
             )
         }
+        if let excess { throw error(excess) }
         let record = UnsafeRawBufferPointer(rebasing: bytes[0..<used])
         bytes.storeBytes(of: RecordChecksum.compute(record).littleEndian, toByteOffset: 4, as: UInt32.self)
         return try body(record)
@@ -56,6 +69,30 @@ public struct AttributeWriter: ~Copyable {
         }
         defer { field += 1 }
         return layout.offsets[field]
+    }
+
+    private func error(_ excess: (position: Int, count: Int, recordBytes: Int)) -> HabitStoreError {
+        let hasIdentifier = layout.kinds.first == .uuid
+        return layout.limits.error(
+            valueOf: excess.count,
+            at: excess.position,
+            recordBytes: excess.recordBytes,
+            id: hasIdentifier ? bytes.loadUnaligned(fromByteOffset: layout.firstSlot, as: UUID.self) : nil
+        )
+    }
+
+    /// Whether the value of the attribute that was begun last is too large, or makes the record so.
+    @inline(never)
+    private mutating func isExcess(_ count: Int) -> Bool {
+        let (position, recordBytes) = (field - 1, used + count)
+        if excess == nil,
+            !refusesLargeValues && recordBytes > Int(UInt32.max)
+                || refusesLargeValues
+                    && layout.limits.isExceeded(byValueOf: count, at: position, recordBytes: recordBytes)
+        {
+            excess = (position, count, recordBytes)
+        }
+        return excess != nil
     }
 
     private mutating func reserve(_ count: Int) {
@@ -75,6 +112,7 @@ public struct AttributeWriter: ~Copyable {
         _ fill: (UnsafeMutableRawBufferPointer) -> Void
     ) {
         guard let offset = slot(kind) else { return }
+        if used &+ count > unquestioned, isExcess(count) { return }
         reserve(count)
         fill(UnsafeMutableRawBufferPointer(rebasing: bytes[used..<used + count]))
         bytes.storeBytes(of: UInt32(used).littleEndian, toByteOffset: offset, as: UInt32.self)

@@ -27,6 +27,8 @@ public final class RecordLayout: Sendable {
     public let firstSlot: Int
     /// The number of attributes.
     public let attributeCount: Int
+    /// How large values may be.
+    let limits: RecordLimits
 
     /// Where an attribute lies.
     struct Slot: BitwiseCopyable {
@@ -39,8 +41,11 @@ public final class RecordLayout: Sendable {
     nonisolated(unsafe) let slots: UnsafePointer<Slot>
 
     /// Lays out attributes of these kinds.
-    @_spi(Engines) public init(kinds: [AttributeKind]) {
+    @_spi(Engines) public convenience init(kinds: [AttributeKind]) { self.init(kinds: kinds, limits: RecordLimits()) }
+
+    init(kinds: [AttributeKind], limits: RecordLimits) {
         self.kinds = kinds
+        self.limits = limits
         attributeCount = kinds.count
         firstSlot = Self.headerSize + Self.bitmapSize(kinds.count)
         var offset = firstSlot

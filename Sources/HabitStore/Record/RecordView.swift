@@ -32,7 +32,9 @@ import Foundation
     @inline(never)
     static func invalid(_ bytes: UnsafeRawBufferPointer, _ layout: RecordLayout) -> HabitStoreError {
         guard bytes.count >= layout.fixedSize else {
-            return HabitStoreError.damage("a record is shorter than its attributes; run `habitstore check`")
+            return HabitStoreError.damage(
+                "a record is shorter than its attributes; run `\(OperatorCommand.name) check`"
+            )
         }
         guard bytes[0] == RecordLayout.formatVersion else {
             let isNewer = bytes[0] > RecordLayout.formatVersion

@@ -60,6 +60,7 @@ extension AttributeDescription {
             originalName: originalName,
             hasInvalidDefault: value == .some(nil),
             isOpaque: true,
+            hasOneValue: V.hasOneValue,
             keyPath: keyPath,
             probe: sample(V.self, or: value ?? nil),
             extract: extract

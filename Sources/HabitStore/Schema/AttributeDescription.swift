@@ -20,6 +20,8 @@ public struct AttributeDescription: Sendable {
     var hasInvalidDefault = false
     /// Whether predicates that name it are evaluated, as JSON's are: its bytes say nothing that filters understand.
     var isOpaque = false
+    /// Whether its type has one value and no other.
+    var hasOneValue = false
     /// The model's key path.
     public let keyPath: any AnyKeyPath & Sendable
     let probe: @Sendable (Int) -> Value
@@ -61,6 +63,7 @@ public struct AttributeDescription: Sendable {
             defaultValue: value ?? nil,
             originalName: originalName,
             hasInvalidDefault: value == .some(nil),
+            hasOneValue: V.hasOneValue,
             keyPath: keyPath,
             probe: sample(V.self, or: value ?? nil),
             extract: { model in

@@ -15,7 +15,7 @@ public struct EntityDescription: Sendable {
     /// The combinations of attributes that no two records may have in common.
     public let uniqueness: [UniquenessDescription]
     /// Where each attribute lies in an encoded record.
-    public let layout: RecordLayout
+    public internal(set) var layout: RecordLayout
 
     /// Declares an entity. Unique attributes and combinations, references and links get an index of their own when no
     /// declared index begins with them.
@@ -34,7 +34,7 @@ public struct EntityDescription: Sendable {
         self.attributes = attributes
         let relationships = relationships.map { $0.named(by: attributes) }
         self.relationships = relationships
-        layout = RecordLayout(kinds: attributes.map(\.kind))
+        layout = RecordLayout(kinds: attributes.map(\.kind), limits: RecordLimits(self.name, attributes))
         var indexes = indexes.map { $0.named(by: attributes) }.merged()
         var needed = attributes.dropFirst().filter { $0.isUnique || $0.kind == .links }.map(\.name)
         for relationship in relationships {

@@ -9,7 +9,7 @@ import Foundation
 /// struct Book: PersistentModel {
 ///     var id: UUID
 ///     var title: String
-///     static let entity = EntityDescription(Book.self, attributes: [.id(\.id), .attribute("title", \.title)])
+///     static let entity = EntityDescription(Book.self, attributes: [.id(\Book.id), .attribute("title", \Book.title)])
 ///     init(id: UUID = UUID(), title: String) { (self.id, self.title) = (id, title) }
 ///     init(row: inout AttributeReader) throws {
 ///         self.init(id: try row.nextUUID(), title: try row.nextString())
@@ -28,6 +28,9 @@ public protocol PersistentModel: Sendable, Equatable, Codable, Identifiable wher
     var id: UUID { get }
 
     /// Reads the attributes in their declared order.
+    ///
+    /// It has to take every value of the attributes' types: a store may hold any, and a schema proves the model with made-up ones. Assign
+    /// the properties here, and check values in the initializer that the app calls.
     init(row: inout AttributeReader) throws
 
     /// Writes the attributes in their declared order.

@@ -38,7 +38,8 @@ public enum RelationshipScope {
     private static func resolver(_ keyPath: AnyKeyPath) -> any RelationshipResolver {
         guard let current else {
             preconditionFailure(
-                "the relationship \(keyPath) was read outside of a transaction; read it inside store.read { … }, on its thread"
+                "the relationship \(keyPath) was read outside of a transaction; read it inside store.read { … }, on its thread. "
+                    + "Ask a predicate that reads it by store.read { try $0.matches(model, predicate) }"
             )
         }
         return current

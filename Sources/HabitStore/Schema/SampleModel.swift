@@ -8,7 +8,9 @@ extension Schema {
     package func sampleModel(number: Int) throws -> (any PersistentModel)? {
         for (position, entity) in entities.enumerated() where !entity.isUntyped {
             guard let values = sampleValues(of: entity, at: position, number) else { continue }
-            return try Self.model(entity.modelType, values, entity.layout)
+            return try ModelCode.withMadeUpValues(entity.name) {
+                try Self.model(entity.modelType, values, entity.layout)
+            }
         }
         return nil
     }

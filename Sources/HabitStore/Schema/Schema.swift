@@ -74,16 +74,57 @@ public final class Schema: Sendable {
 
     /// Makes a schema from models.
     public convenience init(_ models: [any PersistentModel.Type], version: Version = Version(1, 0, 0)) {
-        self.init(entities: models.map { $0.entity }.resolvingKeyPaths(), version: version)
+        self.init(models: models, version: version, isEarlier: false)
+    }
+
+    /// Makes the schema of a version that stores are only taken on from. What is refused by rules that came later may stand in it,
+    /// as far as the store's engine took it: such a store has to be opened to be given other names.
+    convenience init(earlier models: [any PersistentModel.Type], version: Version) {
+        self.init(models: models, version: version, isEarlier: true)
+    }
+
+    /// Makes a schema whose records may have other sizes than all others may, for tests.
+    package convenience init(_ models: [any PersistentModel.Type], largestRecord: Int) {
+        self.init(models: models, version: Version(1, 0, 0), isEarlier: false, largestRecord: largestRecord)
+    }
+
+    private convenience init(
+        models: [any PersistentModel.Type],
+        version: Version,
+        isEarlier: Bool,
+        largestRecord: Int = RecordLimits.largestRecord
+    ) {
+        let entities = models.map { model in
+            var entity = model.entity
+            let limits = RecordLimits(entity.name, entity.attributes, record: largestRecord)
+            if largestRecord != RecordLimits.largestRecord {
+                entity.layout = RecordLayout(kinds: entity.layout.kinds, limits: limits)
+            }
+            return entity
+        }
+        .resolvingKeyPaths()
+        self.init(entities: entities, version: version) { entities throws(HabitStoreError) in
+            try Self.requireOwnEntity(models)
+            try Self.requireProperties(entities)
+            if !isEarlier {
+                try Self.requireNames(entities)
+                try Self.requireDeclarations(entities)
+            }
+        }
     }
 
     /// Makes a schema of entities that have no Swift type in this program. A store that is opened with it can be counted,
     /// checked, copied, verified, migrated and read record by record; models cannot be fetched.
     @_spi(Engines) public convenience init(shapes: [EntityShape], version: Version = Version(1, 0, 0)) {
-        self.init(entities: shapes.map { EntityDescription($0) }, version: version)
+        self.init(entities: shapes.map { EntityDescription($0) }, version: version) { _ in }
     }
 
-    private init(entities: [EntityDescription], version: Version) {
+    /// - Parameter rules: what entities with Swift types have to keep to.
+    private init(
+        entities: [EntityDescription],
+        version: Version,
+        rules: ([EntityDescription]) throws(HabitStoreError) -> Void
+    ) {
         self.entities = entities
         let stored = StoredSchema(version: version, entities: entities.map { EntityShape($0) })
         let text = Result { try stored.text() }
@@ -117,6 +158,8 @@ public final class Schema: Sendable {
             }
         }
         do throws(HabitStoreError) {
+            try Self.requireDifferentEntities(entities)
+            try rules(entities)
             let resolved = try Self.resolve(entities, positions)
             relationships = resolved
             inbound = Self.inboundReferences(entities, resolved)

@@ -1,21 +1,19 @@
 import Foundation
 
-/// Proves that a model's code follows its declaration: reads a record of known values through the model, and compares
-/// what its key paths give and what it writes with those values, attribute by attribute, with and without nils.
+/// Proves that a model's code follows its declaration: reads records of known values through the model, and compares what its key
+/// paths give and what it writes with those values, attribute by attribute.
+///
+/// Two attributes that the code exchanges in both directions are told apart by the round in which their values differ; that
+/// there is one for every two of them is proven first.
 enum SchemaProof {
     static func run(_ entities: [EntityDescription]) throws(HabitStoreError) {
-        var names: Set<String> = []
         for entity in entities {
-            guard names.insert(entity.name.lowercased()).inserted else {
-                throw HabitStoreError(.schemaMismatch, "two entities are named \(entity.name)")
-            }
             guard let first = entity.attributes.first, first.name == "id", first.kind == .uuid, !first.isOptional else {
-                throw HabitStoreError(.schemaMismatch, "the first attribute of \(entity.name) must be .id(\\.id)")
-            }
-            for index in entity.indexes {
-                for name in index.attributes where entity.position(of: name) == nil {
-                    throw HabitStoreError(.schemaMismatch, "an index of \(entity.name) names \(name), which it lacks")
-                }
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "the first attribute of \(entity.name) must be .id(\\.id)",
+                    at: .init(entity: entity.name)
+                )
             }
             for attribute in entity.attributes where attribute.hasInvalidDefault {
                 throw HabitStoreError(
@@ -35,24 +33,85 @@ enum SchemaProof {
             }
             // Without a Swift type there is no code that could differ from the declaration.
             if entity.isUntyped { continue }
-            try prove(entity.modelType, entity, withNulls: false) { $0 }
-            try prove(entity.modelType, entity, withNulls: true) { $0 }
-            // A truth value or an enum has few samples; two positions differ in some bit, so some round tells them apart.
-            for bit in 0..<(Int.bitWidth - entity.attributes.count.leadingZeroBitCount) {
-                try prove(entity.modelType, entity, withNulls: false) { ($0 >> bit) & 1 }
+            try ModelCode.withMadeUpValues(entity.name) { () throws(HabitStoreError) in
+                let rounds = try rounds(of: entity)
+                for values in rounds { try prove(entity.modelType, entity, values) }
             }
         }
     }
 
+    // MARK: The values
+
+    /// The records that the model is proven with, all of which together tell every two attributes apart.
+    private static func rounds(of entity: EntityDescription) throws(HabitStoreError) -> [[Value]] {
+        let attributes = entity.attributes
+        let samples = try samples(of: entity) { $0 }
+        func nulls(_ isNull: (Int) -> Bool) -> [Value] {
+            attributes.indices.map { attributes[$0].isOptional && isNull($0) ? .null : samples[$0] }
+        }
+        var rounds = [samples, nulls { _ in true }]
+        // A truth value or an enum has few samples; two positions differ in some bit, so some round tells them apart.
+        for bit in 0..<(Int.bitWidth - attributes.count.leadingZeroBitCount) {
+            rounds.append(try self.samples(of: entity) { ($0 >> bit) & 1 })
+            if attributes.contains(where: \.isOptional) { rounds.append(nulls { ($0 >> bit) & 1 == 1 }) }
+        }
+        try requireDifferent(rounds, of: entity)
+        return rounds
+    }
+
+    private static func samples(
+        of entity: EntityDescription,
+        _ place: (Int) -> Int
+    ) throws(HabitStoreError) -> [Value] {
+        var samples: [Value] = []
+        for (position, attribute) in entity.attributes.enumerated() {
+            let sample = attribute.probe(place(position))
+            guard sample.kind == attribute.kind || (sample.isNull && attribute.isOptional) else {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "probe(position:) of the type of \(entity.name).\(attribute.name) gives \(sample.kind?.rawValue ?? "nil"), and "
+                        + "values of the type are kept as \(attribute.kind.rawValue); give one of these",
+                    at: .init(entity: entity.name, attribute: attribute.name)
+                )
+            }
+            do {
+                samples.append(try sample.normalized())
+            } catch {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "probe(position:) of the type of \(entity.name).\(attribute.name) gives what no store can keep: \(error)",
+                    at: .init(entity: entity.name, attribute: attribute.name),
+                    underlying: error
+                )
+            }
+        }
+        return samples
+    }
+
+    /// Refuses two attributes that have the same value in every round: whether the code exchanges them could not be told.
+    private static func requireDifferent(_ rounds: [[Value]], of entity: EntityDescription) throws(HabitStoreError) {
+        var seen: [[Value]: Int] = [:]
+        for (position, attribute) in entity.attributes.enumerated() {
+            guard let other = seen.updateValue(position, forKey: rounds.map { $0[position] }) else { continue }
+            // What has one value only is the same wherever it is kept.
+            if attribute.hasOneValue, entity.attributes[other].hasOneValue { continue }
+            throw HabitStoreError(
+                .schemaMismatch,
+                "probe(position:) gives the same for \(entity.name).\(entity.attributes[other].name) and "
+                    + "\(entity.name).\(attribute.name), so that nobody could tell whether the model exchanges them; let it give "
+                    + "another value for each position, or declare hasOneValue where the type has one only",
+                at: .init(entity: entity.name, attribute: attribute.name)
+            )
+        }
+    }
+
+    // MARK: The code
+
     private static func prove<M: PersistentModel>(
         _ type: M.Type,
         _ entity: EntityDescription,
-        withNulls: Bool,
-        sample: (Int) -> Int
+        _ values: [Value]
     ) throws(HabitStoreError) {
-        let values = entity.attributes.enumerated().map { position, attribute in
-            withNulls && attribute.isOptional ? Value.null : attribute.probe(sample(position))
-        }
         do {
             let record = try EncodedRecord(values, layout: entity.layout)
             let model = try record.withView(entity.layout) { view in
@@ -63,19 +122,27 @@ enum SchemaProof {
             where try attribute.extract(model) != values[position] {
                 throw HabitStoreError(
                     .schemaMismatch,
-                    "\(entity.name).init(row:) does not read \(attribute.name) at its declared position"
+                    "init(row:) does not read \(attribute.name) at its declared position",
+                    at: .init(attribute: attribute.name)
+                )
+            }
+            guard Value.uuid(model.id) == values[0] else {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "its identifier is declared by another property than id; declare .id(\\.id)",
+                    at: .init(attribute: "id")
                 )
             }
             var writer = AttributeWriter(layout: entity.layout)
             try model.write(to: &writer)
             guard try writer.finish({ EncodedRecord(copying: $0) }) == record else {
-                throw HabitStoreError(.schemaMismatch, "\(entity.name).write(to:) does not follow its declaration")
+                throw HabitStoreError(.schemaMismatch, "write(to:) does not follow it")
             }
         } catch {
             throw HabitStoreError(
                 .schemaMismatch,
                 "the model \(entity.name) does not follow its declaration: \(error)",
-                at: .init(entity: entity.name),
+                at: .init(entity: entity.name, attribute: (error as? HabitStoreError)?.location.attribute),
                 underlying: error
             )
         }

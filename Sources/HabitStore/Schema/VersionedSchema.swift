@@ -6,7 +6,7 @@ import Synchronization
 /// enum NotesV1: VersionedSchema {
 ///     static let versionIdentifier = Schema.Version(1, 0, 0)
 ///     static let models: [any PersistentModel.Type] = [Note.self]
-///     struct Note: PersistentModel { … }
+///     // Beside it, or in an extension: `struct Note: PersistentModel`, as it was in this version.
 /// }
 /// ```
 /// The models of different versions may have the same name; a store knows them by their entity's name.
@@ -21,13 +21,28 @@ public protocol VersionedSchema: SendableMetatype {
 extension VersionedSchema {
     /// The schema of this version, which is made once.
     public static var schema: Schema {
-        madeSchemas.withLock { made in
-            if let schema = made[ObjectIdentifier(self)] { return schema }
-            let schema = Schema(models, version: versionIdentifier)
-            made[ObjectIdentifier(self)] = schema
+        MadeSchemas.current.schema(of: self) { Schema(models, version: versionIdentifier) }
+    }
+
+    /// The schema of this version as one that stores are taken on from; see ``Schema/init(earlier:version:)``.
+    package static var earlierSchema: Schema {
+        MadeSchemas.earlier.schema(of: self) { Schema(earlier: models, version: versionIdentifier) }
+    }
+}
+
+/// The schemas that were made, each once.
+private final class MadeSchemas: Sendable {
+    static let current = MadeSchemas()
+    static let earlier = MadeSchemas()
+
+    private let made = Mutex<[ObjectIdentifier: Schema]>([:])
+
+    func schema(of version: any VersionedSchema.Type, _ make: () -> Schema) -> Schema {
+        made.withLock { made in
+            if let schema = made[ObjectIdentifier(version)] { return schema }
+            let schema = make()
+            made[ObjectIdentifier(version)] = schema
             return schema
         }
     }
 }
-
-private let madeSchemas = Mutex<[ObjectIdentifier: Schema]>([:])

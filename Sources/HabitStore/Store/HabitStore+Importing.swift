@@ -8,11 +8,11 @@ extension HabitStore {
     /// - Parameters:
     ///   - batchSize: how many records a batch has.
     ///   - author: who writes, for the history.
-    ///   - progress: is told how many records are stored, after each batch.
+    ///   - progress: is told how many records are stored, after each batch, where the caller is: a view's model may show it.
     /// - Returns: how many records were stored.
     /// - Throws: what the sequence throws, and what a write does; what was stored before stays.
     @discardableResult
-    public func insert<Models: AsyncSequence>(
+    nonisolated(nonsending) public func insert<Models: AsyncSequence>(
         contentsOf models: Models,
         batchSize: Int = 500,
         author: String? = nil,
@@ -20,22 +20,22 @@ extension HabitStore {
     ) async throws -> Int where Models.Element: PersistentModel {
         var batch: [Models.Element] = []
         var count = 0
-        func store() async throws {
-            let records = batch
-            batch.removeAll(keepingCapacity: true)
-            guard !records.isEmpty else { return }
-            try await insert(records, author: author)
-            count += records.count
-            progress(count)
-        }
         for try await model in models {
             try Task.checkCancellation()
             batch.append(model)
-            if batch.count >= max(1, batchSize) { try await store() }
+            if batch.count < max(1, batchSize) { continue }
+            try await insert(batch, author: author)
+            count += batch.count
+            batch.removeAll(keepingCapacity: true)
+            progress(count)
         }
         // A sequence that ends since the task was cancelled has not come to its end.
         try Task.checkCancellation()
-        try await store()
+        if !batch.isEmpty {
+            try await insert(batch, author: author)
+            count += batch.count
+            progress(count)
+        }
         return count
     }
 }

@@ -16,23 +16,19 @@ private actor PageState<M: PersistentModel> {
     private let store: any HabitStore
     private var descriptor: FetchDescriptor<M>
     private let size: Int
-    private var left: Int
     private var isDone = false
 
     init(_ store: any HabitStore, _ descriptor: FetchDescriptor<M>, size: Int) {
         self.store = store
         self.descriptor = descriptor
         self.size = size
-        left = descriptor.fetchLimit ?? Int.max
     }
 
     func nextPage() async throws -> [M]? {
-        guard !isDone, left > 0 else { return nil }
-        let (store, descriptor, wanted) = (store, descriptor, min(size, left))
-        let page = try await store.read { try $0.fetchPage(descriptor, size: wanted) }
+        guard !isDone else { return nil }
+        let (store, descriptor, size) = (store, descriptor, size)
+        let page = try await store.read { try $0.fetchPage(descriptor, size: size) }
         self.descriptor.cursor = page.next
-        self.descriptor.fetchOffset = 0
-        left -= page.models.count
         isDone = page.next == nil
         return page.models.isEmpty ? nil : page.models
     }

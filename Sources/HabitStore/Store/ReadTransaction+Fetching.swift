@@ -127,12 +127,15 @@ extension ReadTransaction {
 
     /// One page of a fetch. The cursor of the page before, in the descriptor, says where it begins, so that records
     /// inserted or deleted meanwhile neither repeat nor skip any other.
+    ///
+    /// The descriptor's `fetchLimit` is that of all pages together: a limit of 25 in pages of 10 gives 10, 10 and 5.
     public func fetchPage<M: PersistentModel>(_ descriptor: FetchDescriptor<M>, size: Int) throws -> Page<M> {
         guard size > 0 else { return Page(models: [], next: descriptor.cursor) }
         var descriptor = descriptor
         // The offset is passed over once, before the first page; a cursor stands behind it.
         if descriptor.cursor != nil { descriptor.fetchOffset = 0 }
-        descriptor.fetchLimit = min(size, Int.max - 1) + 1
+        let left = descriptor.fetchLimit.map { min($0, descriptor.cursor?.left ?? $0) }
+        descriptor.fetchLimit = min(left ?? Int.max, min(size, Int.max - 1) + 1)
         var models = try fetch(descriptor)
         guard models.count > size, let last = models.dropLast(models.count - size).last else {
             return Page(models: models, next: nil)
@@ -140,7 +143,8 @@ extension ReadTransaction {
         models.removeSubrange(size...)
         let order = BoundQuery(entity: try schema.position(of: M.self), order: try descriptor.order(in: schema)).order
         let attributes = M.entity.attributes
-        return Page(models: models, next: PageCursor(keys: try order.map { try attributes[$0.position].extract(last) }))
+        let keys = try order.map { try attributes[$0.position].extract(last) }
+        return Page(models: models, next: PageCursor(keys: keys, left: left.map { $0 - size }))
     }
 
     /// The record that a to-one relationship leads to, or nil.

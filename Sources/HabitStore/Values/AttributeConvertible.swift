@@ -9,7 +9,10 @@ public protocol AttributeConvertible: Sendable {
     static var attributeKind: AttributeKind { get }
     /// Whether nil is a value of this type.
     static var isOptionalAttribute: Bool { get }
-    /// A value that tells the attribute at `position` from the others; used to prove a model's mapping.
+    /// Whether the type has one value and no other, so that two attributes of it are alike wherever they are kept.
+    static var hasOneValue: Bool { get }
+    /// A value that tells the attribute at `position` from the others: another one for each of a model's positions as far as the
+    /// type has so many, and two at least for 0 and 1. A model's mapping is proven by them.
     static func probe(position: Int) -> Value
     /// Makes a value from what is kept, or nil when it is of another kind.
     init?(attributeValue: Value)
@@ -20,6 +23,8 @@ public protocol AttributeConvertible: Sendable {
 extension AttributeConvertible {
     /// Not optional, unless a type says otherwise.
     public static var isOptionalAttribute: Bool { false }
+    /// It has several, unless a type says otherwise.
+    public static var hasOneValue: Bool { false }
 }
 
 extension Bool: AttributeConvertible {

@@ -10,6 +10,9 @@ extension AttributeEnum {
     /// The kind of the raw value.
     public static var attributeKind: AttributeKind { RawValue.attributeKind }
 
+    /// Whether there is one case.
+    public static var hasOneValue: Bool { allCases.count == 1 }
+
     /// The raw value of one of the cases.
     public static func probe(position: Int) -> Value {
         let cases = Array(allCases)

@@ -14,6 +14,12 @@ public struct JSONAttribute<Wrapped: Codable & Sendable & Equatable>: AttributeC
     /// ``AttributeKind/data``.
     public static var attributeKind: AttributeKind { .data }
 
+    /// Whether the value's type has one value, or no samples that differ.
+    public static var hasOneValue: Bool {
+        if let type = Wrapped.self as? any JSONAttributeProbing.Type { return type.hasOneValue }
+        return probe(position: 0) == probe(position: 1)
+    }
+
     /// The JSON of a sample: the type's own if it is ``JSONAttributeProbing``, otherwise a made-up one. Null where none can be
     /// made; the attribute's default stands in for it then.
     public static func probe(position: Int) -> Value {

@@ -3,4 +3,11 @@
 public protocol JSONAttributeProbing {
     /// A value that tells the attribute at `position` from the others.
     static func probe(position: Int) -> Self
+    /// Whether the type has one value and no other; see ``AttributeConvertible/hasOneValue``.
+    static var hasOneValue: Bool { get }
+}
+
+extension JSONAttributeProbing {
+    /// It has several, unless a type says otherwise.
+    public static var hasOneValue: Bool { false }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStore
+import HabitStoreOperator
 import HabitStoreReports
 import HabitTracking
 

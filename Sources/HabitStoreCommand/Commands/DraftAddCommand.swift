@@ -1,5 +1,6 @@
 import ArgumentParser
 import HabitStore
+import HabitStoreOperator
 
 /// `habitstore draft add TEXT`.
 struct DraftAddCommand: ReportingCommand {

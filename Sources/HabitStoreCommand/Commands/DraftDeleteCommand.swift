@@ -1,5 +1,6 @@
 import ArgumentParser
 import HabitStore
+import HabitStoreOperator
 
 /// `habitstore draft delete DRAFT`.
 struct DraftDeleteCommand: ReportingCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HabitStore
+import HabitStoreOperator
 
 /// `habitstore draft edit DRAFT`.
 struct DraftEditCommand: ReportingCommand {

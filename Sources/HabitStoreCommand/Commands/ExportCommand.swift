@@ -1,8 +1,8 @@
 import ArgumentParser
 @_spi(Engines) import HabitStore
 import HabitStoreImport
+import HabitStoreOperator
 import HabitStoreRollout
-import StandardEngines
 
 /// `habitstore export PATH`.
 struct ExportCommand: AsyncParsableCommand {
@@ -49,7 +49,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func open() async throws -> any UserStoreBackend {
-        if let store { return try StoreAddress(parsing: store).openAsWritten(.readOnly) }
+        if let store { return try StoreAddress(argument: store).openAsWritten(.readOnly, by: .known) }
         let settings = try await Settings(userOptions)
         let address = try settings.stores().currentAddress(of: settings.user)
         return try address.openAsWritten(.readOnly, by: settings.engines)

@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
+import HabitStoreOperator
 import HabitStoreRollout
 import HabitTracking
-import StandardEngines
 
 /// `habitstore import coredata FILE`.
 struct ImportCoreDataCommand: ReportingCommand {
@@ -170,7 +170,7 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     private func parsedTarget(_ text: String) throws -> StoreAddress {
         do {
-            return try StoreAddress(parsing: text)
+            return try StoreAddress(argument: text)
         } catch let error as HabitStoreError where error.code == .notFound {
             throw CommandFailure.usage(
                 "\(text): there is no store here whose kind could be recognised; "
@@ -184,7 +184,7 @@ struct ImportCoreDataCommand: ReportingCommand {
         try address.requireOutsideOfUsers()
         var outline: StoreOutline?
         do {
-            outline = try address.outline()
+            outline = try address.outline(by: .known)
         } catch let error as HabitStoreError where [.notFound, .notAStore].contains(error.code) {
             // There is none, or its making was killed. What is no store at all is refused by the opening.
         }

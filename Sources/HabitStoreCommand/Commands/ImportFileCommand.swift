@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
+import HabitStoreOperator
 import HabitStoreRollout
 import HabitTrackerImport
-import StandardEngines
 
 /// `habitstore import FILE`.
 struct ImportFileCommand: ReportingCommand {

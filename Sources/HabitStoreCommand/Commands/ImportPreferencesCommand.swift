@@ -1,8 +1,8 @@
 import ArgumentParser
 import HabitStore
+import HabitStoreOperator
 import HabitStoreRollout
 import HabitTrackerImport
-import StandardEngines
 
 /// `habitstore import preferences FILE --key KEY`.
 struct ImportPreferencesCommand: ReportingCommand {

@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
 import HabitStoreImport
+import HabitStoreOperator
 import HabitStoreReports
 import HabitStoreRollout
-import StandardEngines
 
 /// `habitstore inspect FILE`.
 struct InspectCommand: ReportingCommand {
@@ -27,7 +27,7 @@ struct InspectCommand: ReportingCommand {
     func run() async throws {
         // A Core Data file says why it cannot be read; a store is better asked itself.
         let kind = SourceKind(path: file)
-        if kind == .habitStore || (kind == .other && (try? StoreAddress(parsing: file).outline()) != nil) {
+        if kind == .habitStore || (kind == .other && (try? StoreAddress(argument: file).outline(by: .known)) != nil) {
             return try inspectStore()
         }
         let source = try CoreDataFile(path: file)
@@ -43,8 +43,8 @@ struct InspectCommand: ReportingCommand {
     }
 
     private func inspectStore() throws {
-        let address = try StoreAddress(parsing: file)
-        let store = try address.openAsWritten(.readOnly)
+        let address = try StoreAddress(argument: file)
+        let store = try address.openAsWritten(.readOnly, by: .known)
         defer { store.close() }
         let (information, counts) = try store.replicaRead { replica in
             (try replica.information(), try store.schema.entities.indices.map { try replica.count(entity: $0) })

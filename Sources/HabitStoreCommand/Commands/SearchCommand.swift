@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreOperator
 import HabitStoreReports
 
 /// `habitstore search TEXT`.

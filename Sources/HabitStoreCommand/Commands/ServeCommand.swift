@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HabitStore
+import HabitStoreOperator
 
 /// `habitstore serve`: becomes `habitstore-serve`, which has the page and its server. It is a program of its own, so that nothing else
 /// has to be built and linked with a server.

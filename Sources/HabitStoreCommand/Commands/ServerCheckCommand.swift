@@ -1,4 +1,5 @@
 import ArgumentParser
+import HabitStoreOperator
 import HabitStorePostgres
 
 /// `habitstore server check URL`.

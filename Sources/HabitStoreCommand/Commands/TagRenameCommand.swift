@@ -1,5 +1,6 @@
 import ArgumentParser
 import HabitStore
+import HabitStoreOperator
 import HabitStoreReports
 
 /// `habitstore tag rename TAG NAME`.

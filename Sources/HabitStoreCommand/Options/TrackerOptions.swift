@@ -1,4 +1,5 @@
 import ArgumentParser
+import HabitStoreOperator
 import HabitStoreRollout
 
 /// Options of the commands that use a user's store.

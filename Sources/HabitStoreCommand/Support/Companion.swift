@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreOperator
 
 /// A program that belongs to this one and is built by itself, as git has them.
 struct Companion {

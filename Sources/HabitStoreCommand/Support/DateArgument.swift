@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import HabitStoreOperator
 import HabitTracking
 
 /// Dates as they are typed.

@@ -1,4 +1,5 @@
 import HabitStore
+import HabitStoreOperator
 
 extension Draft {
     /// The draft as JSON.

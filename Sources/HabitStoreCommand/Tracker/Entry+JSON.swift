@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreOperator
 
 extension Entry {
     /// The entry as JSON, with its habit's name where it has a habit.

@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreOperator
 import HabitTracking
 
 /// A habit with what its entries come to.

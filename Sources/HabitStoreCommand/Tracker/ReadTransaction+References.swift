@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreOperator
 
 extension ReadTransaction {
     /// The habit that is meant by a name or an identifier.

@@ -1,4 +1,5 @@
 import HabitStore
+import HabitStoreOperator
 
 extension Tag {
     /// The tag as JSON.

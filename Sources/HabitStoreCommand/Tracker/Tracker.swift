@@ -1,5 +1,6 @@
 import Foundation
 import HabitStore
+import HabitStoreOperator
 import HabitStoreRollout
 import HabitTracking
 

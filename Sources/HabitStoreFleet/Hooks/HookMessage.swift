@@ -12,11 +12,11 @@ struct HookMessage: Sendable, Hashable {
     let body: Data
 
     /// A line of the ledger.
-    ///
-    /// - Parameter head: the line's number and hash.
-    init(_ entry: FleetLedger.Entry, head: String, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
+    init(_ entry: FleetLedger.Entry, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
         event = entry.event.kind
-        delivery = Self.identifier("line", head, hook.name)
+        // Not by the line's hash, which is another one when a user was forgotten.
+        let milliseconds = Int((entry.time.timeIntervalSince1970 * 1_000).rounded())
+        delivery = Self.identifier("line", "\(entry.sequence)", "\(milliseconds)", event, hook.name)
         var body = HookBody(event: event, root: fleet.root, time: entry.time)
         body.sequence = entry.sequence
         body.take(entry.event, fleet.waves, namesUsers: hook.namesUsers)

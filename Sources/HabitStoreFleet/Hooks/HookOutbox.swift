@@ -13,10 +13,20 @@ struct HookOutbox: Sendable {
         _ place: HookPlaces.Place?,
         _ contents: FleetLedger.Contents
     ) -> [(entry: FleetLedger.Entry, head: String)] {
-        // A place that the ledger has not come to, or has no more, is none.
-        let begin = place?.told.flatMap { contents.heads.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
-        return zip(contents.entries, contents.heads).dropFirst(begin).filter { hook.wants($0.0.event) }
+        zip(contents.entries, contents.heads).dropFirst(place?.told.map { count(of: $0, contents) } ?? 0)
+            .filter { hook.wants($0.0.event) }
             .map { (entry: $0.0, head: $0.1) }
+    }
+
+    /// How many lines a hook was told whose last one had a number and a hash. A place that the ledger has not come to, or has no more, is
+    /// none; unless a user was forgotten since, for whom lines were given other hashes.
+    private static func count(of told: String, _ contents: FleetLedger.Contents) -> Int {
+        if let place = contents.heads.firstIndex(of: told) { return place + 1 }
+        guard let number = told.split(separator: " ").first.flatMap({ Int($0) }), number >= 1 else { return 0 }
+        let isForgotten = contents.entries.dropFirst(number).contains {
+            if case .forgotten = $0.event { true } else { false }
+        }
+        return isForgotten ? number : 0
     }
 
     /// Tells a hook what it is owed, line after line, until one cannot be told.
@@ -38,7 +48,7 @@ struct HookOutbox: Sendable {
                 if let deadline, told > 0, ContinuousClock.now >= deadline {
                     return (told, HookFailure("is slow, and was told \(told) of \(owed.count) lines"), nil)
                 }
-                let message = try HookMessage(entry, head: head, fleet, to: hook)
+                let message = try HookMessage(entry, fleet, to: hook)
                 if let failure = Self.failure(try Self.post(message, to: hook, by: transport), 200..<300) {
                     try note(hook, failure, mayNote)
                     return (told, failure, nil)

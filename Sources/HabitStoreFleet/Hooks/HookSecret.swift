@@ -1,6 +1,6 @@
-import DurableFiles
 import Foundation
 import HabitStore
+import HabitStoreRollout
 import Hashing
 
 /// What a hook's bodies are signed with. It is read anew for each request, and stands in no file of the fleet.
@@ -14,28 +14,7 @@ struct HookSecret {
     /// - Throws: ``HabitStoreError/Code/permissionDenied`` for a file that others may read or write, or that is another person's;
     ///   ``HabitStoreError/Code/invalidValue`` for one that is too short or too long; what the system refuses.
     init(path: String) throws {
-        var bytes: [UInt8] = []
-        do {
-            // A pipe that nobody writes to would be waited for for ever.
-            let file = try OpenFile(path, O_RDONLY | O_NONBLOCK)
-            let status = try file.status()
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw HabitStoreError(.inputOutput, "the file of a hook's secret is not a file", at: .init(path: path))
-            }
-            guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
-                throw HabitStoreError(
-                    .permissionDenied,
-                    "the file of a hook's secret is not for its owner alone: make it yours, and `chmod 600` it",
-                    at: .init(path: path)
-                )
-            }
-            try file.forEachChunk(in: 0..<off_t(Self.lengths.upperBound + 2)) { part, _ in
-                bytes.append(contentsOf: part)
-                return true
-            }
-        } catch let failure as FileFailure {
-            throw HabitStoreError.system(failure, "the file of a hook's secret")
-        }
+        var bytes = try SecretFile.bytes(path, "the file of a hook's secret", limit: Self.lengths.upperBound + 1)
         while let last = bytes.last, [0x0A, 0x0D, 0x20, 0x09].contains(last) { bytes.removeLast() }
         guard Self.lengths.contains(bytes.count) else {
             throw HabitStoreError(

@@ -21,6 +21,8 @@ struct FleetFolder: Sendable {
     var ledger: String { path + "/ledger.jsonl" }
     /// What is known of everybody, which can be found out again.
     var index: String { path + "/fleet.sqlite" }
+    /// The same while it is made anew.
+    var indexDraft: String { index + ".new" }
     /// How far each hook was told.
     var hooks: String { path + "/hooks.json" }
     /// Held by who tells hooks.
@@ -44,16 +46,11 @@ struct FleetFolder: Sendable {
             guard try file.status().st_mode & S_IFMT == S_IFREG else {
                 throw HabitStoreError(
                     .inputOutput,
-                    "what stands in the place of \(what) is no file",
+                    "what stands in the place of \(what) is not a file",
                     at: .init(path: path)
                 )
             }
-            var data = Data()
-            try file.forEachChunk { bytes, _ in
-                data.append(contentsOf: bytes)
-                return true
-            }
-            return data
+            return try file.contents()
         } catch let failure as FileFailure {
             if failure.number == ENOENT { return nil }
             throw HabitStoreError(

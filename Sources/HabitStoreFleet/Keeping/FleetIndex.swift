@@ -1,3 +1,4 @@
+import DurableFiles
 import Foundation
 import HabitStore
 import HabitStoreRollout
@@ -44,7 +45,7 @@ final class FleetIndex {
         guard FileManager.default.fileExists(atPath: folder.index) else {
             throw HabitStoreError(
                 .notFound,
-                "the fleet has no index; make it from the stores with `habitstore fleet audit --rebuild`",
+                "the fleet has no index; make it from the stores with `\(OperatorCommand.name) fleet audit --rebuild`",
                 at: .init(path: folder.index)
             )
         }
@@ -53,8 +54,8 @@ final class FleetIndex {
         try database.query("PRAGMA user_version") { found = $0.int(0) }
         guard found == version else {
             throw HabitStoreError(
-                .unsupported,
-                "the fleet's index is of version \(found), and this program knows \(version); make it anew with `habitstore fleet audit "
+                found > version ? .newerVersion : .corrupt,
+                "the fleet's index is of version \(found), and this program knows \(version); make it anew with `\(OperatorCommand.name) fleet audit "
                     + "--rebuild`",
                 at: .init(path: folder.index)
             )
@@ -64,25 +65,58 @@ final class FleetIndex {
         guard verdict == "ok" else {
             throw HabitStoreError(
                 .corrupt,
-                "the fleet's index is damaged; nobody is moved by it: make it anew from the stores with `habitstore fleet audit --rebuild`",
+                "the fleet's index is damaged; nobody is moved by it: make it anew from the stores with `\(OperatorCommand.name) fleet audit --rebuild`",
                 at: .init(path: folder.index)
             )
         }
         return FleetIndex(database)
     }
 
-    /// Makes the index anew; what is known of members who are in the old one is not taken over.
-    static func make(_ folder: FleetFolder, _ members: FleetMembers) throws -> FleetIndex {
-        for ending in ["", "-wal", "-shm", "-journal"] {
-            guard unlink(folder.index + ending) == 0 || errno == ENOENT else {
+    /// Makes the index anew, under another name, and puts it in its place: a process that dies before has changed nothing. What is known of
+    /// members who are in the old one is not taken over.
+    ///
+    /// - Parameters:
+    ///   - head: the place that the ledger has come to.
+    ///   - fill: notes what is known of the members.
+    static func make(
+        _ folder: FleetFolder,
+        _ members: FleetMembers,
+        head: String?,
+        fill: (FleetIndex) throws -> Void = { _ in }
+    ) throws {
+        try remove(folder.indexDraft, "what an earlier one has left")
+        try write(folder, members, head: head, fill: fill)
+        try remove(folder.index, "the fleet's index", keepsFile: true)
+        do {
+            try DurableFile.move(folder.indexDraft, to: folder.index)
+        } catch {
+            throw HabitStoreError.system(error, "the fleet's index")
+        }
+    }
+
+    /// Removes the file of an index and what SQLite has put beside it.
+    ///
+    /// - Parameter keepsFile: whether only what lies beside it goes: a log is taken for that of whatever file has the name.
+    static func remove(_ path: String, _ what: String, keepsFile: Bool = false) throws {
+        for ending in (keepsFile ? [] : [""]) + ["-wal", "-shm", "-journal"] {
+            guard unlink(path + ending) == 0 || errno == ENOENT else {
                 throw HabitStoreError(
                     .permissionDenied,
-                    "the fleet's index cannot be replaced: \(String(cString: strerror(errno)))",
-                    at: .init(path: folder.index + ending)
+                    "\(what) cannot be replaced: \(String(cString: strerror(errno)))",
+                    at: .init(path: path + ending)
                 )
             }
         }
-        let database = try IndexDatabase(folder.index, mayMake: true)
+    }
+
+    /// Closed when this returns, and with it all that SQLite has put beside the file.
+    private static func write(
+        _ folder: FleetFolder,
+        _ members: FleetMembers,
+        head: String?,
+        fill: (FleetIndex) throws -> Void
+    ) throws {
+        let database = try IndexDatabase(folder.indexDraft, mayMake: true)
         try database.run(
             """
             PRAGMA journal_mode = WAL;
@@ -102,7 +136,8 @@ final class FleetIndex {
         )
         let index = FleetIndex(database)
         try index.add(members.members)
-        return index
+        try index.set(Self.head, head)
+        try fill(index)
     }
 
     /// Adds members who are not in it.

@@ -18,6 +18,13 @@ public struct FleetLedger: Sendable {
         public var boot: String?
         /// How many seconds after that start, by a clock that nobody sets; nil where ``boot`` is.
         public var uptimeSeconds: Double?
+
+        /// The same line with another event, to be written again.
+        func saying(_ event: FleetEvent) -> Self {
+            // Half a millisecond more: what was read is written down with its fraction cut off.
+            let time = time.addingTimeInterval(0.000_5)
+            return Self(event: event, sequence: sequence, time: time, boot: boot, uptimeSeconds: uptimeSeconds)
+        }
     }
 
     /// What all lines come to.
@@ -55,15 +62,7 @@ public struct FleetLedger: Sendable {
             // What a process that died has left of a line was told to nobody.
             try file.truncate(to: off_t(lines.bytes))
             let previous = lines.lines.last.map { Self.hash(of: $0) } ?? Self.start
-            let now = clock.read()
-            let entry = Entry(
-                event: event,
-                sequence: lines.lines.count + 1,
-                time: now.time,
-                boot: now.boot,
-                uptimeSeconds: now.uptimeSeconds
-            )
-            let content = try Self.content(entry, previous)
+            let content = try Self.content(entry(event, lines.lines.count + 1), previous)
             let hash = Self.hash(Data(content.utf8))
             try file.write(Data("{\"hash\":\"\(hash)\",\(content)".utf8))
             try file.synchronize()
@@ -76,6 +75,17 @@ public struct FleetLedger: Sendable {
                 at: .init(path: path)
             )
         }
+    }
+
+    private func entry(_ event: FleetEvent, _ sequence: Int) -> Entry {
+        let now = clock.read()
+        return Entry(
+            event: event,
+            sequence: sequence,
+            time: now.time,
+            boot: now.boot,
+            uptimeSeconds: now.uptimeSeconds
+        )
     }
 
     /// Adds an event at the end of lines some of which say something else from now on: the hashes are made anew from the first of those on.
@@ -110,11 +120,12 @@ public struct FleetLedger: Sendable {
             for entry in contents.entries {
                 let other = change(entry.event)
                 if other != nil { changed += 1 }
-                try add(Entry(event: other ?? entry.event, sequence: entry.sequence, time: entry.time))
+                // With its clocks: how long a wave was watched goes by them.
+                try add(entry.saying(other ?? entry.event))
             }
             let head = contents.heads.last ?? "0 \(Self.start)"
             let count = contents.entries.count + 1
-            try add(Entry(event: event(changed, head), sequence: count, time: Date()))
+            try add(self.entry(event(changed, head), count))
             try DurableFile.replace(path, data)
             return "\(count) \(previous)"
         } catch let failure as FileFailure {

@@ -132,7 +132,7 @@ public struct FleetMembers: Sendable, Hashable {
         guard let data = try FleetFolder.contents(path, "the fleet's members") else {
             throw HabitStoreError(
                 .notFound,
-                "no waves were drawn here: draw them with `habitstore fleet plan FILE`, or put the file back if they were",
+                "no waves were drawn here: draw them with `\(OperatorCommand.name) fleet plan FILE`, or put the file back if they were",
                 at: .init(path: path)
             )
         }

@@ -2,6 +2,10 @@ import CSQLite
 import Foundation
 import HabitStore
 
+#if canImport(SQLite3)
+import SQLite3
+#endif
+
 /// A database file of SQLite, as far as the fleet's index needs one: it is written by one process at a time, and can be made anew.
 final class IndexDatabase {
     private let handle: OpaquePointer
@@ -106,12 +110,14 @@ final class IndexDatabase {
         Self.failure(code, String(cString: sqlite3_errmsg(handle)), path)
     }
 
-    private static func failure(_ code: Int32, _ message: String, _ path: String) -> HabitStoreError {
-        switch code & 0xFF {
+    private static func failure(_ code: Int32, _ words: String, _ path: String) -> HabitStoreError {
+        // SQLite quotes what it has read, and a damaged schema may have anything in it.
+        let message = words.split(whereSeparator: \.isNewline).joined(separator: " ")
+        return switch code & 0xFF {
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR:
             HabitStoreError(
                 .corrupt,
-                "the fleet's index is damaged (\(message)); nobody is moved by it: make it anew from the stores with `habitstore fleet "
+                "the fleet's index is damaged (\(message)); nobody is moved by it: make it anew from the stores with `\(OperatorCommand.name) fleet "
                     + "audit --rebuild`",
                 at: .init(path: path)
             )

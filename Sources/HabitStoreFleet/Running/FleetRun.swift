@@ -392,9 +392,13 @@ final class FleetRun {
         try lookAtTheClock()
         for line in hooks?.takeLines() ?? [] { tell(line) }
         let end = ContinuousClock.now + .seconds(seconds)
+        var nextLook = ContinuousClock.now
         repeat {
             try requireGoing()
-            try lookAtTimes()
+            if ContinuousClock.now >= nextLook {
+                try lookAtTimes()
+                nextLook = .now + .seconds(Self.timesSeconds)
+            }
             Thread.sleep(forTimeInterval: min(Self.lookSeconds, max(0, (end - ContinuousClock.now) / .seconds(1))))
         } while ContinuousClock.now < end
         try requireGoing()
@@ -413,6 +417,8 @@ final class FleetRun {
 
     /// How soon a halt is seen by who waits.
     private static let lookSeconds = 0.1
+    /// How often the times of writes are looked at while users are waited for.
+    private static let timesSeconds = 1.0
 
     private func say(_ word: String, _ text: String) throws {
         guard word + text != lastWord else { return }

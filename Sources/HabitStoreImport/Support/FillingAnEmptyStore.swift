@@ -105,7 +105,7 @@ struct FillingAnEmptyStore {
             guard UnfinishedImport(state: state) == nil else { return true }
             throw HabitStoreError(
                 .unsupported,
-                "a copy into this store is not finished; finish it with `habitstore copy`, or import into a new store",
+                "a copy into this store is not finished; finish it with `\(OperatorCommand.name) copy`, or import into a new store",
                 at: .init(path: path)
             )
         case .authoritative:

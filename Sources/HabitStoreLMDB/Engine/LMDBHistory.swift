@@ -61,7 +61,7 @@ struct LMDBHistory {
     }
 
     private func damaged(_ message: String) -> HabitStoreError {
-        LMDBError.error(.corrupt, "the history \(message); run `habitstore check`", path: path)
+        LMDBError.error(.corrupt, "the history \(message); run `\(OperatorCommand.name) check`", path: path)
     }
 
     // MARK: Writing

@@ -84,7 +84,7 @@ extension LMDBSnapshot {
         _ index: KeyIndex
     ) -> HabitStoreError {
         HabitStoreError.damage(
-            "the index \(index.title) leads to a record that does not exist; run `habitstore check`",
+            "the index \(index.title) leads to a record that does not exist; run `\(OperatorCommand.name) check`",
             at: .init(path: catalog.path, entity: table.name, id: UUID(key: id))
         )
     }

@@ -294,7 +294,7 @@ import Synchronization
         } catch {
             throw HabitStoreError(
                 .unsupported,
-                "a store on a server has no file to be copied; copy it into one with `habitstore copy`, or back up the server",
+                "a store on a server has no file to be copied; copy it into one with `\(OperatorCommand.name) copy`, or back up the server",
                 at: .init(path: catalog.place)
             )
         }

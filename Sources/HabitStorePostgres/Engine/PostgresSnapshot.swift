@@ -108,7 +108,7 @@ import Foundation
         let table = catalog.keys.tables[entity]
         guard let body else {
             throw HabitStoreError.damage(
-                "an index of \(table.name) leads to a record that does not exist; run `habitstore check`",
+                "an index of \(table.name) leads to a record that does not exist; run `\(OperatorCommand.name) check`",
                 at: .init(path: catalog.place, entity: table.name, id: id)
             )
         }

@@ -158,7 +158,7 @@ struct BackupMaking {
             throw HabitStoreError(
                 .unsupported,
                 "the user's stores do not fit together, as in the middle of a move that was interrupted: "
-                    + "`habitstore rollout doctor --user U --fix` first",
+                    + "`\(OperatorCommand.name) rollout doctor --user U --fix` first",
                 at: .init(path: directory.path)
             )
         }
@@ -234,7 +234,7 @@ struct BackupMaking {
                 throw HabitStoreError(
                     .unsupported,
                     "the user's \(engine.rawValue) store is not in a file, and only files are backed up here: back up the server, or copy "
-                        + "the store into a file with `habitstore copy`",
+                        + "the store into a file with `\(OperatorCommand.name) copy`",
                     at: .init(path: engines.address(engine, of: directory).path)
                 )
             }
@@ -256,7 +256,7 @@ struct BackupMaking {
         if let reason, state.stage.awaitsMirror {
             throw HabitStoreError(
                 .unsupported,
-                "\(reason), and at \(state.stage.rawValue) the user needs both: `habitstore rollout doctor --user U --fix` first",
+                "\(reason), and at \(state.stage.rawValue) the user needs both: `\(OperatorCommand.name) rollout doctor --user U --fix` first",
                 at: .init(path: directory.path)
             )
         }

@@ -78,8 +78,7 @@ struct Restoring {
         try KeptFiles.create(folder + "/" + Restoration.planName, plan.encoded())
         try KeptFiles.move(folder, to: directory.path + "/" + Restoration.folderName)
         CrashPoint.reach("restore.decided")
-        try BackupList(directory).add(.init(path: backup.path, draft: nil))
-        let aside = try Restoration(directory, engines, options).finish(control)
+        let aside = try Restoration(directory, engines, options, schema: schema).finish(control)
         return RestorationOutcome(
             user: directory.user,
             stage: plan.state.stage,
@@ -130,7 +129,7 @@ struct Restoring {
     private func finishEarlier(_ control: ControlFile) throws {
         guard Restoration.isBegun(directory) else { return }
         do {
-            try Restoration(directory, engines, options).finish(control)
+            try Restoration(directory, engines, options, schema: schema).finish(control)
         } catch let error as HabitStoreError where error.code == .corrupt || error.code == .staleStore {
             guard replaces else { throw error }
             let rest = directory.path + "/" + Restoration.folderName
@@ -256,7 +255,7 @@ struct Restoring {
             guard standing.role == store.role, standing.epoch == store.epoch, standing.token == store.token,
                 standing.lineage == store.lineage, store.lineage == manifest.lineage,
                 standing.owner.map({ $0 == directory.owner }) ?? true,
-                store.engine != manifest.serving || standing.state.map({ $0.stage == manifest.stage }) ?? true
+                store.engine != manifest.serving || isServing(standing)
             else {
                 throw HabitStoreError(
                     .corrupt,
@@ -266,6 +265,12 @@ struct Restoring {
             }
             return standing
         }
+    }
+
+    /// Whether a store of the backup says by itself what the manifest says of it.
+    private func isServing(_ standing: Standing) -> Bool {
+        guard let state = standing.state else { return true }
+        return state.stage == manifest.stage && state.engine(state.stage.authority) == standing.engine
     }
 
     private func removeSidecars(_ copy: StoreAddress) {
@@ -321,7 +326,8 @@ struct Restoring {
             stores: stores,
             evidence: hasLog ? [] : manifest.files.map(\.name).filter { $0.hasPrefix("evidence") },
             by: by,
-            because: because
+            because: because,
+            backup: backup.path
         )
     }
 

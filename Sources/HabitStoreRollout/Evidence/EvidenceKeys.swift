@@ -36,34 +36,10 @@ public struct EvidenceKeys: Sendable, Hashable {
     /// - Throws: ``HabitStoreError/Code/permissionDenied`` for a file that others may read or write, or that is another
     ///   person's; ``HabitStoreError/Code/invalidValue`` for lines that are no keys; what the system refuses.
     public init(path: String) throws {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw Self.error("cannot be opened", errno, path) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Self.error("cannot be looked at", errno, path) }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw HabitStoreError(.inputOutput, "the file of evidence keys is not a file", at: .init(path: path))
-        }
-        guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
-            throw HabitStoreError(
-                .permissionDenied,
-                "the file of evidence keys is not for its owner alone: make it yours, and `chmod 600` it",
-                at: .init(path: path)
-            )
-        }
-        var bytes = [UInt8](repeating: 0, count: Self.maximumFileBytes + 1)
-        var count = 0
-        while count < bytes.count {
-            let part = bytes.withUnsafeMutableBytes {
-                read(descriptor, $0.baseAddress?.advanced(by: count), $0.count - count)
-            }
-            if part < 0, errno == EINTR { continue }
-            guard part >= 0 else { throw Self.error("cannot be read", errno, path) }
-            if part == 0 { break }
-            count += part
-        }
-        let lines = bytes[..<count].split(separator: UInt8(ascii: "\n")).map { Data($0) }
-        guard count <= Self.maximumFileBytes, lines.allSatisfy({ $0.allSatisfy { $0 > 0x20 && $0 < 0x7F } }) else {
+        let bytes = try SecretFile.bytes(path, "the file of evidence keys", limit: Self.maximumFileBytes)
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).map { Data($0) }
+        guard bytes.count <= Self.maximumFileBytes, lines.allSatisfy({ $0.allSatisfy { $0 > 0x20 && $0 < 0x7F } })
+        else {
             throw HabitStoreError(
                 .invalidValue,
                 "the file of evidence keys has something else in it than one key a line: `openssl rand -hex 32` makes a key",
@@ -75,14 +51,6 @@ public struct EvidenceKeys: Sendable, Hashable {
         } catch let error as HabitStoreError {
             throw HabitStoreError(error.code, error.message, at: .init(path: path))
         }
-    }
-
-    private static func error(_ what: String, _ number: Int32, _ path: String) -> HabitStoreError {
-        HabitStoreError(
-            number == ENOENT || number == ENOTDIR ? .notFound : number == EACCES ? .permissionDenied : .inputOutput,
-            "the file of evidence keys \(what): \(String(cString: strerror(number)))",
-            at: .init(path: path)
-        )
     }
 }
 

@@ -50,7 +50,7 @@ extension EvidenceLog {
             .corrupt,
             (damage.map { "the evidence is damaged in line \($0.line) (\($0.reason))" }
                 ?? "the evidence lacks what the stores remember of it")
-                + " and is not archived: `habitstore rollout evidence --user U` shows it",
+                + " and is not archived: `\(OperatorCommand.name) rollout evidence --user U` shows it",
             at: .init(path: path)
         )
     }

@@ -1,28 +1,30 @@
+import HabitStore
+
 extension GateReason: CustomStringConvertible {
     /// One sentence: what is missing, and what provides it.
     public var description: String {
         switch self {
         case .stageSkipped(let from, let to):
-            "\(to) cannot follow \(from): go one stage at a time with `habitstore rollout advance --user U`"
+            "\(to) cannot follow \(from): go one stage at a time with `\(OperatorCommand.name) rollout advance --user U`"
         case .alreadyThere: "the user is in this stage already"
         case .notProposed(let wanted):
             (wanted.map { "the flags want \($0) for this user and nothing further" }
                 ?? "the flags propose no stage for this user")
-                + ": change the flag file first, with `habitstore flags set habit-store-stage`"
+                + ": change the flag file first, with `\(OperatorCommand.name) flags set habit-store-stage`"
         case .notComplete(let stage):
             "the user is at \(stage), and a store that was left is removed at complete only: "
-                + "`habitstore rollout advance --user U` takes the user there"
+                + "`\(OperatorCommand.name) rollout advance --user U` takes the user there"
         case .retentionNotOver(let seconds):
-            "the store that was left is kept for \(Self.hours(seconds)) more: run `habitstore rollout retire` then, or ask for less "
+            "the store that was left is kept for \(Self.hours(seconds)) more: run `\(OperatorCommand.name) rollout retire` then, or ask for less "
                 + "with retentionSeconds in the policy"
-        case .killed: "the kill switch is pulled: arm it again with `habitstore rollout rearm`"
-        case .notBackfilled: "the mirror is not filled yet: `habitstore rollout advance --user U` fills it"
+        case .killed: "the kill switch is pulled: arm it again with `\(OperatorCommand.name) rollout rearm`"
+        case .notBackfilled: "the mirror is not filled yet: `\(OperatorCommand.name) rollout advance --user U` fills it"
         case .mirrorParted:
             "the mirror has gone another way than the store that serves, and cannot follow: "
-                + "`habitstore rollout doctor --user U --fix` sets its file aside, and a new one is copied"
+                + "`\(OperatorCommand.name) rollout doctor --user U --fix` sets its file aside, and a new one is copied"
         case .lagging(let transactions):
             "the mirror is \(Self.count(transactions, "transaction")) behind: "
-                + "`habitstore rollout advance --user U` catches it up"
+                + "`\(OperatorCommand.name) rollout advance --user U` catches it up"
         case .verificationMissing: "the stores were not verified in this stage: \(Self.verify)"
         case .verificationStale(let seconds):
             seconds < 0
@@ -38,10 +40,10 @@ extension GateReason: CustomStringConvertible {
             "the \(side.rawValue) store was not compared with itself lately: \(Self.verify)"
         case .selfComparisonFailed(let side):
             "the \(side.rawValue) store differs from itself, so that no comparison can be believed: "
-                + "run `habitstore check` on it, then \(Self.verify)"
+                + "run `\(OperatorCommand.name) check` on it, then \(Self.verify)"
         case .tooFewShadowReads(let have, let need):
             "\(have) of \(need) clean shadow reads were made in this stage since the last difference or repair: "
-                + "wait for the user's reads, then run `habitstore rollout advance --user U` again"
+                + "wait for the user's reads, then run `\(OperatorCommand.name) rollout advance --user U` again"
         case .shadowDifferences(let count):
             "\(Self.count(count, "difference")) between the stores came up in this stage without a clean verification "
                 + "behind: \(Self.verify)"
@@ -53,7 +55,7 @@ extension GateReason: CustomStringConvertible {
             "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: \(Self.reset)"
         case .evidenceUnwritable:
             "the evidence cannot be written, and what cannot be recorded has not been proven: see to the permissions and the "
-                + "space of the user's evidence.jsonl, then run `habitstore rollout advance --user U` again"
+                + "space of the user's evidence.jsonl, then run `\(OperatorCommand.name) rollout advance --user U` again"
         case .ignoredRules(let count):
             "the verification ignored something by \(Self.count(count, "rule")): remove the rules, then \(Self.verify)"
         case .anchorMissing:
@@ -64,10 +66,10 @@ extension GateReason: CustomStringConvertible {
         }
     }
 
-    private static let verify = "run `habitstore rollout verify --user U`"
+    private static let verify = "run `\(OperatorCommand.name) rollout verify --user U`"
     private static let reset =
-        "`habitstore rollout evidence --user U` shows it, and `habitstore rollout evidence reset` begins it anew"
-    private static let rehearse = "run `habitstore rollout rehearse --user U`"
+        "`\(OperatorCommand.name) rollout evidence --user U` shows it, and `\(OperatorCommand.name) rollout evidence reset` begins it anew"
+    private static let rehearse = "run `\(OperatorCommand.name) rollout rehearse --user U`"
 
     private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 

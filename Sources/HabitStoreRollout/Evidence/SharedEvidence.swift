@@ -25,7 +25,7 @@ struct SharedEvidence {
             guard let place = bytes.withUnsafeBytes(EvidenceLine.place) else {
                 throw HabitStoreError(
                     .corrupt,
-                    "the evidence has a damaged line: `habitstore rollout evidence verify --user U` shows where",
+                    "the evidence has a damaged line: `\(OperatorCommand.name) rollout evidence verify --user U` shows where",
                     at: .init(path: path)
                 )
             }

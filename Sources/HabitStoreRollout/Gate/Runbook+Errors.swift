@@ -15,7 +15,7 @@ extension Runbook {
 }
 
 extension RunbookEntry {
-    private static let doctor = "habitstore rollout doctor --root ROOT --user USER"
+    private static let doctor = "\(OperatorCommand.name) rollout doctor --root ROOT --user USER"
     private static let isSound = "`\(doctor)` finds nothing, and \(status) shows a stage."
 
     private init(_ code: HabitStoreError.Code, symptom: String, meaning: String, command: String, check: String) {
@@ -47,7 +47,7 @@ extension RunbookEntry {
         .newerVersion,
         symptom: "A store was written by a newer version of the program.",
         meaning: "This machine runs an older one. It changes nothing in the store; update it.",
-        command: "habitstore --version",
+        command: "\(OperatorCommand.name) --version",
         check: "The version is that of the other machines, and \(status) shows a stage."
     )
 
@@ -56,7 +56,7 @@ extension RunbookEntry {
         symptom: "A store has entities or attributes that this program does not declare in this way.",
         meaning:
             "An app with another schema uses the same root, or a version of the schema is not in the migration's plan.",
-        command: "habitstore info STORE",
+        command: "\(OperatorCommand.name) info STORE",
         check: "The command shows the schema's version; with a program that knows it, \(status) shows a stage."
     )
 
@@ -66,8 +66,8 @@ extension RunbookEntry {
         meaning:
             "It has to be taken to the present one before the user is moved. Opening the user does that; a dry run tells beforehand "
             + "what changes.",
-        command: "habitstore migrate --root ROOT --user USER --dry-run",
-        check: "After `habitstore migrate --root ROOT --user USER`, \(status) shows a stage."
+        command: "\(OperatorCommand.name) migrate --root ROOT --user USER --dry-run",
+        check: "After `\(OperatorCommand.name) migrate --root ROOT --user USER`, \(status) shows a stage."
     )
 
     fileprivate static let corrupt = Self(
@@ -85,7 +85,7 @@ extension RunbookEntry {
         symptom: "A store holds a value that this version of the program cannot read.",
         meaning:
             "A newer version has written it, such as a new case of an enumeration. The store is sound; update this machine.",
-        command: "habitstore --version",
+        command: "\(OperatorCommand.name) --version",
         check: "The version is that of the other machines, and \(status) shows a stage."
     )
 }
@@ -108,9 +108,9 @@ extension RunbookEntry {
         meaning:
             "The disk or the quota is full. A user on the way has two stores, and a verification needs room for copies. What was "
             + "acknowledged is on the disk.",
-        command: "habitstore fleet pause --root ROOT --because TEXT",
+        command: "\(OperatorCommand.name) fleet pause --root ROOT --because TEXT",
         check:
-            "With space made, `habitstore fleet resume --root ROOT --because TEXT` lets the fleet go on, and \(status) shows no error."
+            "With space made, `\(OperatorCommand.name) fleet resume --root ROOT --because TEXT` lets the fleet go on, and \(status) shows no error."
     )
 
     fileprivate static let inputOutput = Self(
@@ -138,7 +138,7 @@ extension RunbookEntry {
         meaning:
             "Another version of the library is installed, most likely liblmdb 1.0 instead of 0.9. Reading still works; install the "
             + "right one to go on.",
-        command: "habitstore info STORE",
+        command: "\(OperatorCommand.name) info STORE",
         check: "\(status) shows a stage and no error."
     )
 
@@ -195,7 +195,7 @@ extension RunbookEntry {
         meaning:
             "It was put back from a backup, swapped or moved. Put the current file back. Only if nothing newer is to be had accept "
             + "this one: what was written since then is given up.",
-        command: "habitstore rollout adopt --root ROOT --user USER --engine ENGINE --because TEXT",
+        command: "\(OperatorCommand.name) rollout adopt --root ROOT --user USER --engine ENGINE --because TEXT",
         check: "\(status) shows a stage and no error."
     )
 
@@ -222,8 +222,8 @@ extension RunbookEntry {
         symptom: "An assumption of the program's own code does not hold.",
         meaning:
             "This is a fault of the program. Halt the fleet, keep the user's folder as it is, and report the message.",
-        command: "habitstore fleet halt --root ROOT --because TEXT",
-        check: "`habitstore fleet status --root ROOT` says halted."
+        command: "\(OperatorCommand.name) fleet halt --root ROOT --because TEXT",
+        check: "`\(OperatorCommand.name) fleet status --root ROOT` says halted."
     )
 
     fileprivate static let unnamed = Self(

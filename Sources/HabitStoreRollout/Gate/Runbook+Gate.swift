@@ -1,3 +1,5 @@
+import HabitStore
+
 extension Runbook {
     /// The entry of a reason of the gate.
     static func entry(of kind: GateReason.Kind) -> RunbookEntry {
@@ -47,7 +49,7 @@ extension RunbookEntry {
         .alreadyThere,
         symptom: "A promotion was asked for to the stage that the user is at.",
         meaning: "Nothing is missing and nothing was done; another process may have moved the user in the meantime.",
-        command: "habitstore rollout status --root ROOT --user USER",
+        command: "\(OperatorCommand.name) rollout status --root ROOT --user USER",
         check: "The row shows the stage that was asked for."
     )
 
@@ -55,8 +57,9 @@ extension RunbookEntry {
         .notProposed,
         symptom: "The user stays at a stage although all proof is there.",
         meaning: "The flag file wants no later stage for this user, names none, or cannot be read.",
-        command: "habitstore flags set habit-store-stage --variant STAGE --file FLAGS",
-        check: "\(status) shows the later stage as wanted, and `habitstore flags lint FLAGS` finds no error."
+        command: "\(OperatorCommand.name) flags set habit-store-stage --variant STAGE --file FLAGS",
+        check:
+            "\(status) shows the later stage as wanted, and `\(OperatorCommand.name) flags lint FLAGS` finds no error."
     )
 
     fileprivate static let notComplete = Self(
@@ -72,7 +75,7 @@ extension RunbookEntry {
         symptom: "`rollout retire` keeps the old store, and says for how many hours more.",
         meaning:
             "The user came to `complete` less than the policy's `retentionSeconds` ago, or nothing that counts says when.",
-        command: "habitstore rollout retire --root ROOT --user USER --dry-run",
+        command: "\(OperatorCommand.name) rollout retire --root ROOT --user USER --dry-run",
         check: "Once the time is over, the same command says that the store can be removed."
     )
 
@@ -81,8 +84,8 @@ extension RunbookEntry {
         symptom: "The user is on the old store and goes nowhere, whatever the flags want.",
         meaning:
             "The kill switch took the user back, and it stays pulled until a person re-arms it. Find out first why it was pulled: "
-            + "`habitstore rollout evidence --root ROOT --user USER` has the line.",
-        command: "habitstore rollout rearm --root ROOT --user USER",
+            + "`\(OperatorCommand.name) rollout evidence --root ROOT --user USER` has the line.",
+        command: "\(OperatorCommand.name) rollout rearm --root ROOT --user USER",
         check: "\(status) does not say killed any more."
     )
 }
@@ -104,9 +107,9 @@ extension RunbookEntry {
         meaning:
             "The two stores hold different transactions under the same token, as after a restored backup. The store that serves is "
             + "right; the other one cannot follow it any more.",
-        command: "habitstore rollout doctor --root ROOT --user USER --fix",
+        command: "\(OperatorCommand.name) rollout doctor --root ROOT --user USER --fix",
         check:
-            "`habitstore rollout doctor --root ROOT --user USER` finds nothing, and the file that was set aside is named."
+            "`\(OperatorCommand.name) rollout doctor --root ROOT --user USER` finds nothing, and the file that was set aside is named."
     )
 
     fileprivate static let lagging = Self(
@@ -150,7 +153,7 @@ extension RunbookEntry {
             + "verdict the stores could not be compared to the end, as while they are written to without a moment's rest.",
         command: verify,
         check:
-            "The command ends with exit code 0. Where the new store is wrong, take the user to `off` first with `habitstore rollout "
+            "The command ends with exit code 0. Where the new store is wrong, take the user to `off` first with `\(OperatorCommand.name) rollout "
             + "demote --root ROOT --user USER --to off`, and move that store's file out of the user's folder: the next advance "
             + "copies it anew."
     )
@@ -178,7 +181,8 @@ extension RunbookEntry {
             "Before the new store serves, each store has to come out clean of a comparison with its own copy: else no comparison "
             + "can be believed. A verification makes both.",
         command: verify,
-        check: "`habitstore rollout evidence --root ROOT --user USER` lists a clean self-comparison of each store."
+        check:
+            "`\(OperatorCommand.name) rollout evidence --root ROOT --user USER` lists a clean self-comparison of each store."
     )
 
     fileprivate static let selfComparisonFailed = Self(
@@ -186,7 +190,7 @@ extension RunbookEntry {
         symptom: "A store differs from its own copy.",
         meaning:
             "The store's file is damaged, or the comparison itself is at fault. Until that is known no verdict about the user counts.",
-        command: "habitstore check STORE",
+        command: "\(OperatorCommand.name) check STORE",
         check: "The check finds nothing, and after `\(verify)` the reason is gone."
     )
 
@@ -220,7 +224,7 @@ extension RunbookEntry {
         symptom: "A read was answered differently by the two stores; a fleet is halted.",
         meaning:
             "One of the stores is wrong, or was when the read was made. The evidence names the shape of the question and the records, "
-            + "without the user's values: `habitstore rollout evidence --root ROOT --user USER`.",
+            + "without the user's values: `\(OperatorCommand.name) rollout evidence --root ROOT --user USER`.",
         command: verify,
         check:
             "The command ends with exit code 0 and \(status) does not name the reason any more. If it finds a difference, see "
@@ -245,7 +249,7 @@ extension RunbookEntry {
         meaning:
             "None was made in the policy's `rehearsalLifetimeSeconds`. Nobody is served by the new store before the way back is known "
             + "to work.",
-        command: "habitstore rollout rehearse --root ROOT --user USER",
+        command: "\(OperatorCommand.name) rollout rehearse --root ROOT --user USER",
         check: "The command says that the way back works."
     )
 
@@ -254,9 +258,9 @@ extension RunbookEntry {
         symptom: "The last rehearsal of the way back failed.",
         meaning:
             "On copies of the user's stores the kill switch did not land on a store that is equal. It would not for the user either.",
-        command: "habitstore rollout rehearse --root ROOT --user USER",
+        command: "\(OperatorCommand.name) rollout rehearse --root ROOT --user USER",
         check:
-            "The command says that the way back works. Until then its message says what went wrong; `habitstore rollout doctor "
+            "The command says that the way back works. Until then its message says what went wrong; `\(OperatorCommand.name) rollout doctor "
             + "--root ROOT --user USER` looks at the stores themselves."
     )
 }
@@ -264,7 +268,7 @@ extension RunbookEntry {
 // MARK: The evidence
 
 extension RunbookEntry {
-    private static let reset = "habitstore rollout evidence reset --root ROOT --user USER --because TEXT"
+    private static let reset = "\(OperatorCommand.name) rollout evidence reset --root ROOT --user USER --because TEXT"
 
     fileprivate static let evidenceDamaged = Self(
         .evidenceDamaged,
@@ -273,7 +277,7 @@ extension RunbookEntry {
             "The line is not as it was written. Put the file back if there is a copy of it; otherwise begin the evidence anew, which "
             + "takes the user to `off` and keeps the damaged file.",
         command: reset,
-        check: "`habitstore rollout evidence verify --root ROOT --user USER` ends with exit code 0."
+        check: "`\(OperatorCommand.name) rollout evidence verify --root ROOT --user USER` ends with exit code 0."
     )
 
     fileprivate static let evidenceUnwritable = Self(
@@ -282,8 +286,8 @@ extension RunbookEntry {
         meaning:
             "What cannot be recorded has not been proven. The disk is full, or the permissions of `evidence.jsonl` in the user's folder "
             + "are wrong; no write of the user's has failed by it.",
-        command: "habitstore rollout doctor --root ROOT --user USER --fix",
-        check: "`habitstore rollout doctor --root ROOT --user USER` finds nothing."
+        command: "\(OperatorCommand.name) rollout doctor --root ROOT --user USER --fix",
+        check: "`\(OperatorCommand.name) rollout doctor --root ROOT --user USER` finds nothing."
     )
 
     fileprivate static let anchorMissing = Self(
@@ -291,7 +295,7 @@ extension RunbookEntry {
         symptom: "The gate says that lines are missing at the end of the evidence.",
         meaning: "The stores remember a line that the file does not have: it was cut off, or put back from a backup.",
         command: reset,
-        check: "`habitstore rollout evidence verify --root ROOT --user USER` ends with exit code 0."
+        check: "`\(OperatorCommand.name) rollout evidence verify --root ROOT --user USER` ends with exit code 0."
     )
 
     fileprivate static let anotherUsersEvidence = Self(
@@ -301,6 +305,6 @@ extension RunbookEntry {
             "The stores have never been moved, and the evidence tells of moves. A file was copied from another folder, or a store was "
             + "put back from before the rollout.",
         command: reset,
-        check: "`habitstore rollout evidence --root ROOT --user USER` begins with the line that says why."
+        check: "`\(OperatorCommand.name) rollout evidence --root ROOT --user USER` begins with the line that says why."
     )
 }

@@ -1,3 +1,5 @@
+import HabitStore
+
 extension Runbook {
     /// The entry of what halts a fleet.
     static func entry(of halt: Halt) -> RunbookEntry {
@@ -14,9 +16,10 @@ extension Runbook {
 }
 
 extension RunbookEntry {
-    private static let fleet = "`habitstore fleet status --root ROOT`"
-    private static let resume = "habitstore fleet resume --root ROOT --because TEXT"
-    private static let goesOn = "After `\(resume)` and `habitstore fleet run --root ROOT`, \(fleet) shows it running"
+    private static let fleet = "`\(OperatorCommand.name) fleet status --root ROOT`"
+    private static let resume = "\(OperatorCommand.name) fleet resume --root ROOT --because TEXT"
+    private static let goesOn =
+        "After `\(resume)` and `\(OperatorCommand.name) fleet run --root ROOT`, \(fleet) shows it running"
 
     fileprivate static let haltedByDifference = Self(
         .haltedByDifference,
@@ -34,7 +37,7 @@ extension RunbookEntry {
         symptom: "The fleet is halted after errors in a row, of whichever users; the last one is shown.",
         meaning:
             "What all users need is missing: space, permissions, a server, a library, memory. The entry of the error's code says more.",
-        command: "habitstore rollout doctor --root ROOT --all",
+        command: "\(OperatorCommand.name) rollout doctor --root ROOT --all",
         check: "The doctor finds nothing that keeps stores from being read. \(goesOn)."
     )
 
@@ -50,8 +53,9 @@ extension RunbookEntry {
         .haltedByDemotions,
         symptom: "The fleet is halted since more of a wave's users were taken back than the plan allows.",
         meaning: "Differences at `live`, a kill, or people took them back. Each user's evidence says which.",
-        command: "habitstore rollout evidence --root ROOT --user USER",
-        check: "The cause is known and gone; what was found is in `habitstore fleet report --root ROOT`. \(goesOn)."
+        command: "\(OperatorCommand.name) rollout evidence --root ROOT --user USER",
+        check:
+            "The cause is known and gone; what was found is in `\(OperatorCommand.name) fleet report --root ROOT`. \(goesOn)."
     )
 
     fileprivate static let haltedByDisk = Self(
@@ -59,10 +63,10 @@ extension RunbookEntry {
         symptom: "The fleet is halted since something waited for the disk in too large a share of the time.",
         meaning:
             "Moving users, or something else on the machine, asks more of the disk than it can give, and users feel it.",
-        command: "habitstore fleet status --root ROOT",
+        command: "\(OperatorCommand.name) fleet status --root ROOT",
         check:
             "The first number of `/proc/pressure/io` is below the plan's bar. With fewer users a minute, MiB a second or at once in the "
-            + "plan (`habitstore fleet plan PLAN --root ROOT`) it stays there. \(goesOn)."
+            + "plan (`\(OperatorCommand.name) fleet plan PLAN --root ROOT`) it stays there. \(goesOn)."
     )
 
     fileprivate static let haltedBySlowWrites = Self(
@@ -70,7 +74,7 @@ extension RunbookEntry {
         symptom: "The fleet is halted since the writes of users who were moved take longer than those of the others.",
         meaning:
             "The new engine, or writing to both, costs more than the plan allows. Users can take it; they should not have to.",
-        command: "habitstore fleet metrics --root ROOT",
+        command: "\(OperatorCommand.name) fleet metrics --root ROOT",
         check: "The durations by stage are near to one another again, or the plan allows what they are. \(goesOn)."
     )
 
@@ -79,6 +83,7 @@ extension RunbookEntry {
         symptom: "The fleet is halted by a person, who is named with the reason.",
         meaning: "Nobody is moved until somebody lets it go on. Ask that person first.",
         command: resume,
-        check: "\(fleet) does not say halted any more; `habitstore fleet run --root ROOT` goes on where it was."
+        check:
+            "\(fleet) does not say halted any more; `\(OperatorCommand.name) fleet run --root ROOT` goes on where it was."
     )
 }

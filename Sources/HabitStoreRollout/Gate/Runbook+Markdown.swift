@@ -1,3 +1,5 @@
+import HabitStore
+
 extension Runbook {
     /// The article: the text of `Documentation.docc/Runbook.md`.
     package static var markdown: String {
@@ -12,13 +14,13 @@ extension Runbook {
 
         ## Reasons of the gate
 
-        `habitstore rollout status` and `habitstore fleet status` name them, and `habitstore_gate_refusals_total` counts them.
+        `\(OperatorCommand.name) rollout status` and `\(OperatorCommand.name) fleet status` name them, and `habitstore_gate_refusals_total` counts them.
 
         \(sections(gate))
 
         ## A halted fleet
 
-        `habitstore fleet status` says who or what has halted it, and why. Nobody is moved until `habitstore fleet resume`.
+        `\(OperatorCommand.name) fleet status` says who or what has halted it, and why. Nobody is moved until `\(OperatorCommand.name) fleet resume`.
 
         \(sections(halts))
 

@@ -1,3 +1,5 @@
+import HabitStore
+
 /// What to do about each reason for which a user waits or a fleet is halted: by the gate's reasons, by what halts a fleet, and by the
 /// codes of errors.
 ///
@@ -45,9 +47,9 @@ extension RunbookEntry {
     }
 
     /// What `habitstore rollout status` shows of the user.
-    static let status = "`habitstore rollout status --root ROOT --user USER`"
+    static let status = "`\(OperatorCommand.name) rollout status --root ROOT --user USER`"
     /// Moves the user on, with whatever proof is missing.
-    static let advance = "habitstore rollout advance --root ROOT --user USER"
+    static let advance = "\(OperatorCommand.name) rollout advance --root ROOT --user USER"
     /// Compares the user's stores in full.
-    static let verify = "habitstore rollout verify --root ROOT --user USER"
+    static let verify = "\(OperatorCommand.name) rollout verify --root ROOT --user USER"
 }

@@ -18,7 +18,7 @@ struct ErasureMark {
         guard isThere else { return }
         throw HabitStoreError(
             .notFound,
-            "the user is being erased, and nobody is served from here; `habitstore user erase` finishes it",
+            "the user is being erased, and nobody is served from here; `\(OperatorCommand.name) user erase` finishes it",
             at: .init(path: folder)
         )
     }
@@ -28,7 +28,7 @@ struct ErasureMark {
         let path = folder + "/" + Self.fileName
         do {
             // Whose it was, nobody is to read here when all else is gone.
-            _ = try MarkerFile.make(path, "an erasure was begun; `habitstore user erase` finishes it\n")
+            _ = try MarkerFile.make(path, "an erasure was begun; `\(OperatorCommand.name) user erase` finishes it\n")
         } catch {
             throw HabitStoreError(
                 .inputOutput,

@@ -72,12 +72,7 @@ enum KeptFiles {
                     at: .init(path: path)
                 )
             }
-            var data = Data()
-            try file.forEachChunk { bytes, _ in
-                data.append(contentsOf: bytes)
-                return true
-            }
-            return data
+            return try file.contents()
         }
     }
 

@@ -15,11 +15,12 @@ struct Restoration {
     let directory: UserDirectory
     let engines: Engines
     let options: RolloutOptions
+    let schema: Schema
 
     private var folder: String { directory.path + "/" + Self.folderName }
 
-    init(_ directory: UserDirectory, _ engines: Engines, _ options: RolloutOptions) {
-        (self.directory, self.engines, self.options) = (directory, engines, options)
+    init(_ directory: UserDirectory, _ engines: Engines, _ options: RolloutOptions, schema: Schema) {
+        (self.directory, self.engines, self.options, self.schema) = (directory, engines, options, schema)
     }
 
     /// Whether a restore was decided and not finished. Costs a call of the system.
@@ -30,7 +31,7 @@ struct Restoration {
         guard isBegun(directory) else { return }
         throw HabitStoreError(
             .staleStore,
-            "a restore of the user was interrupted; the next opening, as by `habitstore rollout doctor --fix`, finishes it",
+            "a restore of the user was interrupted; the next opening, as by `\(OperatorCommand.name) rollout doctor --fix`, finishes it",
             at: .init(path: directory.path)
         )
     }
@@ -51,6 +52,7 @@ struct Restoration {
                 at: .init(path: path)
             )
         }
+        if let backup = plan.backup { try BackupList(directory).add(.init(path: backup, draft: nil)) }
         control.raise(plan.epoch)
         control.invalidate()
         let aside = try placeStores(plan)
@@ -165,7 +167,11 @@ struct Restoration {
         for store in plan.stores.filter({ $0.engine != plan.engine }) + plan.stores.filter({ $0.engine == plan.engine })
         {
             guard let role = store.role else { continue }
-            let opened = try engines.openAsWritten(engines.address(store.engine, of: directory), .readWrite)
+            let opened = try engines.openAsWritten(
+                engines.address(store.engine, of: directory),
+                .readWrite,
+                schema: schema
+            )
             defer { opened.close() }
             try opened.replicate { replica in
                 try replica.setRole(role, epoch: plan.epoch)

@@ -31,6 +31,8 @@ struct RestorationPlan: Codable {
     let evidence: [String]
     let by: String
     let because: String
+    /// Where the backup lies, so that an erasure finds it; nil in a plan of a version that did not say.
+    let backup: String?
 
     func encoded() throws -> Data {
         let encoder = JSONEncoder()
@@ -68,10 +70,11 @@ struct RestorationPlan: Codable {
         stores: [Store],
         evidence: [String],
         by: String,
-        because: String
+        because: String,
+        backup: String
     ) {
         (self.epoch, self.engine, self.token, self.lineage) = (epoch, engine, token, lineage)
         (self.state, self.stores, self.evidence) = (state, stores, evidence)
-        (self.by, self.because) = (by, because)
+        (self.by, self.because, self.backup) = (by, because, backup)
     }
 }

@@ -43,7 +43,7 @@ struct UserExamination {
             }
             let restore = "restore the \(engine.rawValue) file"
             let other = serving.map {
-                ", or accept the \($0.engine.rawValue) store with `habitstore rollout adopt`, which sets it aside"
+                ", or accept the \($0.engine.rawValue) store with `\(OperatorCommand.name) rollout adopt`, which sets it aside"
             }
             return UserFinding(.unreadable, error.description, restore + (other ?? ""))
         }
@@ -97,7 +97,7 @@ struct UserExamination {
             return UserFinding(
                 .interrupted,
                 "the user is being erased: nobody is served from here",
-                "`habitstore user erase` finishes it"
+                "`\(OperatorCommand.name) user erase` finishes it"
             )
         }
         guard Restoration.isBegun(directory) else { return nil }
@@ -197,7 +197,7 @@ struct UserExamination {
                 "no store is authoritative (\(roles))",
                 isClear
                     ? "the interrupted move is finished or undone"
-                    : "put the current store back, or accept one with `habitstore rollout adopt`",
+                    : "put the current store back, or accept one with `\(OperatorCommand.name) rollout adopt`",
                 canBeMended: isClear
             )
         ]
@@ -207,7 +207,9 @@ struct UserExamination {
         var findings: [UserFinding] = []
         if let serving = serving(found) {
             if let objection = witness.objection(toOwnerOf: serving) ?? witness.objection(to: serving, beside: found) {
-                findings.append(UserFinding(.stale, objection.description, "see `habitstore rollout adopt --help`"))
+                findings.append(
+                    UserFinding(.stale, objection.description, "see `\(OperatorCommand.name) rollout adopt --help`")
+                )
             } else if serving.epoch < control.floor {
                 findings.append(
                     UserFinding(
@@ -316,7 +318,7 @@ struct UserExamination {
 
     private func evidence(_ found: StandingsFound) -> [UserFinding] {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
-        let reset = "begin it anew with `habitstore rollout evidence reset`"
+        let reset = "begin it anew with `\(OperatorCommand.name) rollout evidence reset`"
         if log.sizeBytes > 0, access(log.path, W_OK) != 0 {
             return [
                 UserFinding(
@@ -350,7 +352,7 @@ struct UserExamination {
                     .evidenceUncounted,
                     uncounted,
                     "nothing is wrong with the stores: what is missing is proven anew by reading on and "
-                        + "`habitstore rollout verify`; if no process died and no key is new, somebody else has added them"
+                        + "`\(OperatorCommand.name) rollout verify`; if no process died and no key is new, somebody else has added them"
                 )
             ]
         } catch {

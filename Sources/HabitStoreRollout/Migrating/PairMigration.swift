@@ -51,7 +51,7 @@ struct PairMigration {
             guard try engines.identity(of: behind) != nil, versions[other] != target else { return nil }
             do {
                 let done = try migrator(behind, now: try timestamp(current, behind)).run()
-                outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
+                outcome.notes += done.notes
                 outcome.notes.append("the \(other.rawValue) store was of an older version than the one that serves")
             } catch let error as HabitStoreError {
                 // It keeps nobody from the one that serves.
@@ -194,7 +194,7 @@ struct PairMigration {
             }
         }
         let done = try migrator(current, now: clock).run()
-        outcome.notes += done.backups.map { "the store as it was before the migration is \($0)" }
+        outcome.notes += done.notes
         outcome.token = try token(current)
         // One that holds more is never set aside: what it holds is carried over, or it serves.
         if hasOther, try token(other) > outcome.token { return }
@@ -291,9 +291,17 @@ struct PairMigration {
     }
 }
 
+extension MigrationOutcome {
+    /// What went, and where the store is as it was.
+    fileprivate var notes: [String] {
+        steps.flatMap(\.drops).map { "the migration dropped \($0)" }
+            + backups.map { "the store as it was before the migration is \($0)" }
+    }
+}
+
 extension SchemaMigrationPlan {
     /// The schema of one of the plan's versions.
     fileprivate static func schema(of version: Schema.Version) -> Schema? {
-        schemas.first { $0.versionIdentifier == version }?.schema
+        schemas.first { $0.versionIdentifier == version }?.earlierSchema
     }
 }

@@ -15,11 +15,17 @@ public struct VersionComparison {
     }
 
     private let engines: Engines
-    private let plan: any SchemaMigrationPlan.Type
+    private let plan: (any SchemaMigrationPlan.Type)?
     private let directory: String
 
-    /// - Parameter directory: where copies are made, which are removed again.
-    public init(_ engines: Engines, plan: any SchemaMigrationPlan.Type = HabitMigrationPlan.self, directory: String) {
+    /// - Parameters:
+    ///   - plan: what stores of older versions go through; nil for nothing: they are compared as they are.
+    ///   - directory: where copies are made, which are removed again.
+    public init(
+        _ engines: Engines,
+        plan: (any SchemaMigrationPlan.Type)? = HabitMigrationPlan.self,
+        directory: String
+    ) {
         (self.engines, self.plan, self.directory) = (engines, plan, directory)
     }
 
@@ -46,7 +52,7 @@ public struct VersionComparison {
         like other: StoreAddress,
         _ body: (Opened) throws -> R
     ) throws -> R {
-        guard !asWritten, outline.version != (try plan.current().version) else {
+        guard !asWritten, let plan, outline.version != (try plan.current().version) else {
             let store = try engines.openAsWritten(address, .readOnly, plan: plan)
             defer { store.close() }
             return try body(Opened(side: Side(store: store, version: nil), address: address))

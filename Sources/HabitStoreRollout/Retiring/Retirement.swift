@@ -36,7 +36,11 @@ struct Retirement {
             }
             return outcome
         }
-        guard try open.pair.exists(known.other) else { throw nothingIsLeft(known) }
+        guard try open.pair.exists(known.other) else {
+            guard try evidence(known).retired == known.other else { throw nothingIsLeft(known) }
+            outcome.wasRemovedBefore = true
+            return outcome
+        }
         if isDry { return outcome }
         if !isBegun { try verify(known, backup, progress) }
         try open.move(nil) { look, actual, state in

@@ -11,6 +11,8 @@ public struct RetirementOutcome: Sendable {
     public let place: String
     /// Whether it was removed.
     public internal(set) var isRemoved = false
+    /// Whether it was removed before, by an earlier retirement of this stay at `complete`.
+    public internal(set) var wasRemovedBefore = false
     /// What stays beside a store that was removed, by name: somebody or something has put it aside, and it may hold what nothing else
     /// has.
     public internal(set) var leftBeside: [String] = []

@@ -73,7 +73,7 @@ extension OpenUser {
         guard Restoration.isBegun(directory) else { return }
         // What is open are the stores that are set aside.
         pair.release()
-        try Restoration(directory, context.engines, options).finish(control)
+        try Restoration(directory, context.engines, options, schema: context.schema).finish(control)
     }
 
     func reroute(_ state: inout State, _ look: Look) throws -> Route {

@@ -8,7 +8,7 @@ final class StepThreads: Sendable {
     static let shared = StepThreads()
 
     /// How many threads are kept that have nothing to do.
-    private static let mostIdle = 4
+    private static let mostIdle = 16
 
     private final class Worker: Sendable {
         private let work: Mutex<(@Sendable () -> Void)?>

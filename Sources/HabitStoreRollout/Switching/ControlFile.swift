@@ -322,12 +322,14 @@ final class ControlFile: Sendable {
     /// The epoch in which the user was killed; 0 where nobody was, or the user was re-armed here.
     var killedEpoch: Int { epoch(Place.killed) ?? 0 }
 
-    /// Remembers that the user was killed in an epoch.
+    /// Remembers that the user was killed in an epoch, which a store is on the disk with.
+    func noteKilled(_ epoch: Int) { if killedEpoch < epoch { store(epoch, at: Place.killed) } }
+
+    /// Remembers a kill that no store can be told of.
     ///
     /// - Returns: whether the disk has it too.
-    @discardableResult
-    func noteKilled(_ epoch: Int) -> Bool {
-        if killedEpoch < epoch { store(epoch, at: Place.killed) }
+    func rememberKill(_ epoch: Int) -> Bool {
+        noteKilled(epoch)
         return synchronize()
     }
 

@@ -134,7 +134,7 @@ extension StageSwitch {
             throw HabitStoreError(
                 .staleStore,
                 "the \(engine.rawValue) store is an unfinished copy: try again when it is finished, which the mirror sees to, or "
-                    + "`habitstore rollout doctor --user U --fix` where the user cannot be written to",
+                    + "`\(OperatorCommand.name) rollout doctor --user U --fix` where the user cannot be written to",
                 at: .init(path: pair.address(engine).path)
             )
         case .authoritative: throw Self.overtaken(pair.directory)
@@ -146,7 +146,7 @@ extension StageSwitch {
         HabitStoreError(
             .staleStore,
             "the \(engine.rawValue) store \(what), and the history of the store that serves does not reach back to it: "
-                + "`habitstore rollout doctor --user U --fix` copies it anew",
+                + "`\(OperatorCommand.name) rollout doctor --user U --fix` copies it anew",
             at: .init(path: pair.address(engine).path)
         )
     }
@@ -323,7 +323,7 @@ extension StageSwitch {
     /// The user is where a kill leads to, and the store takes no writes now: the control file remembers the kill until the
     /// store can.
     private func remember(_ actual: ActualStage, _ failure: HabitStoreError) throws -> ActualStage {
-        guard control.noteKilled(actual.epoch), control.isInPlace else { throw failure }
+        guard control.rememberKill(actual.epoch), control.isInPlace else { throw failure }
         var target = actual
         target.state.stage = .off
         target.state.isKilled = true

@@ -58,7 +58,7 @@ extension StageSwitch {
         switch Whereabouts(found, engines, witness, isKilled: isKilled).answer {
         case .nobody: return nil
         case .serves(let standing):
-            let actual = try settle(on: standing, found, engines)
+            let actual = try settle(on: standing, found, engines, isKilled)
             // What the other store was to bring, it could not.
             if let objection = witness.objection(to: standing, at: actual.token) { throw objection }
             return actual
@@ -191,7 +191,12 @@ extension StageSwitch {
 
     // MARK: The authoritative store
 
-    private func settle(on current: Standing, _ found: StandingsFound, _ engines: EnginePair) throws -> ActualStage {
+    private func settle(
+        on current: Standing,
+        _ found: StandingsFound,
+        _ engines: EnginePair,
+        _ isKilled: Bool
+    ) throws -> ActualStage {
         let state = current.state ?? RolloutState(unknown: current.engine, engines)
         guard state.engine(state.stage.authority) == current.engine else {
             throw HabitStoreError(
@@ -205,7 +210,7 @@ extension StageSwitch {
         let other = engines.other(than: current.engine)
         do {
             if state.stage.awaitsMirror, let failure = found.failures[other] { throw failure }
-            try finish(other, found.standing(other), current, &actual)
+            try finish(other, found.standing(other), current, &actual, isKilled)
             if found.failures.isEmpty { control.noteSettled(actual.epoch) }
         } catch let error as HabitStoreError {
             if state.stage.awaitsMirror { actual.obstacle = error }
@@ -231,9 +236,13 @@ extension StageSwitch {
     }
 
     /// The last steps of a move that was interrupted.
-    private func finish(_ engine: EngineName, _ other: Standing?, _ current: Standing, _ actual: inout ActualStage)
-        throws
-    {
+    private func finish(
+        _ engine: EngineName,
+        _ other: Standing?,
+        _ current: Standing,
+        _ actual: inout ActualStage,
+        _ isKilled: Bool
+    ) throws {
         let state = actual.state
         guard let other else {
             guard state.stage.awaitsMirror else { return }
@@ -253,7 +262,10 @@ extension StageSwitch {
             // An unfinished copy is given no role, whatever token it has.
             guard other.role != .backfilling else { throw Self.parted(pair.address(other.engine)) }
             try equalize(current, other, &actual)
-            guard other.role != .standby || other.epoch != actual.epoch || other.state != state else { return }
+            // A kill gives the store another state at once: one transaction less to wait for.
+            guard other.role != .standby || other.epoch != actual.epoch || other.state != state && !isKilled else {
+                return
+            }
         } else {
             guard other.role == .sealed || other.role == .authoritative else { return }
             // What it is ahead by was in flight when it was left, and nobody was told of it. On standby it would be taken for

@@ -62,7 +62,7 @@ struct StoreWitness: Sendable {
             .notAuthoritative,
             "one of the user's stores is on another machine (\(machine.place)), which the user belongs to until the rollout is over: "
                 + "open the user there; if it is lost for good, accept the \(standing.engine.rawValue) store with "
-                + "`habitstore rollout adopt --other-machine-is-lost`",
+                + "`\(OperatorCommand.name) rollout adopt --other-machine-is-lost`",
             at: .init(path: standing.path)
         )
     }
@@ -72,7 +72,7 @@ struct StoreWitness: Sendable {
         HabitStoreError(
             .notAuthoritative,
             "the \(standing.engine.rawValue) store was accepted on another machine while this one went on with the "
-                + "\(left.engine.rawValue) store: the user's next opening here, as by `habitstore rollout doctor --fix`, finds out whether "
+                + "\(left.engine.rawValue) store: the user's next opening here, as by `\(OperatorCommand.name) rollout doctor --fix`, finds out whether "
                 + "anything is missing there",
             at: .init(path: left.path)
         )
@@ -83,7 +83,7 @@ struct StoreWitness: Sendable {
         HabitStoreError(
             .staleStore,
             "the \(standing.engine.rawValue) store serves a user of this id on other machines, and has another origin than the "
-                + "\(other.engine.rawValue) store here: export that, and accept one of the two with `habitstore rollout adopt`",
+                + "\(other.engine.rawValue) store here: export that, and accept one of the two with `\(OperatorCommand.name) rollout adopt`",
             at: .init(path: other.path)
         )
     }
@@ -101,7 +101,7 @@ struct StoreWitness: Sendable {
                 .staleStore,
                 "the \(standing.engine.rawValue) store was accepted on another machine, and lacks what the \(other.engine.rawValue) "
                     + "store here holds up to token \(other.token): export that, and accept one of the two with "
-                    + "`habitstore rollout adopt`",
+                    + "`\(OperatorCommand.name) rollout adopt`",
                 at: .init(path: other.path)
             )
         }
@@ -148,7 +148,7 @@ struct StoreWitness: Sendable {
             .notAuthoritative,
             "the user's current store is missing; the \(copy.engine.rawValue) store beside it is a copy at token "
                 + "\(copy.token) and is not served in its place: restore the missing file, open the user on the machine that has it, "
-                + "or, where it is lost for good, accept the copy with `habitstore rollout adopt`",
+                + "or, where it is lost for good, accept the copy with `\(OperatorCommand.name) rollout adopt`",
             at: .init(path: directory.path)
         )
     }
@@ -171,7 +171,7 @@ struct StoreWitness: Sendable {
         HabitStoreError(
             .staleStore,
             "the \(standing.engine.rawValue) store \(what): it was put back from a copy, or swapped, and nothing is served "
-                + "or written; put the current file back, or accept this one with `habitstore rollout adopt`",
+                + "or written; put the current file back, or accept this one with `\(OperatorCommand.name) rollout adopt`",
             at: .init(path: standing.path)
         )
     }

@@ -61,7 +61,7 @@ extension UserStores {
             throw HabitStoreError(
                 .notAuthoritative,
                 "the \(otherEngine.rawValue) store serves the user wherever it is reached from, and would be set aside: take the user back "
-                    + "with `habitstore rollout demote`; where no other machine goes on with it, say so with "
+                    + "with `\(OperatorCommand.name) rollout demote`; where no other machine goes on with it, say so with "
                     + "`--other-machine-is-lost`",
                 at: .init(path: there.path)
             )

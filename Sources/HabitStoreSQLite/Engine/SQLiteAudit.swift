@@ -71,7 +71,7 @@ private final class SQLiteAudit: AuditCursor {
         }
         guard form.bytes[0] == CanonicalForm.Tag.uuid.rawValue else {
             throw HabitStoreError.damage(
-                "a \(name) has an identifier that is not 16 bytes long; run `habitstore check`",
+                "a \(name) has an identifier that is not 16 bytes long; run `\(OperatorCommand.name) check`",
                 at: .init(path: statement.handle.path, entity: name)
             )
         }
@@ -166,7 +166,7 @@ private final class SQLiteAuditLinks {
         }
         guard let owner = statement.auditedIdentifier(at: 0), let target = statement.auditedIdentifier(at: 1) else {
             throw HabitStoreError.damage(
-                "a link in \(table) has an end that is not 16 bytes long; run `habitstore check`",
+                "a link in \(table) has an end that is not 16 bytes long; run `\(OperatorCommand.name) check`",
                 at: .init(path: statement.handle.path)
             )
         }

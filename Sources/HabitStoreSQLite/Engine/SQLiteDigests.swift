@@ -49,7 +49,7 @@ import Foundation
         }
         guard let leaf else {
             throw try HabitStoreError.damage(
-                "a kept digest is none; run `habitstore check`",
+                "a kept digest is none; run `\(OperatorCommand.name) check`",
                 at: .init(path: connection.path)
             )
         }

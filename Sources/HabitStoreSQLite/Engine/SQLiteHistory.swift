@@ -104,7 +104,7 @@ struct SQLiteHistory {
 
     private func corrupt(_ token: Int64, _ what: String, _ cause: (any Error)? = nil) -> HabitStoreError {
         HabitStoreError.damage(
-            "the history's transaction \(token) \(what); run `habitstore check`",
+            "the history's transaction \(token) \(what); run `\(OperatorCommand.name) check`",
             at: .init(path: connection.path),
             underlying: cause
         )

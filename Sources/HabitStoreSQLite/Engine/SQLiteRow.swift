@@ -170,7 +170,7 @@ final class SQLiteRow: AttributeColumns {
         let isIdentified = field > 0 && statement.type(at: 0) == .blob && statement.bytes(at: 0).count == 16
         return HabitStoreError.damage(
             "\(table.description.name).\(attribute.name) holds \(found), where a \(attribute.kind.rawValue) belongs; "
-                + "run `habitstore check`",
+                + "run `\(OperatorCommand.name) check`",
             at: .init(
                 path: connection.path,
                 entity: table.description.name,
@@ -188,7 +188,7 @@ private final class SQLiteEncoder {
     private let isOptional: [Bool]
 
     init(_ entity: EntityDescription) {
-        writer = AttributeWriter(layout: entity.layout)
+        writer = AttributeWriter(layout: entity.layout, refusesLargeValues: false)
         kinds = entity.layout.kinds
         isOptional = entity.attributes.map(\.isOptional)
     }

@@ -111,7 +111,7 @@ import Foundation
         let connection = try connection
         guard connection.changes != 1 else { return }
         throw HabitStoreError.damage(
-            "a \(table.description.name) that was read a moment ago cannot be found again; run `habitstore check`",
+            "a \(table.description.name) that was read a moment ago cannot be found again; run `\(OperatorCommand.name) check`",
             at: .init(path: connection.path, entity: table.description.name, id: id)
         )
     }

@@ -32,6 +32,25 @@ extension StoreContract {
             } while descriptor.cursor != nil
             try expectEqual(streaks, Array(3..<20), "the records of all pages behind the offset")
         },
+        Clause("all pages together hold as many records as the fetch may give") { bench in
+            let store = try bench.habits()
+            try store.insert((0..<40).map { Habit(name: "x", streak: $0) })
+            let order = [SortDescriptor(\Habit.streak)]
+            // What comes of a limit, in pages of ten.
+            let expected = [
+                0: [0], 5: [5], 10: [10], 11: [10, 1], 25: [10, 10, 5], 40: [10, 10, 10, 10], 50: [10, 10, 10, 10],
+            ]
+            for (limit, sizes) in expected {
+                let descriptor = FetchDescriptor<Habit>(sortBy: order, fetchLimit: limit)
+                let found = try pages(of: descriptor, size: 10, in: store)
+                try expectEqual(found.map(\.count), sizes, "the pages of a fetch of \(limit)")
+                let whole = try store.fetchIdentifiers(descriptor)
+                try expectEqual(found.flatMap { $0 }.map(\.id), whole, "the records of a fetch of \(limit)")
+            }
+            let passed = FetchDescriptor<Habit>(sortBy: order, fetchLimit: 12, fetchOffset: 3)
+            let streaks = try pages(of: passed, size: 5, in: store).map { $0.map(\.streak) }
+            try expectEqual(streaks, [Array(3..<8), Array(8..<13), [13, 14]], "the pages behind an offset")
+        },
         Clause("what is inserted and deleted between two pages neither repeats nor skips another record") { bench in
             let store = try bench.habits()
             let habits = (0..<40).map { Habit(name: "x", streak: $0 / 4 * 10) }

@@ -39,6 +39,28 @@ extension StoreContract {
                 try expectEqual(tags[2].habits, [], "the habits of a tag that is not used")
             }
         },
+        Clause("a condition over relationships can be asked of one model inside a transaction") { bench in
+            let store = try bench.habits()
+            let habit = Habit(name: "Run", streak: 3)
+            let stored = Entry(note: "a", habitID: habit.id)
+            try store.write { transaction in
+                try transaction.insert(habit)
+                try transaction.insert(stored)
+            }
+            // One that is not stored is asked the same way.
+            let (fresh, loose) = (Entry(note: "b", habitID: habit.id), Entry(note: "c", habitID: nil))
+            let named = #Predicate<Entry> { $0.habit?.name == "Run" }
+            let rising = try Filter<Habit>(text: "ANY entries { note == 'a' } AND streak > 2")
+            let ratio = try Filter<Habit>(text: "10 / (streak - 3) > 1")
+            try store.read { moment in
+                try expectEqual(try moment.matches(stored, named), true, "a stored entry")
+                try expectEqual(try moment.matches(fresh, named), true, "an entry that is not stored")
+                try expectEqual(try moment.matches(loose, named), false, "an entry without a habit")
+                try expectEqual(try moment.matches(habit, rising), true, "a habit by a filter")
+                try expectEqual(try moment.matches(Habit(name: "new", streak: 9), rising), false, "a new habit")
+                try expectError(.evaluationFailed) { try moment.matches(habit, ratio) }
+            }
+        },
         Clause("a record can refer to itself") { bench in
             let store = try bench.contract()
             var folder = Folder()

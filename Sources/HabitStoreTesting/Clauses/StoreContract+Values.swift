@@ -32,6 +32,10 @@ extension StoreContract {
             }
         },
         Clause("NaN and infinity are refused, and nothing is stored", refusesNumbersWithoutOrder),
+        Clause(
+            "a value above the limit is refused by its attribute and size, and nothing is stored",
+            refusesLargeValues
+        ),
         Clause("text comes back scalar for scalar, in NFC") { bench in
             let store = try bench.contract()
             for text in oddTexts {
@@ -137,6 +141,46 @@ extension StoreContract {
         specimen.optionalSettings = JSONAttribute(wrappedValue: Settings(theme: "", sizes: []))
         specimen.code = "C-1"
         return specimen
+    }
+
+    private static func refusesLargeValues(_ bench: ContractBench) throws {
+        let limit = 6_000
+        let store = try bench.open(Schema([Draft.self], largestRecord: limit))
+        // The identifier, the date, the places of two values, and the header with one byte of nulls.
+        let fixed = 16 + 8 + 2 * 8 + 9
+        func draft(_ content: Int, _ attachment: Int = 0) -> Draft {
+            let attachments = attachment == 0 ? [] : [String(repeating: "b", count: attachment)]
+            return Draft(content: String(repeating: "a", count: content), attachments: attachments)
+        }
+        func refuse(_ draft: Draft, _ attribute: String, _ sizes: String...) throws {
+            let stores: [() throws -> Void] = [
+                { try store.save(draft) }, { try store.insert([draft]) },
+                { try store.write { try $0.insert(contentsOf: [draft]) { _ in } } },
+            ]
+            for body in stores {
+                let error = try expectError(.limitExceeded, entity: "Draft", attribute: attribute, id: draft.id, body)
+                for size in sizes {
+                    try expectEqual(error.message.contains(size), true, "the size \(size) in: \(error.message)")
+                }
+            }
+        }
+        try refuse(draft(limit + 1), "content", "Draft.content has 6001 bytes", "may have 6000")
+        // SQLite writes lists of texts as JSON, where a byte can become six.
+        try refuse(draft(0, 1_000), "attachments", "Draft.attachments has 1008 bytes", "may have 1000")
+        try refuse(draft(limit - fixed - 4 - 4 - 89, 90), "attachments", "the record has 6001", "may have 6000")
+        try expectEqual(try store.fetchCount(FetchDescriptor<Draft>()), 0, "the number of records")
+        try expectEqual(try store.currentToken(), .zero, "the token")
+        var largest = draft(limit - fixed - 4 - 4 - 90, 90)
+        try store.insert([largest, draft(0, 992)])
+        try expectEqual(try store.model(Draft.self, id: largest.id), largest, "the largest record")
+        largest.content += "a"
+        try refuse(largest, "attachments", "the record has 6001")
+        // A transaction that catches the refusal goes on.
+        try store.write { transaction in
+            _ = try expectError(.limitExceeded) { try transaction.save(largest) }
+            try transaction.save(draft(1))
+        }
+        try expectEqual(try store.fetchCount(FetchDescriptor<Draft>()), 3, "the number of records")
     }
 
     private static func refusesNumbersWithoutOrder(_ bench: ContractBench) throws {

@@ -53,7 +53,7 @@ public enum StoreContract {
         valueClauses, unreadableClauses, writingClauses, uniquenessClauses, combinationClauses, isolationClauses,
         escapingClauses,
         relationshipClauses,
-        referenceClauses,
+        referenceClauses, nameClauses,
         deleteRuleClauses, forwardRuleClauses, orderClauses, fetchingClauses, pagingClauses, predicateClauses,
         optionalPredicateClauses, collectionPredicateClauses, languageClauses, shapeClauses, filterTextClauses,
         historyClauses,

@@ -175,7 +175,7 @@ final class DifferentialRun {
         _ models: [M],
         _ question: () -> String
     ) throws {
-        guard descriptor.fetchLimit == nil, descriptor.fetchOffset <= 0, models.count > 1 else { return }
+        guard descriptor.fetchOffset <= 0, models.count > 1 else { return }
         let size = generator.int(1...models.count)
         let found = Answer {
             var page = try subject.fetchPage(descriptor, size: size)

@@ -48,6 +48,10 @@ package final class SmallDisk {
     }
 
     private static func run(_ arguments: String...) throws -> Int32 {
+        #if os(iOS)
+        // There are no other processes.
+        throw HabitStoreError(.unsupported, "no disk can be mounted here")
+        #else
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = arguments
@@ -55,5 +59,6 @@ package final class SmallDisk {
         try process.run()
         process.waitUntilExit()
         return process.terminationStatus
+        #endif
     }
 }

@@ -97,7 +97,7 @@ enum TrackerRecognition {
             throw unknown(path, "this is a Core Data file: `habitstore import coredata` reads it")
         }
         if database.has("habitstore_metadata") {
-            throw unknown(path, "this is a store already: `habitstore copy` brings it into another one")
+            throw unknown(path, "this is a store already: `\(OperatorCommand.name) copy` brings it into another one")
         }
         throw unknown(
             path,

@@ -35,6 +35,6 @@ package enum DigestCoder {
 
     /// The error of what is no kept digest.
     package static func damaged(_ path: String) -> HabitStoreError {
-        HabitStoreError.damage("a kept digest is none; run `habitstore check`", at: .init(path: path))
+        HabitStoreError.damage("a kept digest is none; run `\(OperatorCommand.name) check`", at: .init(path: path))
     }
 }

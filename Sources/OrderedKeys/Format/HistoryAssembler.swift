@@ -56,6 +56,6 @@ package struct HistoryAssembler {
     }
 
     private func damaged(_ message: String) -> HabitStoreError {
-        HabitStoreError.damage("the history \(message); run `habitstore check`", at: .init(path: path))
+        HabitStoreError.damage("the history \(message); run `\(OperatorCommand.name) check`", at: .init(path: path))
     }
 }

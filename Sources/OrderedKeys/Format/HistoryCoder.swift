@@ -122,7 +122,7 @@ package enum HistoryCoder {
 
     private static func damaged(_ path: String, _ cause: (any Error)? = nil) -> HabitStoreError {
         HabitStoreError.damage(
-            "the history holds a record that cannot be read; run `habitstore check`",
+            "the history holds a record that cannot be read; run `\(OperatorCommand.name) check`",
             at: .init(path: path),
             underlying: cause
         )

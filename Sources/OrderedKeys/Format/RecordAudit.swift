@@ -68,7 +68,7 @@ package final class RecordAudit: AuditCursor {
         guard let record = try nextRecord() else { return false }
         guard record.key.count == 16 else {
             throw HabitStoreError.damage(
-                "a \(name) has an identifier that is not 16 bytes long; run `habitstore check`",
+                "a \(name) has an identifier that is not 16 bytes long; run `\(OperatorCommand.name) check`",
                 at: .init(path: path, entity: name)
             )
         }

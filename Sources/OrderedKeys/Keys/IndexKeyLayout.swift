@@ -145,6 +145,6 @@ extension IndexKeyLayout {
     }
 
     private static var malformed: HabitStoreError {
-        HabitStoreError.damage("an index holds a key that is none; run `habitstore check`")
+        HabitStoreError.damage("an index holds a key that is none; run `\(OperatorCommand.name) check`")
     }
 }

@@ -98,7 +98,9 @@ struct RecordLinks {
         guard let position = index.layout.linksPosition else { return nil }
         bytes = try record.rawBytes(at: position)
         guard bytes.count % KeyFormat.identifierLength == 0 else {
-            throw HabitStoreError.damage("a record holds links that are no identifiers; run `habitstore check`")
+            throw HabitStoreError.damage(
+                "a record holds links that are no identifiers; run `\(OperatorCommand.name) check`"
+            )
         }
     }
 

@@ -83,7 +83,7 @@ package final class KeyRow: AttributeColumns {
     }
 
     private func malformed() -> HabitStoreError {
-        HabitStoreError.damage("an index holds a key that is none; run `habitstore check`")
+        HabitStoreError.damage("an index holds a key that is none; run `\(OperatorCommand.name) check`")
     }
 
     private func missing(_ position: Int) -> HabitStoreError {

@@ -171,6 +171,22 @@ struct UserRestoreTests {
     }
 
     /// Each root's user is one of its own from then on.
+    /// A manifest named the other store as the one that serves, and after the restore nobody could open the user.
+    @Test func aManifestThatNamesAnotherStoreThanTheStoresDoIsRefused() throws {
+        let kept = try KeptUser(at: .complete)
+        let backup = try kept.backUp()
+        let path = backup.path + "/manifest.json"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let forged = text.replacing(#""serving" : "lmdb""#, with: #""serving" : "sqlite""#)
+        #expect(forged != text)
+        try Data(forged.utf8).write(to: URL(fileURLWithPath: path))
+        try UserBackup.digestLine(Data(forged.utf8)).write(to: URL(fileURLWithPath: backup.path + "/manifest.sha256"))
+        #expect { try kept.restore(UserBackup(path: backup.path)) } throws: {
+            ($0 as? HabitStoreError)?.code == .corrupt
+        }
+        #expect(try kept.contents() == ["a", "b"])
+    }
+
     @Test func aBackupGoesToAnotherRootAndOnlyBesideNothing() throws {
         let (kept, other) = (try KeptUser(at: .live), try StagedUser())
         let backup = try kept.backUp()

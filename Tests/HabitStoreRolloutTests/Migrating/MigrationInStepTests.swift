@@ -69,6 +69,9 @@ struct MigrationInStepTests {
         let store = try open(user)
         #expect(store.notes.contains("migrated from schema version 1.0.0 to 3.0.0"), "\(store.notes)")
         #expect(!store.notes.contains { $0.contains("in step") }, "\(store.notes)")
+        // Two of the three habits had a text of tags, which a relationship takes the place of.
+        let dropped = "the migration dropped Habit.tags, with a value in 2 records"
+        #expect(store.notes.contains(dropped), "\(store.notes)")
         let events = try EvidenceLog(user.directory).read().records.map(\.event)
         #expect(
             events.contains {

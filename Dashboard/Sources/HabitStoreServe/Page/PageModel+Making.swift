@@ -51,7 +51,9 @@ extension PageModel {
         audit = fleet.audit.map { Self.row($0, clock) }
         isAuditDamaged = fleet.damagedLine != nil
         auditState =
-            fleet.damagedLine.map { "DAMAGED in line \($0): somebody has changed it, and no run goes on by it" }
+            fleet.damagedLine.map {
+                "DAMAGED in line \($0): somebody has changed it or cut it off, and no run goes on by it"
+            }
             ?? "\(FleetOverview.counted(fleet.auditLines, "line")), each with the hash of the one before: whole"
     }
 

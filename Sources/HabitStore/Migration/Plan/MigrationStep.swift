@@ -8,6 +8,8 @@ public struct MigrationStep: Sendable, Hashable, Codable {
     public let isCustom: Bool
     /// What the declarations change, a sentence each.
     public let changes: [String]
+    /// What goes for good, with the number of records that had a value there when the stage began.
+    public internal(set) var drops: [MigrationDrop]
     /// How many records were written anew.
     public internal(set) var rewrittenRecords: Int
     /// How many changes of records the hooks came to.

@@ -1,0 +1,60 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreFleet
+import HabitStoreHooks
+import HabitStoreReports
+import HabitStoreRollout
+
+/// `habitstore fleet run`.
+struct FleetRunCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Moves users in the waves that were drawn, until all are there or something halts it.",
+        discussion: """
+            It says in one line what it is doing and what it waits for, and tells the plan's hooks. Killed at any moment it goes on where it was. Exit code 1 means \
+            that it was halted, or some users could not be moved.
+            """
+    )
+
+    @OptionGroup var options: PolicyOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let (settings, stores) = try await options.stores()
+        let fleet = Fleet(root: settings.root, transport: URLSessionTransport())
+        let format = output.format
+        let end = try await withCheckedThrowingContinuation { continuation in
+            // It waits for hours, which no thread of Swift's tasks is for.
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        try fleet.run(stores, by: NSUserName()) { line in
+                            guard format == .text else { return }
+                            StandardError.note(line)
+                        }
+                    }
+                )
+            }
+        }
+        switch end {
+        case .done(let passedOver):
+            try say(
+                state: "done",
+                "all waves are done" + (passedOver > 0 ? "; \(passedOver) users were killed and are not moved" : "")
+            )
+            if passedOver > 0 { throw ExitCode(ExitStatus.different.rawValue) }
+        case .halted(let person, let reason, let user):
+            let words = "halted by \(person): \(reason)" + (user.map { " (user \($0))" } ?? "")
+            try say(state: "halted", words + "; `\(Tool.name) fleet resume` lets it go on")
+            throw ExitCode(ExitStatus.different.rawValue)
+        }
+    }
+
+    private func say(state: String, _ text: String) throws {
+        switch output.format {
+        case .json: try JSON.write(JSON.object(["state": .string(state), "text": .string(text)]))
+        case .text: try Output.write(TerminalText.escaped(text) + "\n")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreFleet
+import HabitStoreHooks
+import HabitStoreReports
+import HabitStoreRollout
+
+/// Why a fleet is stopped, or let go on.
+struct FleetWordOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Why, for the ledger.", valueName: "text"))
+    var because: String
+
+    func validate() throws {
+        guard because.contains(where: { !$0.isWhitespace }) else {
+            throw ValidationError("--because is empty; say why")
+        }
+    }
+}
+
+extension Fleet {
+    /// Tells the plan's hooks what was just done, and says what came of it.
+    fileprivate func tellHooksAloud() {
+        for line in tellHooksInWords() { StandardError.note(line) }
+    }
+}
+
+/// `habitstore fleet pause`.
+struct FleetPauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Begins with nobody from now on; who is on the way is brought there."
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var word: FleetWordOptions
+
+    func run() async throws {
+        let fleet = Fleet(root: try await Settings(userOptions).root, transport: URLSessionTransport())
+        let isNew = try fleet.pause(by: NSUserName(), because: word.because)
+        try Output.write(isNew ? "paused\n" : "paused already\n")
+        if isNew { fleet.tellHooksAloud() }
+    }
+}
+
+/// `habitstore fleet resume`.
+struct FleetResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Lets a fleet go on that was paused or halted.",
+        discussion:
+            "Differences that were found before count as seen to; the gate still asks for clean evidence of each user."
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var word: FleetWordOptions
+
+    func run() async throws {
+        let fleet = Fleet(root: try await Settings(userOptions).root, transport: URLSessionTransport())
+        let wasStopped = try fleet.resume(by: NSUserName(), because: word.because)
+        let next = fleet.isRunning ? "" : "; `\(Tool.name) fleet run` goes on where it was"
+        try Output.write(wasStopped ? "may go on\(next)\n" : "nothing has stopped it\n")
+        if wasStopped { fleet.tellHooksAloud() }
+    }
+}
+
+/// `habitstore fleet halt`.
+struct FleetHaltCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "halt",
+        abstract: "Moves nobody any more, at once.",
+        discussion: """
+            A file under ROOT/fleet says so, which a run asks before each single move. Users stay where they are; --back takes those of the \
+            present wave back to off. The kill switch (`rollout kill`) is another thing: it takes everybody back, and keeps them there.
+            """
+    )
+
+    @OptionGroup var options: PolicyOptions
+    @OptionGroup var word: FleetWordOptions
+
+    @Flag(help: "Take the users of the present wave back, too.")
+    var back = false
+
+    func run() async throws {
+        let (settings, stores) = try await options.stores()
+        let fleet = Fleet(root: settings.root, transport: URLSessionTransport())
+        let isNew = try fleet.halt(by: NSUserName(), because: word.because)
+        try Output.write(isNew ? "halted\n" : "halted already\n")
+        guard back else {
+            if isNew { fleet.tellHooksAloud() }
+            return
+        }
+        let taken = try fleet.takeBack(stores)
+        for (user, error) in taken.failures {
+            let line = "\(user): FAILED: \(ErrorReport.message(of: error))"
+            try Output.write(TerminalText.escaped(line) + "\n")
+        }
+        let failed = taken.failures.count
+        try Output.write("\(taken.users) users of wave \(taken.wave + 1) were taken back, \(failed) could not be\n")
+        fleet.tellHooksAloud()
+        if failed > 0 { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+}

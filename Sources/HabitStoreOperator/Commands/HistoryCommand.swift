@@ -1,0 +1,121 @@
+import ArgumentParser
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreReports
+import HabitStoreRollout
+
+/// `habitstore history A`.
+struct HistoryCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Lists the changes that a store went through, oldest first."
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    var store: String
+
+    @Option(parsing: .unconditional, help: "Only what came after this token. [default: where the kept history begins]")
+    var after: Int64?
+
+    @Option(parsing: .unconditional, help: "How many transactions at most.")
+    var limit: Int?
+
+    @Flag(help: "Go on with what is written, until the command is stopped; in JSON, one line for each transaction.")
+    var follow = false
+
+    var isFollowing: Bool { follow }
+
+    func validate() throws {
+        guard !follow || limit == nil else {
+            throw ValidationError("--follow has no end, and --limit one; give one of them")
+        }
+        if let after, after < 0 { throw ValidationError("--after must be 0 or more") }
+        if let limit, limit < 0 { throw ValidationError("--limit must be 0 or more") }
+    }
+
+    func run() async throws {
+        if follow { return try await goOn() }
+        let (information, transactions) = try history()
+        switch output.format {
+        case .json:
+            try JSON.write(
+                JSON.object([
+                    "token": .int(Int(information.token.rawValue)),
+                    "historyFloor": .int(Int(information.historyFloor.rawValue)),
+                    "transactions": .array(transactions.map(\.json)),
+                ])
+            )
+        case .text: try Output.write(text(transactions))
+        }
+    }
+
+    private func goOn() async throws {
+        let store = try StoreAddress(argument: store).openAsWritten(.readOnly, by: .known)
+        defer { store.close() }
+        try await FollowedOutput.each(of: store.changes(after: try beginning(of: store))) { transaction in
+            switch output.format {
+            case .json: try JSON.writeLine(transaction.json)
+            case .text: try Output.write(text([transaction], hasHead: false))
+            }
+        }
+    }
+
+    private func beginning(of store: any UserStoreBackend) throws -> HistoryToken {
+        let information = try store.information()
+        guard let after else { return information.historyFloor }
+        let token = HistoryToken(rawValue: after)
+        guard token <= information.token else {
+            throw CommandFailure.usage(
+                "--after is \(token), and the store has only come to token \(information.token); begin there, or earlier"
+            )
+        }
+        return token
+    }
+
+    private func history() throws -> (StoreInformation, [HistoryTransaction]) {
+        let store = try StoreAddress(argument: store).openAsWritten(.readOnly, by: .known)
+        defer { store.close() }
+        return try store.read { transaction in
+            let information = try transaction.information()
+            let token = after.map { HistoryToken(rawValue: $0) } ?? information.historyFloor
+            return (information, try transaction.fetchHistory(after: token, limit: limit))
+        }
+    }
+
+    /// - Parameter hasHead: whether the columns' names stand above them.
+    private func text(_ transactions: [HistoryTransaction], hasHead: Bool = true) -> String {
+        guard !transactions.isEmpty else { return "no changes\n" }
+        func column(_ name: String, _ alignment: TerminalText.Alignment = .left, canShrink: Bool = false)
+            -> TextTable.Column
+        {
+            .init(hasHead ? name : "", alignment: alignment, canShrink: canShrink)
+        }
+        var table = TextTable([
+            column("token", .right), column("time"), column("author", canShrink: true), column("change"),
+            column("entity"),
+            column("id"), column("attributes", canShrink: true),
+        ])
+        for transaction in transactions {
+            let head = [
+                transaction.token.description, ISODate.instant(transaction.timestamp), transaction.author ?? "",
+            ]
+            if transaction.changes.isEmpty { table.append(head) }
+            for (index, change) in transaction.changes.enumerated() {
+                let (kind, attributes) = words(change.kind)
+                let id = change.id.uuidString.lowercased()
+                table.append((index == 0 ? head : ["", "", ""]) + [kind, change.entity, id, attributes])
+            }
+        }
+        return table.text(Terminal.options())
+    }
+
+    private func words(_ kind: HistoryChange.Kind) -> (String, String) {
+        switch kind {
+        case .insert: return ("insert", "")
+        case .update(let attributes): return ("update", attributes.joined(separator: ", "))
+        case .delete: return ("delete", "")
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreReports
+import HabitStoreRollout
+
+/// `habitstore migrate A`.
+struct MigrateCommand: ReportingCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "migrate",
+            abstract: "Brings a store of an older schema version to the current one, or says what that would change.",
+            usage: """
+                \(Tool.name) migrate STORE [--dry-run]
+                \(Tool.name) migrate --root ROOT --user USER [--dry-run]
+                """,
+            discussion: """
+                Each stage is one transaction: killed at any moment, the store is of the one version or of the other, and run again \
+                the migration goes on. Before a stage that is more than a change of shape, or that drops an attribute or an entity, \
+                a copy is put beside the store. Of a user both stores are migrated in step.
+                --dry-run tries all of it out on a copy, says what would be dropped and how many records have a value there, \
+                compares every record before and behind, and changes nothing.
+                Exit codes: 0 done, nothing to do, or sound; 1 the dry run found that records would be lost or the result damaged.
+                """
+        )
+    }
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The store: sqlite:PATH, lmdb:PATH, or a path.")
+    var store: String?
+
+    @Flag(help: "Change nothing: try it out on a copy, and say what would change.")
+    var dryRun = false
+
+    @Option(help: "Where the copy of a dry run is made. [default: the system's folder for temporary files]")
+    var directory: String?
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws {
+        guard (store == nil) == userOptions.isGiven else {
+            throw ValidationError("give a store, or --root and --user, and only one of these")
+        }
+    }
+
+    func run() async throws {
+        if let store { return try run(on: [StoreAddress(argument: store)], .known) }
+        let settings = try await Settings(userOptions)
+        let stores = try settings.stores()
+        if dryRun { return try run(on: try stores.existingAddresses(of: settings.user), settings.engines) }
+        try migrate(settings.user, stores)
+    }
+
+    private func run(on addresses: [StoreAddress], _ engines: Engines) throws {
+        guard let plan = Tool.current.plan else {
+            throw CommandFailure.usage(
+                "\(Tool.name) has no migration plan: it knows schema version \(Tool.current.schema.version) only"
+            )
+        }
+        var isSound = true
+        var documents: [JSON] = []
+        for address in addresses {
+            let bar = ProgressBar(isQuiet: quiet)
+            defer { bar.clear() }
+            func show(_ progress: MigrationProgress) {
+                bar.show("migrating to \(progress.to)", progress.done, progress.total)
+            }
+            let migrator = StoreMigrator(address, engines: engines, plan: plan)
+            let report: MigrationReport
+            if dryRun {
+                let folder = directory ?? FileManager.default.temporaryDirectory.path
+                let rehearsal = try migrator.rehearse(in: folder, progress: show)
+                isSound = isSound && rehearsal.isSound
+                report = MigrationReport(address, rehearsal.outcome, rehearsal)
+            } else {
+                report = MigrationReport(address, try migrator.run(progress: show), nil)
+            }
+            bar.clear()
+            switch output.format {
+            case .json: documents.append(report.json)
+            case .text: try Output.write(report.text)
+            }
+        }
+        if case .json = output.format { try JSON.write(documents.count == 1 ? documents[0] : .array(documents)) }
+        if !isSound { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    /// Opening a user's stores is what migrates them.
+    private func migrate(_ user: String, _ stores: UserStores) throws {
+        let (notes, token) = try stores.withExisting(user) { ($0.notes, try $0.currentToken()) }
+        let version = Tool.current.schema.version
+        switch output.format {
+        case .json:
+            try JSON.write(
+                JSON.object([
+                    "user": .string(user), "version": .string(version.description), "token": .int(Int(token.rawValue)),
+                    "notes": .array(notes.map { .string($0) }),
+                ])
+            )
+        case .text:
+            let lines = notes + ["the stores of \(user) are of schema version \(version), at token \(token)"]
+            try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+        }
+    }
+}

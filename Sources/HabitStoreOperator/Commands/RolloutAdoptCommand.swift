@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreReports
+import HabitStoreRollout
+
+/// `habitstore rollout adopt`.
+struct RolloutAdoptCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "adopt",
+        abstract: "Accepts one of a user's stores as the current one, as it is.",
+        discussion: """
+            A store that was put back from a backup, or swapped, is not served: it is older than what was acknowledged. Where \
+            nothing newer is to be had, this accepts it: what was written since that backup is given up. The other store is \
+            set aside beside it and never deleted, and who accepted it and why goes into the user's evidence.
+
+            A user with one store on a server and one in files belongs to the machine that has the files. Only where that is lost \
+            for good is the store on the server to be accepted on another one: what never reached the server is given up.
+            """
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "Which of the user's stores, by its engine.")
+    var engine: EngineName
+
+    @Option(help: ArgumentHelp("Why, for the evidence.", valueName: "text"))
+    var because: String
+
+    @Flag(help: "Accept a store of a user who belongs to another machine: that is lost for good.")
+    var otherMachineIsLost = false
+
+    func validate() throws {
+        guard !because.trimmingCharacters(in: .whitespaces).isEmpty else {
+            throw ValidationError("--because is empty; say why the store is accepted")
+        }
+        guard userOptions.user != nil else { throw ValidationError("say whose store is accepted, with --user") }
+    }
+
+    func run() async throws {
+        let settings = try await Settings(userOptions)
+        let lines = try settings.stores(opensAsWritten: true)
+            .adopt(
+                engine,
+                for: settings.user,
+                by: NSUserName(),
+                because: because,
+                isOtherMachineLost: otherMachineIsLost
+            )
+        switch output.format {
+        case .json:
+            let report = JSON.object(["user": .string(settings.user), "done": .array(lines.map { JSON.string($0) })])
+            try JSON.write(report)
+        case .text: try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+        }
+    }
+}

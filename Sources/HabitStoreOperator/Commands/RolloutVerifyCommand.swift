@@ -1,0 +1,43 @@
+import ArgumentParser
+import HabitStoreRollout
+
+/// `habitstore rollout verify`.
+struct RolloutVerifyCommand: ReportingCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "verify",
+            abstract:
+                "Compares a user's two stores as `\(Tool.name) verify` does, and writes the outcome into the evidence.",
+            discussion: """
+                Exit code 1 means that they differ, or were written to without a moment's rest; 2 that the ignore rules of the \
+                gate's policy cover all that differs.
+                """
+        )
+    }
+
+    @OptionGroup var options: PolicyOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "A file of queries to compare besides.")
+    var queries: String?
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func run() async throws {
+        let (settings, stores) = try await options.stores(queries: queries)
+        let bar = ProgressBar(isQuiet: quiet)
+        let report = try stores.withOnly(settings.user) { store in
+            defer {
+                bar.clear()
+                if store.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(settings.user)) }
+            }
+            return try store.verify { bar.show($0, $1, $2) }
+        }
+        switch output.format {
+        case .json: try JSON.write(report)
+        case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
+        }
+        try ExitStatus.end(with: report)
+    }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import HabitStore
+import HabitStoreReports
+import HabitStoreRollout
+
+/// `habitstore user backup`.
+struct UserBackupCommand: ReportingCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "backup",
+            abstract: "Makes one consistent copy of a user: stores, role, epoch, history and evidence; or checks one.",
+            discussion: """
+                The backup is a folder for its owner only, with a manifest and the SHA-256 of each file. Others read and write meanwhile. Nothing \
+                is written over. Where it is made is kept in the user's folder, so that `\(Tool.name) user erase` finds it; one that is moved \
+                has to be erased by hand.
+
+                With --verify a backup is checked, and nothing else is done: exit code 1 means that it is not whole.
+                """
+        )
+    }
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The user, and the folder to be made; with --verify, the backup.")
+    var arguments: [String]
+
+    @Flag(help: "Check a backup.")
+    var verify = false
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws {
+        try userOptions.requireNoUser()
+        guard arguments.count == (verify ? 1 : 2) else {
+            throw ValidationError(
+                verify ? "name the backup, and nothing else" : "name the user, and where the backup is to be"
+            )
+        }
+    }
+
+    func run() async throws {
+        if verify { return try check(arguments[0]) }
+        let settings = try await Settings(userOptions)
+        let stores = try settings.stores(opensAsWritten: true)
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let outcome = try stores.backUp(arguments[0], to: arguments[1]) { bar.show($0, 0, 0) }
+        bar.clear()
+        let (backup, manifest) = (outcome.backup, outcome.backup.manifest)
+        switch output.format {
+        case .json:
+            var members = Self.members(backup)
+            members["removed"] = .array(outcome.removed.map { .string($0) })
+            try JSON.write(JSON.object(members))
+        case .text:
+            var lines = outcome.removed.map { "removed what a killed backup had left: \($0)" }
+            lines.append(
+                "backed up to \(backup.path): \(manifest.stage.rawValue) on \(manifest.serving.rawValue), token \(manifest.token), "
+                    + "\(manifest.stores.map(\.engine.rawValue).joined(separator: " and "))"
+            )
+            if let leftOut = manifest.leftOut { lines.append("left out: \(leftOut)") }
+            try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+        }
+    }
+
+    private func check(_ path: String) throws {
+        let backup = try UserBackup(path: path)
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let damages = try backup.damages { bar.show("backup", $0, $1) }
+        bar.clear()
+        switch output.format {
+        case .json:
+            var members = Self.members(backup)
+            members["damages"] = .array(damages.map { .string($0) })
+            members["isWhole"] = .bool(damages.isEmpty)
+            try JSON.write(JSON.object(members))
+        case .text:
+            let lines =
+                damages.isEmpty
+                ? ["whole: \(backup.manifest.files.count) files, token \(backup.manifest.token)"]
+                : damages.map { "DAMAGED: \($0)" }
+            try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+        }
+        if !damages.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+
+    private static func members(_ backup: UserBackup) -> [String: JSON] {
+        let manifest = backup.manifest
+        var members: [String: JSON] = [
+            "path": .string(backup.path),
+            "user": .string(manifest.user),
+            "stage": .string(manifest.stage.rawValue),
+            "engine": .string(manifest.serving.rawValue),
+            "epoch": .int(manifest.epoch),
+            "token": .int(Int(manifest.token.rawValue)),
+            "lineage": .string(manifest.lineage.uuidString),
+            "isKilled": .bool(manifest.isKilled),
+            "stores": .array(manifest.stores.map { .string($0.engine.rawValue) }),
+            "leftOut": .optional(manifest.leftOut),
+            "sizeBytes": .int(manifest.files.reduce(0) { $0 + $1.sizeBytes }),
+        ]
+        members.set("time", manifest.time)
+        return members
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import HabitStore
+import HabitStoreFleet
+import HabitStoreReports
+import HabitStoreRollout
+
+/// `habitstore user erase`.
+struct UserEraseCommand: ReportingCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "erase",
+            abstract: "Removes everything that is kept about a user, and says what is out of reach.",
+            discussion: """
+                Stores, also on servers, and what was set aside beside them; copies of killed processes; the evidence and its archives; the \
+                user's rows in the fleet; the backups that `\(Tool.name) user backup` has made, where they were made. From the first moment on \
+                nobody is served, and an erasure that is interrupted is finished by the next one.
+
+                Refused while a process has the user open. With --force that one is fenced out: its next read or write fails. Nothing is \
+                written over: files are removed, and what a disk or a file system keeps of them is theirs.
+                """
+        )
+    }
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The user.")
+    var user: String
+
+    @Flag(help: "Only list what would be removed.")
+    var dryRun = false
+
+    @Flag(help: "Fence out a process that has the user open, stopped or at work.")
+    var force = false
+
+    func validate() throws { try userOptions.requireNoUser() }
+
+    func run() async throws {
+        let settings = try await Settings(userOptions)
+        let stores = try settings.stores(opensAsWritten: true)
+        let outcome = try stores.erase(
+            user,
+            isDry: dryRun,
+            isForced: force,
+            elsewhere: Fleet(root: settings.root).erasure
+        )
+        switch output.format {
+        case .json: try JSON.write(Document(outcome))
+        case .text: try Output.write(text(outcome))
+        }
+    }
+
+    private func text(_ outcome: ErasureOutcome) -> String {
+        let word = outcome.isDone ? "removed" : "would be removed"
+        var lines = outcome.items.map { item in
+            "\(word): \(item.kind) \(item.place)" + (item.sizeBytes.map { " (\($0) bytes)" } ?? "")
+        }
+        lines += outcome.unreachable.map { "out of reach: \($0)" }
+        lines.append(outcome.isDone ? "erased" : "nothing was removed")
+        return lines.map { TerminalText.escaped($0) + "\n" }.joined()
+    }
+
+    /// For programs.
+    private struct Document: Encodable {
+        let user: String
+        let isDryRun: Bool
+        let items: [ErasureOutcome.Item]
+        let unreachable: [String]
+
+        init(_ outcome: ErasureOutcome) {
+            (user, isDryRun) = (outcome.user, !outcome.isDone)
+            (items, unreachable) = (outcome.items, outcome.unreachable)
+        }
+    }
+}

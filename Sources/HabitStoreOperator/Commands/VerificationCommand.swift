@@ -1,0 +1,24 @@
+import ArgumentParser
+
+/// `habitstore verify`: the comparison itself, and what is done with the mismatches that one has recorded.
+struct VerificationCommand: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "verify",
+            abstract: "Compares two stores, and looks at recorded mismatches again.",
+            usage: """
+                \(Tool.name) verify A B
+                \(Tool.name) verify --fixtures DIR
+                \(Tool.name) verify --root ROOT --user USER
+                \(Tool.name) verify list --from FILE
+                \(Tool.name) verify replay ID --from FILE
+                """,
+            discussion: """
+                `\(Tool.name) help verify compare` lists the options of a comparison, which is what is done when no subcommand is \
+                named. A store whose path is the name of a subcommand is written with a folder, as ./replay.
+                """,
+            subcommands: [VerifyCommand.self, VerifyListCommand.self, VerifyReplayCommand.self],
+            defaultSubcommand: VerifyCommand.self
+        )
+    }
+}

@@ -1,0 +1,305 @@
+import ArgumentParser
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreImport
+import HabitStoreRollout
+import HabitTracking
+import ShadowVerifier
+
+/// `habitstore verify`.
+struct VerifyCommand: ReportingCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "compare",
+            abstract: "Compares two stores: counts, relationships, contents, and the results of queries.",
+            usage: """
+                \(Tool.name) verify A B
+                \(Tool.name) verify CORE-DATA-FILE STORE
+                \(Tool.name) verify --fixtures DIR
+                \(Tool.name) verify --root ROOT --user USER
+                """,
+            discussion: """
+                --fixtures copies each store of a folder aside, brings a fresh store of the other engine to its records, and \
+                compares both with one another and with the expected results. --root and --user compare a user's two stores.
+                Exit codes: 0 identical, 1 different, 2 only what rules ignore is different, 64 wrong usage, 65 data that \
+                cannot be read, 74 a file that cannot be reached, 75 the time limit came first.
+                """
+        )
+    }
+
+    /// Which of the three forms was written.
+    private enum Form {
+        case stores(String, String)
+        case fixtures(String)
+        case user
+    }
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var comparison: ComparisonOptions
+
+    @Argument(help: "Two stores, each sqlite:PATH, lmdb:PATH, or a path; one of them may be a Core Data file.")
+    var stores: [String] = []
+
+    @Option(help: "A folder of fixtures.")
+    var fixtures: String?
+
+    @Option(help: "A file of queries to compare. [default with --fixtures: queries.json in the folder]")
+    var queries: String?
+
+    @Option(help: ArgumentHelp("With a Core Data file: the mapping by which it was imported.", valueName: "json"))
+    var mapping: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With a Core Data file: what the names of the import's own files begin with.",
+            discussion: "The store's path, unless the records went into a user's store by a mapping.",
+            valueName: "path"
+        )
+    )
+    var notes: String?
+
+    @Flag(help: "Show the values that differ, which may be personal.")
+    var showValues = false
+
+    @Flag(
+        exclusivity: .exclusive,
+        help: .init("How much is read: --quick believes the digests that stores keep, --paranoid nothing that is kept.")
+    )
+    var depth: VerificationDepth = .full
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep in FILE how far it is, and go on from there if it was killed.",
+            valueName: "file"
+        )
+    )
+    var checkpoint: String?
+
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
+    func validate() throws {
+        if case .fixtures = try form() {
+            guard !comparison.isGiven, checkpoint == nil else {
+                throw ValidationError(
+                    "--ignore, --html, --record, --time-limit and --checkpoint are for two stores, not for --fixtures"
+                )
+            }
+        }
+        if checkpoint != nil, depth != .full {
+            throw ValidationError("--checkpoint is for a full verification, without --quick or --paranoid")
+        }
+    }
+
+    private func form() throws -> Form {
+        switch (stores.count, fixtures, userOptions.isGiven) {
+        case (2, nil, false): return .stores(stores[0], stores[1])
+        case (0, let folder?, false): return .fixtures(folder)
+        case (0, nil, true): return .user
+        default:
+            throw ValidationError("give two stores, or --fixtures DIR, or --root and --user, and only one of these")
+        }
+    }
+
+    func run() async throws {
+        switch try form() {
+        case .stores(let a, let b):
+            if let source = [a, b].first(where: { SourceKind(path: $0) == .database }) {
+                return try compare(source, with: source == a ? b : a)
+            }
+            let addresses = (try StoreAddress(argument: a), try StoreAddress(parsing: b))
+            try compare(addresses.0, named: a, addresses.1, named: b, by: .known)
+        case .user:
+            let settings = try await Settings(userOptions)
+            let (current, other) = try settings.stores().addresses(of: settings.user)
+            try compare(
+                current,
+                named: "\(current.engine.rawValue) (current)",
+                other,
+                named: "\(other.engine.rawValue) (other)",
+                by: settings.engines
+            )
+        case .fixtures(let folder): try verifyFixtures(folder)
+        }
+    }
+
+    private func options() throws -> VerificationOptions {
+        var options = VerificationOptions()
+        options.showsValues = showValues
+        options.depth = depth
+        options.checkpointPath = checkpoint
+        if let queries { options.queries = try QueryFile.load(path: queries).queries }
+        try comparison.configure(&options)
+        return options
+    }
+
+    /// Compares a Core Data file with the store that was made from it.
+    private func compare(_ source: String, with store: String) throws {
+        guard checkpoint == nil else { throw CommandFailure.usage("--checkpoint is for two stores") }
+        let options = try options()
+        let file = try CoreDataFile(path: source)
+        defer { file.close() }
+        let target = try StoreAddress(argument: store).openAsWritten(.readOnly, by: .known)
+        defer { target.close() }
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let mapping = try mapping.map { try CoreDataMapping(path: $0) }
+        // On the disk, since a file may have more records than there is memory.
+        let scratch = try StoreAddress(argument: "sqlite:" + file.scratchPath("witness"))
+        try fill(scratch, with: file, for: target, mapping)
+        // Opened anew, it no longer has what was in memory for writing.
+        let witness = try scratch.open(.readOnly, schema: target.schema, by: .known)
+        defer { witness.close() }
+        let verifier = ShadowVerifier(
+            .init(name: source, store: witness),
+            .init(name: store, store: target),
+            options: options
+        )
+        var report = try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        if report.failure == nil {
+            try account(file, target, mapping).forEach { report.add($0) }
+        }
+        bar.clear()
+        try show(report, options)
+    }
+
+    /// Makes the store that the target has to be equal to.
+    private func fill(
+        _ scratch: StoreAddress,
+        with file: CoreDataFile,
+        for target: any UserStoreBackend,
+        _ mapping: CoreDataMapping?
+    ) throws {
+        let witness = try scratch.open(.create, schema: target.schema, by: .known)
+        defer { witness.close() }
+        if let mapping {
+            try CoreDataWitness.fill(witness, with: file, mapping)
+        } else {
+            try CoreDataWitness.fill(witness, with: file, for: target)
+        }
+    }
+
+    /// What of the file nobody accounts for, whatever the import's plan was.
+    private func account(
+        _ file: CoreDataFile,
+        _ target: any UserStoreBackend,
+        _ mapping: CoreDataMapping?
+    ) throws -> [StoreDifference] {
+        let account = try CoreDataAccount(of: file, in: target, notes: notes, mapping: mapping)
+        var result = file.oddities.filter { CoreDataImportReport.Shortfall.kinds.contains($0.kind) }.map { oddity in
+            StoreDifference(.damage, oddity.message, subject: oddity.kind)
+        }
+        result += account.unaccounted.map { item in
+            StoreDifference(
+                .missingInB,
+                item.message,
+                entity: item.table,
+                attribute: item.column,
+                subject: "unaccounted"
+            )
+        }
+        return result
+    }
+
+    private func compare(
+        _ a: StoreAddress,
+        named nameA: String,
+        _ b: StoreAddress,
+        named nameB: String,
+        by engines: Engines
+    ) throws {
+        let options = try options()
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        let comparison = VersionComparison(
+            engines,
+            plan: Tool.current.plan,
+            directory: FileManager.default.temporaryDirectory.path
+        )
+        var report = try comparison.run(a, b) { left, right in
+            let verifier = ShadowVerifier(
+                .init(name: Self.name(nameA, left), store: left.store),
+                .init(name: Self.name(nameB, right), store: right.store),
+                options: options
+            )
+            return try verifier.run { bar.show($0.level, $0.done, $0.total) }
+        }
+        if let identity = Self.identity(a.path), identity == Self.identity(b.path) {
+            report.notes.append("\(nameA) and \(nameB) are the same file, which says nothing of a copy")
+        }
+        bar.clear()
+        try show(report, options)
+    }
+
+    /// Which file is at a path, whatever names and links lead to it; nil where that cannot be told, of which opening it says why.
+    private static func identity(_ path: String) -> [NSNumber]? {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+            let device = attributes[.systemNumber] as? NSNumber, let number = attributes[.systemFileNumber] as? NSNumber
+        else { return nil }
+        return [device, number]
+    }
+
+    private func show(_ report: VerificationReport, _ options: VerificationOptions) throws {
+        // A report that was worth the wait is shown also where a file cannot be written.
+        let files = Result { try comparison.write(report, options.recorder) }
+        switch output.format {
+        case .json: try JSON.write(report)
+        case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
+        }
+        try files.get()
+        try ExitStatus.end(with: report)
+    }
+
+    private static func name(_ name: String, _ side: VersionComparison.Side) -> String {
+        side.version.map { "\(name) (of schema version \($0), through the migration plan)" } ?? name
+    }
+
+    private func verifyFixtures(_ folder: String) throws {
+        let verification = try FixtureVerification(
+            Tool.current.engines,
+            directory: folder,
+            queriesPath: queries,
+            showsValues: showValues
+        )
+        let bar = ProgressBar(isQuiet: quiet)
+        defer { bar.clear() }
+        var results: [FixtureVerification.Result] = []
+        var seconds: [Double] = []
+        for name in try verification.names() {
+            let start = ContinuousClock.now
+            let result = try verification.verify(name) { bar.show("\(name): \($0)", $1, $2) }
+            bar.clear()
+            results.append(result)
+            seconds.append((ContinuousClock.now - start) / .seconds(1))
+            if output.format == .text { try Output.write(FixtureText.line(result, seconds.last ?? 0)) }
+        }
+        let passed = results.allSatisfy(\.passed)
+        switch output.format {
+        case .json: try JSON.write(FixtureReport(passed: passed, fixtures: results))
+        case .text: try Output.write(FixtureText.summary(results, seconds, Terminal.options()))
+        }
+        if !passed { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+}
+
+extension VerificationReport {
+    /// Adds what was found beside the comparison of two stores.
+    fileprivate mutating func add(_ difference: StoreDifference) {
+        differences.append(difference)
+        differenceCount += 1
+        verdict = .mismatch
+    }
+}
+
+extension VerificationDepth: EnumerableFlag {
+    /// `--quick`, `--full`, `--paranoid`.
+    public static func name(for value: VerificationDepth) -> NameSpecification {
+        switch value {
+        case .keptDigests: .customLong("quick")
+        case .full: .long
+        case .paranoid: .long
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Configuration
+import FeatureFlags
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreRollout
+import ShadowVerifier
+
+/// Where the stores are, whose they are, and how days are counted: from the command line, else the environment, else
+/// the configuration file, else the defaults.
+package struct Settings {
+    package static let flagFileName = "habit-store.flagd.json"
+    static let policyFileName = "habit-store.policy.json"
+
+    package let root: String
+    package let user: String
+    /// The flag file; nil when there is none.
+    package let flags: String?
+    /// The engines that users may be on.
+    package let engines: Engines
+    /// The file of the gate's policy; nil where there is none, and its defaults hold.
+    let policy: String?
+    /// The file of the keys that evidence is sealed with; nil for none.
+    let evidenceKeyFile: String?
+    package let timeZone: TimeZone
+    /// How many users' files may be open at once; nil for what fits into the files that this process may open.
+    let openUsers: Int?
+
+    /// Finds the settings.
+    ///
+    /// - Throws: a usage error for a configuration file that cannot be understood, or an unknown time zone.
+    package init(_ options: UserOptions) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+        var providers: [any ConfigProvider] = [
+            EnvironmentVariablesProvider().prefixKeys(with: ConfigKey([Tool.environment.lowercased()]))
+        ]
+        if let path = Self.configurationFile(options, environment, home) {
+            providers.append(try await ConfigurationFile.load(path: path))
+        }
+        let reader = ConfigReader(providers: providers)
+        let root = try await Self.value(options.root, "root", reader)
+        guard root != "" else { throw CommandFailure.usage("the root is empty; name a folder with --root") }
+        let data = environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? home + "/.local/share"
+        self.root = root.map { Self.expanded($0, home) } ?? data + "/" + Tool.name
+        user = try await Self.value(options.user, "user", reader) ?? NSUserName()
+        if let flags = try await Self.value(options.flags, "flags", reader) {
+            self.flags = flags.isEmpty ? nil : Self.expanded(flags, home)
+        } else {
+            let path = self.root + "/" + Self.flagFileName
+            flags = FileManager.default.fileExists(atPath: path) ? path : nil
+        }
+        engines = try Self.engines(servers: try await Self.value(options.servers, "servers", reader) ?? "")
+        if let policy = try await Self.value(nil, "policy", reader), !policy.isEmpty {
+            self.policy = Self.expanded(policy, home)
+        } else {
+            let path = self.root + "/" + Self.policyFileName
+            policy = FileManager.default.fileExists(atPath: path) ? path : nil
+        }
+        evidenceKeyFile = try await Self.value(options.evidenceKeyFile, "evidenceKeyFile", reader)
+            .flatMap { $0.isEmpty ? nil : Self.expanded($0, home) }
+        if let name = try await Self.value(options.timeZone, "timeZone", reader) {
+            guard let zone = TimeZone(identifier: name) else {
+                throw CommandFailure.usage("there is no time zone \"\(name)\"; write one as Europe/Berlin")
+            }
+            timeZone = zone
+        } else {
+            timeZone = .current
+        }
+        openUsers = try await Self.value(nil, "openUsers", reader).map { text in
+            guard let count = Int(text), count > 0 else {
+                throw CommandFailure.usage("openUsers is \"\(text)\"; write how many users may be open at once, from 1")
+            }
+            return count
+        }
+    }
+
+    /// The stores under the root.
+    ///
+    /// - Parameters:
+    ///   - gate: how much evidence promotions need.
+    ///   - queries: the file of the queries that a verification compares besides.
+    ///   - recorder: what gathers the queries that are asked.
+    ///   - opensAsWritten: whether stores of any schema are opened, with what they were written with.
+    ///   - followsFlags: whether the command goes on, and has to act on the flags and the kill switch as any program does.
+    package func stores(
+        gate: GatePolicy = GatePolicy(),
+        queries: String? = nil,
+        recorder: QueryRecorder? = nil,
+        opensAsWritten: Bool = false,
+        followsFlags: Bool = false
+    ) throws -> UserStores {
+        var options = Self.rolloutOptions
+        options.followsFlags = followsFlags
+        options.opensAsWritten = opensAsWritten
+        if opensAsWritten { options.migrationPlan = nil }
+        if let openUsers { options.maximumOpenUsers = openUsers }
+        options.gate = gate
+        options.evidenceKeys = try evidenceKeyFile.map { try EvidenceKeys(path: $0) }
+        options.queryRecorder = recorder
+        let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
+        return try UserStores(
+            root: root,
+            flags: flags,
+            engines: engines,
+            schema: Tool.current.schema,
+            queries: queries,
+            options: options
+        )
+    }
+
+    /// The tool's engines, and the servers.
+    private static func engines(servers: String) throws -> Engines {
+        let named = servers.split(whereSeparator: \.isWhitespace)
+        guard !named.isEmpty else { return Tool.current.engines }
+        guard let makers = Tool.current.servers else {
+            throw CommandFailure.usage("\(Tool.name) keeps no users on servers; leave the servers out")
+        }
+        let providers = try named.map { text in
+            let parts = text.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, let name = EngineName(rawValue: String(parts[0])) else {
+                // Nothing of it is repeated: it may hold a password.
+                throw CommandFailure.usage("a server is written as NAME=postgresql://HOST:PORT/DATABASE")
+            }
+            return try makers.named(name, String(parts[1]))
+        }
+        return try Engines(Tool.current.engines.providers + providers)
+    }
+
+    /// The triggers of the root's kill switch.
+    ///
+    /// - Parameter users: only these; nil for everybody.
+    func killTriggers(users: [String]?, by: KillOptions.Trigger) throws -> KillTriggers {
+        KillTriggers(
+            flag: RolloutFlags.kill,
+            file: flags ?? root + "/" + Self.flagFileName,
+            sentinel: try SentinelFile(path: RolloutFlags.sentinelPath(root: root)),
+            makesFolder: true,
+            by: by,
+            users: users
+        )
+    }
+
+    /// How soon a command that goes on takes its user back when the flags say so.
+    private static let lookSeconds = 1.0
+
+    /// Users are moved forward by `rollout advance`, and not by the way. What there is to tell, commands tell themselves.
+    private static var rolloutOptions: RolloutOptions {
+        var options = RolloutOptions()
+        options.advancesByItself = false
+        options.advanceSeconds = lookSeconds
+        options.logger.logLevel = .critical
+        options.migrationPlan = Tool.current.plan
+        Tool.current.command.configure(&options)
+        return options
+    }
+
+    private static func configurationFile(
+        _ options: UserOptions,
+        _ environment: [String: String],
+        _ home: String
+    ) -> String? {
+        if let path = options.config { return path }
+        let folder = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? home + "/.config"
+        let path = folder + "/\(Tool.name)/config.json"
+        return FileManager.default.fileExists(atPath: path) ? path : nil
+    }
+
+    private static func value(_ option: String?, _ key: ConfigKey, _ reader: ConfigReader) async throws -> String? {
+        if let option { return option }
+        return try await reader.fetchString(forKey: key)
+    }
+
+    /// No shell has replaced the home folder's sign in a file.
+    private static func expanded(_ path: String, _ home: String) -> String {
+        path.hasPrefix("~/") ? home + path.dropFirst() : path
+    }
+}

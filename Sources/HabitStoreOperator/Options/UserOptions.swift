@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Whose stores are meant, and where they are: `--root`, `--user`, `--flags` and the others, which a command of the app's own takes by an
+/// `@OptionGroup`, too.
+public struct UserOptions: ParsableArguments {
+    @Option(help: "The folder of all users' stores. [$\(Tool.environment)_ROOT; default: ~/.local/share/\(Tool.name)]")
+    package var root: String?
+
+    @Option(help: "The user. [$\(Tool.environment)_USER; default: the login name]")
+    package var user: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The flag file that says which engine the user is on; empty for none.",
+            discussion: "[$\(Tool.environment)_FLAGS; default: habit-store.flagd.json under the root, if it is there]"
+        )
+    )
+    package var flags: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Servers that users' stores may be on, by the names that flag files have for them.",
+            discussion:
+                "NAME=postgresql://…, with blanks between several. [$\(Tool.environment)_SERVERS; default: none]"
+        )
+    )
+    package var servers: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file of keys that seal and prove the evidence, one a line, for its owner only.",
+            discussion: "[$\(Tool.environment)_EVIDENCE_KEY_FILE; default: none]"
+        )
+    )
+    package var evidenceKeyFile: String?
+
+    @Option(help: "The time zone in which days are counted. [$\(Tool.environment)_TIME_ZONE; default: the system's]")
+    package var timeZone: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A JSON file with any of the keys root, user, flags, servers, policy, evidenceKeyFile, timeZone, openUsers.",
+            discussion: "[default: $XDG_CONFIG_HOME/\(Tool.name)/config.json, if it is there]"
+        )
+    )
+    package var config: String?
+
+    /// Options that nobody has given.
+    public init() {}
+
+    /// Whether the command line itself names a user's stores.
+    package var isGiven: Bool { root != nil || user != nil }
+
+    /// The users' stores, as all commands open them: users are not moved in the background, and flags and the kill switch are looked at when
+    /// a user is opened.
+    ///
+    /// - Returns: the stores, and the user who is meant.
+    /// - Throws: what is wrong with the settings, in one line.
+    public func stores() async throws -> (stores: UserStores, user: String) {
+        let settings = try await Settings(self)
+        return (try settings.stores(), settings.user)
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import HabitStore
+import HabitStoreRollout
+import StandardEngines
+
+extension RolloutCommand {
+    /// The last version of ``plan``.
+    ///
+    /// - Throws: ``HabitStore/HabitStoreError/Code/schemaMismatch`` where there is no plan, or it contradicts itself.
+    public static var schema: Schema {
+        get throws {
+            guard let plan else {
+                throw HabitStoreError(
+                    .schemaMismatch,
+                    "\(Self.self) has neither a schema nor a plan; declare one of them"
+                )
+            }
+            return try plan.current()
+        }
+    }
+
+    /// Nil: stores of older versions are refused.
+    public static var plan: (any SchemaMigrationPlan.Type)? { nil }
+
+    /// The type's name in small letters, with dashes between its words.
+    public static var name: String { CommandName.words(of: "\(Self.self)") }
+
+    /// What such a command does.
+    public static var abstract: String { "Looks after users' stores, and moves users from one engine to another." }
+
+    /// `schema version`, and which.
+    public static var version: String { (try? schema).map { "schema version \($0.version)" } ?? "" }
+
+    /// The first entity's records.
+    public static var exampleQuery: String {
+        "\((try? schema)?.entities.first?.name ?? "ENTITY") --limit 10 --store sqlite:PATH"
+    }
+
+    /// SQLite and LMDB.
+    public static var engines: Engines { .standard }
+
+    /// Nil: no servers.
+    public static var servers: ServerEngines? { nil }
+
+    /// All of ``OperatorCommands``.
+    public static var groups: [CommandGroup] { OperatorCommands.groups }
+
+    /// None.
+    public static var subcommands: [any ParsableCommand.Type] { [] }
+
+    /// Leaves the options as they are.
+    public static func configure(_ options: inout RolloutOptions) {}
+
+    /// The command's name, abstract, version and subcommands, as they are declared one by one.
+    public static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: name,
+            abstract: abstract,
+            discussion: discussion,
+            version: version,
+            subcommands: subcommands,
+            groupedSubcommands: groups
+        )
+    }
+
+    /// How stores are written, and what exit codes mean.
+    private static var discussion: String {
+        let server = servers == nil ? "" : "postgres://SERVER#NAME, "
+        return """
+            A store is written as sqlite:PATH, lmdb:PATH, \(server)or as a path whose kind is recognised.
+            Exit codes: 0 done, or identical; 1 different, damaged, refused, or something found; 2 only what rules ignore is \
+            different; 64 wrong usage; 65 data that cannot be read; 74 a file that cannot be reached; 75 out of time.
+            """
+    }
+}

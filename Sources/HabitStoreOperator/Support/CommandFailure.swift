@@ -1,0 +1,15 @@
+/// An error of the command itself: one line, perhaps the lines of a filter with a caret, and the exit code.
+package struct CommandFailure: Error {
+    let status: ExitStatus
+    let message: String
+    /// A filter and a caret under it.
+    let illustration: [String]
+    /// User's values, shown when they are asked for.
+    let detail: String?
+
+    package init(status: ExitStatus, message: String, illustration: [String] = [], detail: String? = nil) {
+        (self.status, self.message, self.illustration, self.detail) = (status, message, illustration, detail)
+    }
+
+    package static func usage(_ message: String) -> CommandFailure { CommandFailure(status: .usage, message: message) }
+}

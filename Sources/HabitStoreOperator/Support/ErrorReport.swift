@@ -1,0 +1,136 @@
+import ArgumentParser
+import FeatureFlags
+import Foundation
+import HabitStore
+import HabitStoreReports
+import HabitTracking
+
+/// What an error comes to: text for standard error (or, for help, standard output), an object for programs, and the exit
+/// code.
+package struct ErrorReport {
+    /// The exit code.
+    let status: ExitStatus
+    private var standardOutput = ""
+    private var lines: [String] = []
+    /// The kind of the error, and where it is, as far as it says.
+    private var code: String?
+    private var location: FlagError.Location?
+
+    init(_ error: any Error, showsDetail: Bool) {
+        switch error {
+        case is OutputClosed: status = .outputClosed
+        case let error as CommandFailure:
+            status = error.status
+            lines = [Self.line(error.message, showsDetail ? error.detail : nil)] + error.illustration
+        case let error as HabitStoreError:
+            status = Self.status(of: error.code)
+            code = error.code.rawValue
+            lines = [Self.line(Self.text(of: error), showsDetail ? error.detail : nil)]
+        case let error as FlagError:
+            status = Self.status(of: error.code)
+            code = error.code.rawValue
+            location = error.location
+            lines = [Self.line(error.description, nil)]
+        case let error as HabitTrackingError:
+            status = .usage
+            lines = [Self.line(error.description, nil)]
+        default:
+            let command = Tool.current.command
+            let code = command.exitCode(for: error)
+            if code.isSuccess {
+                status = .success
+                standardOutput = command.fullMessage(for: error)
+            } else if error is ExitCode {
+                status = ExitStatus(rawValue: code.rawValue)
+            } else if code == .validationFailure {
+                status = .usage
+                lines = [Self.line(command.message(for: error), nil)]
+            } else {
+                // What is left comes from the system: a file that could not be listed, copied or removed.
+                status = .inputOutput
+                lines = [Self.line((error as? CocoaError)?.localizedDescription ?? "\(error)", nil)]
+            }
+        }
+    }
+
+    /// The lines for standard error.
+    var text: String { lines.map { $0 + "\n" }.joined() }
+
+    /// The error for programs.
+    var json: JSON {
+        .object([
+            "code": .optional(code),
+            "exitCode": .int(Int(status.rawValue)),
+            "message": .optional(lines.first.map { String($0.dropFirst(Self.prefix.count)) }),
+            "location": location?.json ?? .null,
+        ])
+    }
+
+    /// Writes the text, and for programs, which read standard output, the object too, where nothing was written there.
+    ///
+    /// - Parameter asLine: whether the object is one of several, and stands on a line of its own.
+    func emit(asJSON: Bool = false, asLine: Bool = false) -> ExitStatus {
+        StandardError.write(text)
+        if asJSON, !lines.isEmpty, !Output.isUsed {
+            do {
+                try Output.write(try Answer.document(JSON.object(["error": json])).text(asLine: asLine))
+            } catch {
+                return error is OutputClosed ? .outputClosed : .inputOutput
+            }
+        }
+        guard !standardOutput.isEmpty else { return status }
+        do {
+            try Output.write(standardOutput.hasSuffix("\n") ? standardOutput : standardOutput + "\n")
+            return status
+        } catch {
+            return error is OutputClosed ? .outputClosed : .inputOutput
+        }
+    }
+
+    private static var prefix: String { "\(Tool.name): error: " }
+
+    private static func line(_ message: String, _ detail: String?) -> String {
+        let words = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+        let text = words.joined(separator: " ") + (detail.map { " (\($0))" } ?? "")
+        return prefix + TerminalText.escaped(text)
+    }
+
+    /// The store leaves out which name was unknown, since it may come from anywhere; here it was typed.
+    private static func text(of error: HabitStoreError) -> String {
+        switch error.code {
+        case .unknownAttribute:
+            if let name = error.location.attribute { return "\"\(name)\": \(error.description)" }
+        case .unknownEntity:
+            if let name = error.location.entity { return "\"\(name)\": \(error.description)" }
+        default: break
+        }
+        return error.description
+    }
+
+    private static func status(of code: FlagError.Code) -> ExitStatus {
+        switch code {
+        case .flagNotFound, .editRefused, .invalidContext: .usage
+        case .fileNotFound, .notAFile, .fileUnreadable, .fileUnwritable, .fileBusy: .inputOutput
+        default: .data
+        }
+    }
+
+    /// An error in one line of a report that goes on.
+    package static func message(of error: any Error) -> String {
+        (error as? HabitStoreError)?.description ?? (error as? FlagError)?.description ?? "\(error)"
+    }
+
+    /// The exit code of a store's error.
+    static func status(of code: HabitStoreError.Code) -> ExitStatus {
+        switch code {
+        case .invalidQuery, .unknownEntity, .unknownAttribute, .invalidValue, .uniqueViolation, .deleteDenied,
+            .danglingReference, .evaluationFailed, .unsupported, .limitExceeded:
+            return .usage
+        case .notFound, .permissionDenied, .full, .inputOutput, .busy, .outcomeUnknown, .closed, .transactionEnded,
+            .fileMoved:
+            return .inputOutput
+        default:
+            return .data
+        }
+    }
+}

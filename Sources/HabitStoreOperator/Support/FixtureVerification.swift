@@ -1,0 +1,217 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreRollout
+import ShadowVerifier
+
+/// Verifies every store in a folder of fixtures.
+///
+/// A fixture `NAME.ENGINE`, as `tidy.sqlite`, with `NAME.expected.json` beside it is copied aside, taken through the migration plan
+/// if it is of an older schema version, backfilled into a fresh store of the other engine, and both are compared with one
+/// another and with the expected results. A
+/// `NAME.pair.json` names two stores and the differences that must be found between them, neither more nor fewer.
+/// The folder itself is only read.
+struct FixtureVerification {
+    /// What came of one fixture.
+    struct Result: Sendable, Codable {
+        /// The fixture's name.
+        var name: String
+        /// What it is, for people.
+        var description: String
+        /// Whether everything is as it must be.
+        var passed: Bool
+        /// What is not, in sentences without the user's values.
+        var problems: [String]
+        /// The comparison.
+        var report: VerificationReport
+    }
+
+    private let engines: Engines
+    private let schema = Tool.current.schema
+    private let directory: URL
+    private let queries: [QueryFile.Query]
+    private let showsValues: Bool
+
+    /// Prepares the verification of a folder.
+    ///
+    /// - Parameters:
+    ///   - engines: those whose stores are fixtures; each is copied to the first other one.
+    ///   - queriesPath: the file of queries; nil takes `queries.json` in the folder.
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such folder, or no file of queries in it.
+    init(_ engines: Engines, directory: String, queriesPath: String? = nil, showsValues: Bool = false) throws {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory) else {
+            throw HabitStoreError(.notFound, "there is no folder of fixtures here", at: .init(path: directory))
+        }
+        guard isDirectory.boolValue else {
+            throw HabitStoreError(
+                .notAStore,
+                "this is a file; a folder of fixtures is expected",
+                at: .init(path: directory)
+            )
+        }
+        self.engines = engines
+        self.directory = URL(fileURLWithPath: directory, isDirectory: true)
+        queries = try QueryFile.load(path: queriesPath ?? self.directory.appendingPathComponent("queries.json").path)
+            .queries
+        self.showsValues = showsValues
+    }
+
+    /// The names of the fixtures, in the order in which they are verified; the file's, where both engines have one.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` when there is none, and when a store has no expectations beside it.
+    func names() throws -> [String] {
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+        let described = files.compactMap { file in
+            [".expected.json", ".pair.json"].first { file.hasSuffix($0) }.map { String(file.dropLast($0.count)) }
+        }
+        let pairs = try files.filter { $0.hasSuffix(".pair.json") }.flatMap { file in
+            let pair = try PairExpectation.load(path: directory.appendingPathComponent(file).path)
+            return [pair.a, pair.b]
+        }
+        let endings = engines.names.map(\.rawValue)
+        for file in files where endings.contains((file as NSString).pathExtension) {
+            let name = (file as NSString).deletingPathExtension
+            guard described.contains(name) || pairs.contains(file) else {
+                throw HabitStoreError(
+                    .notFound,
+                    "the fixture has no \(name).expected.json beside it, so nothing says what is right",
+                    at: .init(path: directory.appendingPathComponent(file).path)
+                )
+            }
+        }
+        guard !described.isEmpty else {
+            throw HabitStoreError(.notFound, "there are no fixtures in this folder", at: .init(path: directory.path))
+        }
+        return described.flatMap { name -> [String] in
+            let both = endings.map { "\(name).\($0)" }.filter(files.contains)
+            return both.count > 1 && !files.contains("\(name).pair.json") ? both : [name]
+        }
+    }
+
+    /// Verifies one fixture.
+    ///
+    /// - Parameter progress: is told what is being done, and how far it is.
+    func verify(_ name: String, progress: (String, Int, Int) throws -> Void = { _, _, _ in }) throws -> Result {
+        let aside = FileManager.default.temporaryDirectory.appendingPathComponent("\(Tool.name)-\(UUID().uuidString)")
+        try PrivateFolder.make(
+            aside.path,
+            isNew: true,
+            or: .inputOutput,
+            "no folder for copies can be made; check the permissions and the space of the temporary folder"
+        )
+        defer { try? FileManager.default.removeItem(at: aside) }
+        let pairPath = directory.appendingPathComponent("\(name).pair.json").path
+        if FileManager.default.fileExists(atPath: pairPath) {
+            return try verifyPair(name, try PairExpectation.load(path: pairPath), aside, progress)
+        }
+        return try verifyStore(name, aside, progress)
+    }
+
+    private func verifyStore(
+        _ name: String,
+        _ aside: URL,
+        _ progress: (String, Int, Int) throws -> Void
+    ) throws -> Result {
+        let named = engines.names.first { name.hasSuffix(".\($0.rawValue)") }
+        let base = named.map { String(name.dropLast($0.rawValue.count + 1)) } ?? name
+        let expectations = try Expectations.load(
+            path: directory.appendingPathComponent("\(base).expected.json").path
+        )
+        guard
+            let engine = (named.map { [$0] } ?? engines.names).first(where: { engine in
+                FileManager.default.fileExists(
+                    atPath: directory.appendingPathComponent("\(base).\(engine.rawValue)").path
+                )
+            })
+        else {
+            throw HabitStoreError(.notFound, "there are expected results but no store", at: .init(path: name))
+        }
+        let address = try copy("\(base).\(engine.rawValue)", to: aside)
+        if let plan = Tool.current.plan {
+            _ = try StoreMigrator(address, engines: engines, plan: plan)
+                .run { try progress("migrating to \($0.to)", $0.done, $0.total) }
+        }
+        let source = try engines.open(address, .readWrite, schema: schema)
+        defer { source.close() }
+        let other = engines.pair(old: engine).new
+        let copy = StoreAddress(other, path: aside.appendingPathComponent("copy.\(other.rawValue)").path)
+        let target = try engines.open(copy, .create, schema: schema)
+        defer { target.close() }
+        _ = try Backfill(from: source, to: target).run { try progress("copying", $0.done, $0.total) }
+        let report = try verifier(name, source, engine, target, other, expectations).run {
+            try progress($0.level, $0.done, $0.total)
+        }
+        var problems = report.differences.map(\.message)
+        if let reason = report.reason { problems.append(reason) }
+        return Result(
+            name: name,
+            description: expectations.description,
+            passed: report.verdict == .match,
+            problems: problems,
+            report: report
+        )
+    }
+
+    private func verifyPair(
+        _ name: String,
+        _ pair: PairExpectation,
+        _ aside: URL,
+        _ progress: (String, Int, Int) throws -> Void
+    ) throws -> Result {
+        let addresses = (try copy(pair.a, to: aside), try copy(pair.b, to: aside))
+        let left = try engines.open(addresses.0, .readWrite, schema: schema)
+        defer { left.close() }
+        let right = try engines.open(addresses.1, .readWrite, schema: schema)
+        defer { right.close() }
+        let report = try verifier(name, left, addresses.0.engine, right, addresses.1.engine, nil).run {
+            try progress($0.level, $0.done, $0.total)
+        }
+        let found = Set(report.differences.map { PairExpectation.Difference($0) })
+        let expected = Set(pair.differences)
+        var problems = expected.subtracting(found).map { "not found: \($0.words)" }.sorted()
+        problems += found.subtracting(expected).map { "found but not written down: \($0.words)" }.sorted()
+        if let reason = report.reason { problems.append(reason) }
+        return Result(
+            name: name,
+            description: pair.description,
+            passed: problems.isEmpty,
+            problems: problems,
+            report: report
+        )
+    }
+
+    private func verifier(
+        _ name: String,
+        _ left: any UserStoreBackend,
+        _ leftEngine: EngineName,
+        _ right: any UserStoreBackend,
+        _ rightEngine: EngineName,
+        _ expectations: Expectations?
+    ) -> ShadowVerifier {
+        var options = VerificationOptions()
+        options.queries = queries
+        options.expectations = expectations
+        options.showsValues = showsValues
+        return ShadowVerifier(
+            .init(name: "\(name) (\(leftEngine.rawValue))", store: left),
+            .init(name: "\(name) (\(rightEngine.rawValue))", store: right),
+            options: options
+        )
+    }
+
+    /// Copies a store with what belongs to it.
+    private func copy(_ file: String, to aside: URL) throws -> StoreAddress {
+        let source = try engines.address(parsing: directory.appendingPathComponent(file).path)
+        let target = StoreAddress(source.engine, path: aside.appendingPathComponent(file).path)
+        try engines.provider(source.engine).copy(source.path, to: target.path)
+        return target
+    }
+}
+
+extension PairExpectation.Difference {
+    /// The difference in words, without the user's values.
+    fileprivate var words: String {
+        if let query { return "query \"\(query)\"" }
+        return [kind?.rawValue, entity, attribute, id?.uuidString].compactMap { $0 }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import HabitStore
+import HabitStoreReports
+
+/// A JSON document under construction. Keys come out sorted, so that two runs can be compared line by line.
+///
+/// Instants stand under their attribute's name as ISO 8601 text in UTC with milliseconds, and beside it, with
+/// `Reference` behind the name, as the exact number of seconds since 2001-01-01 UTC.
+package enum JSON: Encodable {
+    case null
+    case bool(Bool)
+    case int(Int)
+    case double(Double)
+    case string(String)
+    case array([JSON])
+    case object([String: JSON])
+
+    /// A text, or null.
+    package static func optional(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
+
+    /// A number, or null.
+    package static func optional(_ number: Double?) -> JSON { number.map { .double($0) } ?? .null }
+
+    /// An identifier, or null.
+    package static func optional(_ id: UUID?) -> JSON { id.map { .string($0.uuidString) } ?? .null }
+
+    package func encode(to encoder: any Encoder) throws {
+        var single = encoder.singleValueContainer()
+        switch self {
+        case .null: try single.encodeNil()
+        case .bool(let flag): try single.encode(flag)
+        case .int(let number): try single.encode(number)
+        case .double(let number): try single.encode(number)
+        case .string(let text): try single.encode(text)
+        case .array(let elements): try single.encode(elements)
+        case .object(let members): try single.encode(members)
+        }
+    }
+
+    /// Writes a document to standard output, with nothing in it that drives a terminal.
+    package static func write(_ document: some Encodable) throws { try Output.write(try text(document)) }
+
+    /// Writes a document as one line.
+    package static func writeLine(_ document: some Encodable) throws { try Output.write(try line(document)) }
+
+    /// A document for people who look into it, with nothing in it that drives a terminal.
+    package static func text(_ document: some Encodable) throws -> String { try text(document, [.prettyPrinted]) }
+
+    /// A document on one line.
+    package static func line(_ document: some Encodable) throws -> String { try text(document, []) }
+
+    private static func text(
+        _ document: some Encodable,
+        _ formatting: JSONEncoder.OutputFormatting
+    ) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
+        let text = String(decoding: try encoder.encode(document), as: UTF8.self)
+        return TerminalText.escapedJSON(text) + "\n"
+    }
+}
+
+/// A store's value, by a name that a dictionary's own `Value` does not hide.
+package typealias StoredValue = Value
+
+extension [String: JSON] {
+    /// Adds an instant under a name, in both forms.
+    package mutating func set(_ name: String, _ date: Date?) {
+        self[name] = .optional(date.map { ISODate.instant($0) })
+        self[name + "Reference"] = .optional(date?.timeIntervalSinceReferenceDate)
+    }
+
+    /// Adds a store's value under its attribute's name.
+    package mutating func set(_ name: String, _ value: StoredValue) {
+        switch value {
+        case .null: self[name] = .null
+        case .bool(let flag): self[name] = .bool(flag)
+        case .int(let number): self[name] = .int(Int(number))
+        case .double(let number): self[name] = .double(number)
+        case .string(let text): self[name] = .string(text)
+        case .date(let date): set(name, date)
+        case .uuid(let id): self[name] = .string(id.uuidString)
+        case .data(let bytes): self[name] = .string(bytes.base64EncodedString())
+        case .strings(let texts): self[name] = .array(texts.map { .string($0) })
+        case .links(let ids): self[name] = .array(ids.map { .string($0.uuidString) })
+        }
+    }
+}

@@ -1,0 +1,35 @@
+@_spi(Engines) import HabitStore
+import HabitStoreRollout
+
+extension Engines {
+    /// What the tool knows: its engines, and servers.
+    package static var known: Engines { Tool.current.known }
+}
+
+/// Stores that are named on the command line, by the engines that the tool knows.
+extension StoreAddress {
+    /// Reads an address: `sqlite:PATH`, `lmdb:PATH`, `postgres://SERVER#NAME`, or a path whose engine is recognised.
+    ///
+    /// A server's may be written with the scheme that libpq gives it, too: taken for a path, it would be repeated with its password.
+    package init(argument text: String) throws {
+        let isURI = text.hasPrefix("postgresql://")
+        self = try Engines.known.address(parsing: isURI ? "postgres:" + text.dropFirst("postgresql:".count) : text)
+    }
+
+    package func open(
+        _ access: StoreAccess,
+        schema: Schema,
+        by engines: Engines
+    ) throws -> any UserStoreBackend {
+        try engines.open(self, access, schema: schema)
+    }
+
+    /// Opens the store with the tool's schema, or else with the one that it was written with.
+    package func openAsWritten(_ access: StoreAccess, by engines: Engines) throws -> any UserStoreBackend {
+        try engines.openAsWritten(self, access, schema: Tool.current.schema, plan: Tool.current.plan)
+    }
+
+    package func outline(by engines: Engines) throws -> StoreOutline { try engines.outline(self) }
+
+    func storedSchema(by engines: Engines) throws -> StoredSchema { try engines.storedSchema(of: self) }
+}

@@ -1,0 +1,19 @@
+import HabitStoreRollout
+
+extension UserStores {
+    /// Runs `body` with the store of a user who is there, and closes it. A misspelt name must not make a user.
+    package func withExisting<R>(_ user: String, _ body: (UserStore) throws -> R) throws -> R {
+        try check(user)
+        let store = try store(for: user)
+        defer { store.close() }
+        return try body(store)
+    }
+
+    /// Runs `body` with the store of the one user whom a command is about, and tells what opening it has brought.
+    package func withOnly<R>(_ user: String, _ body: (UserStore) throws -> R) throws -> R {
+        try withExisting(user) { store in
+            for note in store.notes { StandardError.note(note) }
+            return try body(store)
+        }
+    }
+}

@@ -1,0 +1,4 @@
+import HabitStore
+import HabitStoreLMDB
+
+let path = "store.lmdb"

@@ -1,0 +1,3 @@
+let store = try InMemoryHabitStore()
+let text = "Run"
+let archived = Filter<Habit>(#Predicate { $0.isArchived })

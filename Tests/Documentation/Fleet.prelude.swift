@@ -1,0 +1,8 @@
+import HabitStoreRollout
+import StandardEngines
+
+let stores = try UserStores(root: "/var/lib/habits", flags: nil)
+let users = [(user: "alice", bytes: 4096)]
+try stores.store(for: "alice").close()
+let plan = FleetPlan()
+let text = Data("{}".utf8)

@@ -1,0 +1,1 @@
+let store = try InMemoryHabitStore()

@@ -1,0 +1,6 @@
+let store = try InMemoryHabitStore()
+let list = List()
+
+struct List {
+    func show(_ records: LiveRecords<Habit>, _ difference: ResultsDifference) {}
+}

@@ -1,0 +1,45 @@
+struct Trip: PersistentModel {
+    enum Kind: String, AttributeEnum, Codable { case plain, business }
+
+    var id = UUID()
+    var name: String
+    var startDate: Date
+    var endDate: Date
+    var kind = Kind.plain
+    var perdiem: Double?
+
+    init(name: String, startDate: Date, endDate: Date) {
+        (self.name, self.startDate, self.endDate) = (name, startDate, endDate)
+    }
+
+    init(row: inout AttributeReader) throws {
+        id = try row.nextUUID()
+        name = try row.nextString()
+        startDate = try row.nextDate()
+        endDate = try row.nextDate()
+        kind = try row.next()
+        perdiem = try row.nextOptionalDouble()
+    }
+
+    func write(to row: inout AttributeWriter) throws {
+        row.append(id)
+        row.append(name)
+        try row.append(startDate)
+        try row.append(endDate)
+        try row.append(converting: kind)
+        try row.append(perdiem)
+    }
+}
+
+extension Trip {
+    static let entity = EntityDescription(
+        Trip.self,
+        attributes: [
+            .id(\Trip.id), .attribute("name", \Trip.name), .attribute("startDate", \Trip.startDate),
+            .attribute("endDate", \Trip.endDate), .attribute("kind", \Trip.kind), .attribute("perdiem", \Trip.perdiem),
+        ]
+    )
+}
+
+let store = try InMemoryHabitStore(schema: Schema([Trip.self], version: Schema.Version(1, 0, 0)))
+try store.save(Trip(name: "Lisbon", startDate: Date(timeIntervalSince1970: 0), endDate: Date(timeIntervalSince1970: 0)))

@@ -1,0 +1,6 @@
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+import Testing
+
+typealias MyProvider = LMDBProvider

@@ -1,0 +1,7 @@
+import HabitStore
+import HabitStoreLMDB
+import HabitStoreSQLite
+
+typealias MyProvider = LMDBProvider
+
+let seed: UInt64 = 7

@@ -1,0 +1,5 @@
+import Testing
+
+extension StoreUnderTest {
+    static let sqlite = inMemory
+}

@@ -1,0 +1,3 @@
+extension StoreUnderTest {
+    static let mine = inMemory
+}

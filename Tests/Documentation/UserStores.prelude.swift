@@ -1,0 +1,2 @@
+import HabitStore
+import StandardEngines

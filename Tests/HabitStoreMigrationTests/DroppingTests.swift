@@ -1,0 +1,178 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import Testing
+
+/// An app's lightweight stage left an attribute out by mistake. The values were gone for every user, nothing had said so, and there
+/// was no copy, since only stages with hooks had made one.
+@Suite("Stages that drop something")
+struct DroppingTests {
+    private enum Plan: SchemaMigrationPlan {
+        static let schemas: [any VersionedSchema.Type] = [ShopV1.self, ShopV2.self]
+        static let stages: [MigrationStage] = [.lightweight(fromVersion: ShopV1.self, toVersion: ShopV2.self)]
+    }
+
+    private func make(_ folder: MigrationFolder, _ engine: MigratedEngine) throws -> String {
+        let path = folder.file("store")
+        let store = try engine.open(path, ShopV1.schema)
+        defer { store.close() }
+        try store.write { transaction in
+            // One has the default, one nil, one both of its own.
+            try transaction.insert(ShopV1.Item(price: 0, label: "a"))
+            try transaction.insert(ShopV1.Item(price: 5, label: nil))
+            try transaction.insert(ShopV1.Item(price: 7, label: "c"))
+            try transaction.insert(ShopV1.Coupon(code: "x"))
+            try transaction.insert(ShopV1.Coupon(code: "y"))
+        }
+        return path
+    }
+
+    private let expected = [
+        "Coupon, with 2 records", "Item.label, with a value in 2 records", "Item.price, with a value in 2 records",
+    ]
+
+    @Test(arguments: MigratedEngine.allCases)
+    func aRehearsalSaysWhatWouldGoAndChangesNothing(engine: MigratedEngine) throws {
+        let folder = try MigrationFolder()
+        let path = try make(folder, engine)
+        let before = try folder.contents()[URL(fileURLWithPath: path).lastPathComponent]
+        let rehearsal = try StoreMigrator(engine.store, path: path, plan: Plan.self).rehearse(in: folder.path)
+        #expect(rehearsal.outcome.steps.flatMap(\.drops).map(\.description).sorted() == expected)
+        #expect(rehearsal.isSound)
+        #expect(rehearsal.outcome.backups == [])
+        #expect(try folder.contents()[URL(fileURLWithPath: path).lastPathComponent] == before)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.contains("-at-") })
+    }
+
+    @Test(arguments: MigratedEngine.allCases)
+    func aCopyIsKeptOfTheStoreAsItWas(engine: MigratedEngine) throws {
+        let folder = try MigrationFolder()
+        let path = try make(folder, engine)
+        let outcome = try engine.migrate(path, Plan.self)
+        #expect(outcome.steps.flatMap(\.drops).map(\.description).sorted() == expected)
+        #expect(outcome.backups == ["\(path)-1.0.0-at-1"])
+        let copy = try engine.open("\(path)-1.0.0-at-1", ShopV1.schema, .readOnly)
+        defer { copy.close() }
+        #expect(Set(try copy.all(ShopV1.Item.self).map(\.price)) == [0, 5, 7])
+        #expect(Set(try copy.all(ShopV1.Coupon.self).map(\.code)) == ["x", "y"])
+    }
+
+    /// The names that not every engine takes came to be refused when there were stores that had them, on an engine that took them.
+    @Test func aStoreWithANameThatIsRefusedNowCanBeGivenAnother() throws {
+        enum Renaming: SchemaMigrationPlan {
+            static let schemas: [any VersionedSchema.Type] = [LogV1.self, LogV2.self]
+            static let stages: [MigrationStage] = [.lightweight(fromVersion: LogV1.self, toVersion: LogV2.self)]
+        }
+        #expect(throws: HabitStoreError.self) { try LogV1.schema.validate() }
+        let folder = try MigrationFolder()
+        let path = folder.file("store")
+        let store = try MigratedEngine.sqlite.open(path, LogV1.earlierSchema)
+        try store.insert([LogV1.Line(), LogV1.Line()])
+        store.close()
+        try MigratedEngine.sqlite.migrate(path, Renaming.self)
+        let renamed = try MigratedEngine.sqlite.open(path, LogV2.schema, .readOnly)
+        defer { renamed.close() }
+        #expect(try renamed.all(LogV2.Line.self).count == 2)
+        #expect(try renamed.check { _ in } == [])
+    }
+}
+
+private enum ShopV1: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Item.self, Coupon.self]
+
+    struct Item: PersistentModel {
+        var id = UUID()
+        var price: Int
+        var label: String?
+
+        static let entity = EntityDescription(
+            Item.self,
+            attributes: [
+                .id(\Item.id), .attribute("price", \Item.price, default: 0), .attribute("label", \Item.label),
+            ]
+        )
+
+        init(price: Int, label: String?) { (self.price, self.label) = (price, label) }
+
+        init(row: inout AttributeReader) throws {
+            (id, price, label) = (try row.nextUUID(), try row.nextInt(), try row.nextOptionalString())
+        }
+
+        func write(to row: inout AttributeWriter) throws {
+            row.append(id)
+            row.append(price)
+            row.append(label)
+        }
+    }
+
+    struct Coupon: PersistentModel {
+        var id = UUID()
+        var code: String
+
+        static let entity = EntityDescription(
+            Coupon.self,
+            attributes: [.id(\Coupon.id), .attribute("code", \Coupon.code)]
+        )
+
+        init(code: String) { self.code = code }
+
+        init(row: inout AttributeReader) throws { (id, code) = (try row.nextUUID(), try row.nextString()) }
+
+        func write(to row: inout AttributeWriter) throws {
+            row.append(id)
+            row.append(code)
+        }
+    }
+}
+
+private enum ShopV2: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static let models: [any PersistentModel.Type] = [Item.self]
+
+    struct Item: PersistentModel {
+        var id = UUID()
+
+        static let entity = EntityDescription(Item.self, attributes: [.id(\Item.id)])
+
+        init(row: inout AttributeReader) throws { id = try row.nextUUID() }
+
+        func write(to row: inout AttributeWriter) throws { row.append(id) }
+    }
+}
+
+private enum LogV1: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Line.self]
+
+    struct Line: PersistentModel {
+        var id = UUID()
+
+        static let entity = EntityDescription(Line.self, name: "history", attributes: [.id(\Line.id)])
+
+        init() {}
+
+        init(row: inout AttributeReader) throws { id = try row.nextUUID() }
+
+        func write(to row: inout AttributeWriter) throws { row.append(id) }
+    }
+}
+
+private enum LogV2: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static let models: [any PersistentModel.Type] = [Line.self]
+
+    struct Line: PersistentModel {
+        var id = UUID()
+
+        static let entity = EntityDescription(
+            Line.self,
+            name: "Line",
+            originalName: "history",
+            attributes: [.id(\Line.id)]
+        )
+
+        init(row: inout AttributeReader) throws { id = try row.nextUUID() }
+
+        func write(to row: inout AttributeWriter) throws { row.append(id) }
+    }
+}

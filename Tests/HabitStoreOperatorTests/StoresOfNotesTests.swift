@@ -1,0 +1,67 @@
+import Foundation
+import HabitStore
+import HabitStoreSQLite
+import Testing
+
+/// Stores of an app's own schema, by the command that the app has declared in three lines.
+@Suite(.timeLimit(.minutes(5)))
+struct StoresOfNotesTests {
+    private let sandbox: NotesSandbox
+
+    init() throws { sandbox = try NotesSandbox() }
+
+    @Test func aStoreIsDescribedCheckedCopiedAndCompared() throws {
+        try sandbox.makeStore("a.sqlite", "milk", "bread")
+        let info = try sandbox.run("info", "a.sqlite", "--format", "json").succeeded().json()
+        #expect(info["schemaVersion"] as? String == "8.0.0")
+        #expect(info["counts"] as? [String: Int] == ["Notebook": 1, "Note": 2])
+        #expect(try sandbox.run("check", "a.sqlite").succeeded().output == "sound: 3 records checked\n")
+        #expect(try sandbox.run("copy", "a.sqlite", "lmdb:b.lmdb").succeeded().output.hasPrefix("copied 3 records"))
+        #expect(try sandbox.run("verify", "a.sqlite", "b.lmdb").succeeded().output.hasPrefix("IDENTICAL"))
+        let found = try sandbox.run("query", "Note", #"title == "milk""#, "--count", "--store", "b.lmdb").succeeded()
+        #expect(found.output == "1\n")
+        #expect(try sandbox.run("history", "b.lmdb").succeeded().output.contains("Notebook"))
+        let lint = try sandbox.run("schema", "lint", "--cloudkit")
+        #expect(lint.status == 1 && lint.output.contains("the schema that ships, 8.0.0"), "\(lint.output)")
+    }
+
+    @Test func aDifferenceEndsAComparisonWithOne() throws {
+        try sandbox.makeStore("a.sqlite", "milk")
+        try sandbox.makeStore("b.sqlite", "bread")
+        let compared = try sandbox.run("verify", "a.sqlite", "b.sqlite")
+        #expect(compared.status == 1 && compared.errors.isEmpty, "\(compared.errors)")
+    }
+
+    @Test func anEarlierStoreGoesThroughTheAppsPlan() throws {
+        try sandbox.makeEarlierStore("a.sqlite", "milk")
+        try sandbox.run("copy", "a.sqlite", "lmdb:b.lmdb").succeeded()
+        let tried = try sandbox.run("migrate", "a.sqlite", "--dry-run").succeeded()
+        #expect(tried.output.contains("8.0.0"), "\(tried.output)")
+        #expect(try version(of: "a.sqlite") == "7.0.0")
+        try sandbox.run("migrate", "a.sqlite").succeeded()
+        #expect(try version(of: "a.sqlite") == "8.0.0")
+        let compared = try sandbox.run("verify", "a.sqlite", "b.lmdb")
+        #expect(compared.output.contains("of schema version 7.0.0, through the migration plan"), "\(compared.output)")
+    }
+
+    private func version(of store: String) throws -> String? {
+        try sandbox.run("info", store, "--format", "json").succeeded().json()["schemaVersion"] as? String
+    }
+
+    @Test func aStoreOfAnotherSchemaIsRefusedInOneLine() throws {
+        for schema in [HabitSchemaV1.schema, HabitSchema.current] {
+            let name = "habits-\(schema.version).sqlite"
+            try SQLiteHabitStore(path: sandbox.path(name), schema: schema, access: .create).close()
+            try sandbox.run("migrate", name).failed(
+                65,
+                saying: "which the migration plan does not have; it has 7.0.0, 8.0.0"
+            )
+        }
+        let name = "habits-8.sqlite"
+        let alike = Schema([Habit.self, Entry.self, Tag.self, Draft.self], version: Schema.Version(8, 0, 0))
+        try SQLiteHabitStore(path: sandbox.path(name), schema: alike, access: .create).close()
+        try sandbox.run("query", "Note", "--store", name).failed(64, saying: "Note")
+        try sandbox.makeStore("notes.sqlite", "milk")
+        try sandbox.run("copy", "notes.sqlite", name).failed(65, saying: "habits-8.sqlite")
+    }
+}

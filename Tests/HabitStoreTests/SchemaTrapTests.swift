@@ -1,0 +1,90 @@
+import Foundation
+import HabitStore
+import Testing
+
+/// What compiled, was taken, and then did something else than it says. All of it is refused when the schema is made.
+@Suite("Schemas that are refused")
+struct SchemaTrapTests {
+    /// An app had `owner` lead to "Shelf" by a property of type `Book?`. It compiled, and read nil for ever.
+    @Test func aRelationshipIsOfTheTypeOfItsDestination() {
+        expectRefusal(.ofAnotherType, "owner", saying: "make it a Optional<TrapShelf>")
+        expectRefusal(.manyOfAnotherType, "books", saying: "make it a Array<TrapBook>")
+    }
+
+    /// The probe of an amount gave the same for every position, and two attributes of the type were exchanged in both
+    /// directions: what was stored as 1 and 2 was read as 2 and 1. Nobody can tell whether they are.
+    @Test func attributesThatNoSampleTellsApartAreRefused() {
+        expectRefusal(of: Schema([TrapPurse.self]), "second", saying: "another value for each position")
+    }
+
+    /// What is optional is told apart by its nils, whatever its type's samples are.
+    @Test func optionalAttributesAreProvenByTheirNils() throws {
+        try Schema([TrapWallet.self]).validate()
+        let exchanged = TrapWallet.$exchanges.withValue(true) { Schema([TrapWallet.self]) }
+        expectRefusal(of: exchanged, "first", saying: "does not read first at its declared position")
+    }
+
+    @Test func aTypeOfOneValueMayStandTwice() throws { try Schema([TrapLonely.self]).validate() }
+
+    /// `.id(\.serial)` was taken, and records were kept by another identifier than the model's.
+    @Test func theIdentifierIsTheModelsOwn() {
+        expectRefusal(.anotherIdentifier, "id", saying: "declare .id(\\.id)")
+    }
+
+    /// A predicate over the property would have been asked of the attribute that was declared last.
+    @Test func aPropertyIsDeclaredOnce() { expectRefusal(.propertyTwice, "heading", saying: "the same key path") }
+
+    @Test func aPropertyOfAnotherModelIsRefused() {
+        expectRefusal(.propertyOfAnother, "title", saying: "a key path of TrapShelf")
+    }
+
+    @Test func anEntityOfAnotherModelIsRefused() {
+        let message = "the entity of the model TrapCopy is that of TrapShelf"
+        expectRefusal(of: Schema([TrapCopy.self, TrapBook.self]), nil, saying: message)
+    }
+
+    @Test func aRelationshipHasAnAttributeOfItsOwn() {
+        expectRefusal(.storedInIdentifier, "owner", saying: "stored in the identifier")
+        expectRefusal(.storedTwice, "keeper", saying: "and so is owner")
+    }
+
+    @Test func listsAreNotUnique() {
+        expectRefusal(.uniqueLinks, "links", saying: "cannot be unique")
+        expectRefusal(.uniqueWords, "words", saying: "cannot be unique")
+    }
+
+    @Test func linksAreNotOptional() { expectRefusal(.optionalLinks, "maybeLinks", saying: "declare a Set<UUID>") }
+
+    @Test func anIndexIsOneOfWhatEveryEngineCanKeep() {
+        expectRefusal(.indexedTwice, "title", saying: "names title twice")
+        expectRefusal(.indexOfNothing, nil, saying: "names no attributes")
+        expectRefusal(.indexOfWords, "words", saying: "list of texts")
+        expectRefusal(.indexOfTwoLinks, "moreLinks", saying: "two attributes of links")
+    }
+
+    @Test func theModelsAreSoundAsTheyAre() throws { try Schema([TrapBook.self, TrapShelf.self]).validate() }
+
+    private func expectRefusal(
+        _ variant: TrapBook.Variant,
+        _ attribute: String?,
+        saying text: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let schema = TrapBook.$variant.withValue(variant) { Schema([TrapBook.self, TrapShelf.self]) }
+        expectRefusal(of: schema, attribute, saying: text, sourceLocation: sourceLocation)
+    }
+
+    private func expectRefusal(
+        of schema: Schema,
+        _ attribute: String?,
+        saying text: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let error = #expect(throws: HabitStoreError.self, sourceLocation: sourceLocation) { try schema.validate() }
+        #expect(error?.code == .schemaMismatch, sourceLocation: sourceLocation)
+        #expect(error?.location.entity != nil, sourceLocation: sourceLocation)
+        #expect(error?.location.attribute == attribute, "\(String(describing: error))", sourceLocation: sourceLocation)
+        #expect(error?.message.contains(text) == true, "\(String(describing: error))", sourceLocation: sourceLocation)
+        #expect(throws: HabitStoreError.self) { try InMemoryHabitStore(schema: schema) }
+    }
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+import HabitStore
+import HabitStoreOperator
+
+/// The command of an app that keeps notes, as its operators would have it.
+@main
+struct NotesOperator: RolloutCommand {
+    static let name = "notes-ops"
+    static let plan: (any SchemaMigrationPlan.Type)? = NotesPlan.self
+    static let subcommands: [any ParsableCommand.Type] = [AddNoteCommand.self]
+}
