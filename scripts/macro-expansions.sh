@@ -9,7 +9,10 @@ swiftc=${2:-swiftc}
 update=${3:-}
 failed=0
 maps=
-for map in Sources/C*/module.modulemap; do maps="$maps -Xcc -fmodule-map-file=$map"; done
+for map in Sources/C*/module.modulemap "$build"/C*[!l].build/module.modulemap; do
+    # Those of C targets that are built for a tool end in `-tool`.
+    maps="$maps -Xcc -fmodule-map-file=$map"
+done
 output=$(mktemp)
 trap 'rm -f "$output" "$output.made"' EXIT
 for file in Tests/MacroExpansions/*.swift; do

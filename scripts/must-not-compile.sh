@@ -10,7 +10,10 @@ build=$1
 swiftc=${2:-swiftc}
 failed=0
 maps=
-for map in Sources/C*/module.modulemap; do maps="$maps -Xcc -fmodule-map-file=$map"; done
+for map in Sources/C*/module.modulemap "$build"/C*[!l].build/module.modulemap; do
+    # Those of C targets that are built for a tool end in `-tool`.
+    maps="$maps -Xcc -fmodule-map-file=$map"
+done
 for file in Tests/MustNotCompile/*.swift; do
     "$swiftc" -typecheck -swift-version 6 -enable-upcoming-feature ExistentialAny -parse-as-library -diagnostic-style llvm \
         -no-color-diagnostics -module-name MustNotCompile -I "$build/Modules" $maps \
@@ -38,6 +41,7 @@ for file in Tests/MustNotCompile/*.swift; do
             { isHere = index($0, file ":") > 0; line = $0; sub(/^.*\.swift:/, "", line); sub(/:.*/, "", line) }
             / error: / {
                 text = $0; sub(/^.* error: /, "", text)
+                if ($0 ~ /^<unknown>/) { printf "%s: %s\n", file, text; bad++ }
                 if (isHere) { place(line, text); held = "" } else { held = text }
                 next
             }

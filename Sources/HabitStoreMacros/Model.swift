@@ -14,6 +14,11 @@
 ///     @ToOne var notebook: Notebook?
 ///     #Index<Note>([\.notebookID, \.slug])
 /// }
+///
+/// @Model struct Notebook {
+///     var name: String
+///     @ToMany(inverse: \Note.notebook, deleteRule: .cascade) var notes: [Note]
+/// }
 /// ```
 /// It makes `id`, unless that is declared; the attributes that store relationships (`notebookID`), unless they are declared; the
 /// entity; `init(row:)` and `write(to:)`; and an initializer that takes all properties, unless the struct has one of its own. The

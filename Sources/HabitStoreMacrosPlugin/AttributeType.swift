@@ -30,6 +30,9 @@ struct AttributeType {
     /// Whether it is the identifiers of many records.
     var isLinks: Bool { !isOptional && wrapped == "Set<UUID>" }
 
+    /// Whether it is a list of texts, which has no order.
+    var isTexts: Bool { wrapped == "[String]" }
+
     /// Whether the macro knows it by its name.
     var isKnown: Bool { isLinks || Self.known[wrapped] != nil }
 

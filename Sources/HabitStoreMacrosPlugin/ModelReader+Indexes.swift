@@ -46,6 +46,10 @@ extension ModelReader {
                 context.report("'\(property.plainName)' is not a stored attribute of \(name)", at: element.expression)
                 return nil
             }
+            if attribute.type.isTexts {
+                context.report("a list of texts cannot be indexed", at: element.expression)
+                return nil
+            }
             if attribute.type.isLinks, kind != "Index" {
                 context.report(
                     "links cannot be in a \(kind == "Unique" ? "unique combination" : "clustering index")",

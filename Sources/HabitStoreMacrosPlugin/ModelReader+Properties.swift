@@ -79,8 +79,8 @@ extension ModelReader {
                 if !property.options.contains(option) { property.options.append(option) }
             }
         }
-        if property.type.isLinks, property.options.contains(".unique") {
-            context.report("links cannot be unique", at: property.place)
+        if property.type.isLinks || property.type.isTexts, property.options.contains(".unique") {
+            context.report("a list cannot be unique", at: property.place)
             return nil
         }
         return property

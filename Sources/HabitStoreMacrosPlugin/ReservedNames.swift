@@ -1,22 +1,22 @@
-/// Names that models cannot have, since stores need them for themselves or since the macro makes something of that name.
+/// Names that models cannot have: those that `ModelNames` in `HabitStore` has, as far as they can be written in a declaration, so that
+/// the compiler says it; and what the macro needs for itself.
 enum ReservedNames {
-    /// Of entities, in lower case: tables of the stores' own.
-    private static let entities: Set<String> = ["history", "history_change", "history_transaction"]
-    /// What names of entities must not begin with, in lower case: SQLite's tables and the stores' own.
-    private static let entityPrefixes = ["sqlite_", "habitstore_"]
-    /// Of attributes and relationships, in lower case: members that the model's protocol or the macro needs.
-    private static let members: Set<String> = ["entity", "hashvalue"]
-    /// What names of attributes and relationships must not begin with.
-    private static let memberPrefixes = ["_"]
+    /// Of entities, upper and lower case being different: databases of LMDB's files.
+    private static let databases: Set<String> = ["metadata", "history", "digests"]
+    /// Of entities, in any case: tables of SQLite's files.
+    private static let tables: Set<String> = [
+        "habitstore_metadata", "history_transaction", "history_change", "habitstore_digest",
+    ]
+    /// What names of entities must not begin with, in any case: SQLite's own tables.
+    private static let tablePrefix = "sqlite_"
+    /// Of attributes and relationships: members that the model's protocol and the macro need.
+    private static let members: Set<String> = ["entity", "hashValue"]
 
     /// Whether no entity can have the name.
-    static func forbids(entity: String) -> Bool {
-        let name = entity.lowercased()
-        return entities.contains(name) || entityPrefixes.contains { name.hasPrefix($0) }
+    static func forbids(entity name: String) -> Bool {
+        databases.contains(name) || tables.contains(name.lowercased()) || name.lowercased().hasPrefix(tablePrefix)
     }
 
-    /// Whether no attribute or relationship can have the name.
-    static func forbids(member: String) -> Bool {
-        members.contains(member.lowercased()) || memberPrefixes.contains { member.hasPrefix($0) }
-    }
+    /// Whether no attribute or relationship can have the name. What begins with an underscore may be something that the macro makes.
+    static func forbids(member name: String) -> Bool { members.contains(name) || name.hasPrefix("_") }
 }

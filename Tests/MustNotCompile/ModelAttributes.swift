@@ -15,6 +15,8 @@ struct NotCodable {}
     #Index<Note>([\.missing])  // error: 'missing' is not a stored attribute of Note
     #Unique<Note>([\.title, \.title])  // error: 'title' is named twice
     #Unique<Note>([\.otherIDs, \.title])  // error: links cannot be in a unique combination
+    #Index<Note>([\.words])  // error: a list of texts cannot be indexed
+    var words: [String]
     #ClusteringIndex<Note>([\.title])
     // error: a model has one clustering index at most: it holds a copy of each record
     #ClusteringIndex<Note>([\.mood])

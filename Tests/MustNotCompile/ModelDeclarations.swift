@@ -29,7 +29,7 @@ import HabitStoreMacros
     @Transient var isOpen: Bool  // error: 'isOpen' needs an initial value: no record keeps it
     @Transient @Unique var code = 0  // error: @Unique has no meaning for a property that no record keeps
     @Unique var length: Int { 0 }  // error: @Unique belongs to a stored property
-    @Unique var links: Set<UUID>  // error: links cannot be unique
+    @Unique var links: Set<UUID>  // error: a list cannot be unique
 }
 
 @Model struct Fresh {

@@ -14,11 +14,17 @@ import HabitStoreMacros
     var name: String
 }
 
-// error: 'History' is a name that the store needs for itself; choose another, or write '@Model(name:)'
-@Model struct History {
+// error: 'History_Change' is a name that the store needs for itself; choose another, or write '@Model(name:)'
+@Model struct History_Change {
     var text: String
 }
 
-@Model(name: "sqlite_notes") struct Memo {  // error: 'sqlite_notes' is a name that the store needs for itself
+// error: 'history' is a name that the store needs for itself
+@Model(name: "history") struct Past {
+    var text: String
+}
+
+// error: 'SQLite_notes' is a name that the store needs for itself
+@Model(name: "SQLite_notes") struct Memo {
     var text: String
 }

@@ -2,8 +2,8 @@
 struct JSONSampleFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let sample: JSONSample
     var codingPath: [any CodingKey] { sample.codingPath }
-    /// None, since a key type does not say which it has: dictionaries are empty, and enums with values refuse.
-    var allKeys: [Key] { [] }
+    /// The position, where it is a key, as in dictionaries. A key type does not say which it has, so that enums with values refuse.
+    var allKeys: [Key] { [Key(stringValue: "\(sample.position)")].compactMap(\.self) }
 
     func contains(_ key: Key) -> Bool { true }
     func decodeNil(forKey key: Key) -> Bool { false }

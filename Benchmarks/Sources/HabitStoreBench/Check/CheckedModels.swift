@@ -5,7 +5,11 @@ import Foundation
 enum CheckedModels {
     /// What the names of works end in that are done with the macro's model; those of the other are without it.
     static let made = ", by @Model"
+    private static let subject = "of 12 attributes"
     private static let count = 1_000
+
+    /// Whether a work is one of these.
+    static func isOne(_ name: String) -> Bool { name.contains(subject) }
 
     static func works(_ engine: TableEngine, _ directory: URL) throws -> [CheckedWork] {
         let day = Date(timeIntervalSinceReferenceDate: 0)
@@ -58,7 +62,7 @@ enum CheckedModels {
         }
         var empty: (any EngineBackedStore)?
         var loading = CheckedWork(
-            name: "\(engine.rawValue): load of 12 attributes, a record\(suffix)",
+            name: "\(engine.rawValue): load \(subject), a record\(suffix)",
             operations: count
         ) {
             try empty?.write(author: "bench") { transaction in
@@ -68,8 +72,7 @@ enum CheckedModels {
         loading.prepare = {
             empty = try engine.open(folder.appendingPathComponent("loaded-\(UUID())").path, schema: schema)
         }
-        let scan = CheckedWork(name: "\(engine.rawValue): scan of 12 attributes, a record\(suffix)", operations: count)
-        {
+        let scan = CheckedWork(name: "\(engine.rawValue): scan \(subject), a record\(suffix)", operations: count) {
             _ = try store.all(M.self)
         }
         return [scan, loading]
