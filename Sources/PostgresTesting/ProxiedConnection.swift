@@ -113,6 +113,11 @@ final class ProxiedConnection: Sendable {
                 }
                 pending.removeFirst()
                 if strikes?.trouble != .cutBefore {
+                    // Before it is sent: whoever waits for the answer may look at the count before this thread goes on.
+                    if direction == .toServer, next.message.isSync {
+                        proxy.note(batch: batch)
+                        batch.removeAll()
+                    }
                     let isSilent = state.withLock { $0.isSilent }
                     guard isSilent || LoopbackSocket.write(next.message.bytes, to: target) else { return cut() }
                 }
@@ -120,10 +125,6 @@ final class ProxiedConnection: Sendable {
                     state.withLock { $0.isSilent = true }
                     strikes.meanwhile()
                     return cut()
-                }
-                if direction == .toServer, next.message.isSync {
-                    proxy.note(batch: batch)
-                    batch.removeAll()
                 }
             }
         }
