@@ -349,7 +349,7 @@ let package = Package(
         .executableTarget(
             name: "NotesOperator",
             dependencies: [
-                "HabitStore", "HabitStoreOperator",
+                "FeatureFlags", "HabitStore", "HabitStoreOperator", "HabitStoreRollout",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/NotesOperator",

@@ -39,6 +39,9 @@ extension RolloutCommand {
     /// SQLite and LMDB.
     public static var engines: Engines { .standard }
 
+    /// Nil: flags come from a file.
+    public static var flagProvider: (any RolloutFlagProvider)? { nil }
+
     /// Nil: no servers.
     public static var servers: ServerEngines? { nil }
 

@@ -42,6 +42,10 @@ public protocol RolloutCommand: AsyncParsableCommand, SendableMetatype {
     /// - Throws: what is wrong with them; the command says so in one line, and does nothing.
     static var engines: Engines { get throws }
 
+    /// Where the rollout's flags come from, unless a flag file is named by `--flags`, the environment or the configuration; nil, the default,
+    /// for the flag file under the root.
+    static var flagProvider: (any RolloutFlagProvider)? { get }
+
     /// The servers that `--servers` may name; nil, the default, for none.
     static var servers: ServerEngines? { get }
 

@@ -89,6 +89,32 @@ struct UsersOfNotesTests {
         #expect(try notes() == 1)
     }
 
+    @Test func flagsOfTheAppsOwnMoveAUserAndAreNotWritten() throws {
+        let environment = ["NOTES_STAGE": "dualwrite"]
+        let file = try String(contentsOfFile: sandbox.root + "/habit-store.flagd.json", encoding: .utf8)
+        let advanced = try sandbox.run("rollout", "advance", environment: environment)
+        #expect(advanced.status == 0, "\(advanced.output)\(advanced.errors)")
+        #expect(try stage() == "dualwrite")
+        for refused in [["--by", "flag"], ["--users", "alice"]] {
+            try sandbox.run(["rollout", "kill"] + refused, environment: environment).failed(64, saying: "pull it there")
+        }
+        #expect(try sandbox.run("rollout", "kill", environment: environment).status == 0)
+        #expect(try stage() == "off")
+        try sandbox.run("rollout", "rearm", "--all", environment: environment).succeeded()
+        #expect(try sandbox.run("rollout", "advance", environment: environment).status == 0)
+        #expect(try stage() == "dualwrite")
+        // A file that is named counts in their place, and was not changed by any of it.
+        #expect(try String(contentsOfFile: sandbox.root + "/habit-store.flagd.json", encoding: .utf8) == file)
+        let named = try sandbox.run(
+            "rollout",
+            "status",
+            "--flags",
+            sandbox.root + "/habit-store.flagd.json",
+            environment: environment
+        )
+        #expect(named.status == 0, "\(named.errors)")
+    }
+
     @Test func aUserOfAnEarlierVersionIsMigrated() throws {
         let stores = try UserStores(root: sandbox.root, flags: nil, schema: NotesSchemaV1.schema)
         let store = try stores.store(for: "bob")

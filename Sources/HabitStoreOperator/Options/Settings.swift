@@ -18,6 +18,8 @@ package struct Settings {
     package let user: String
     /// The flag file; nil when there is none.
     package let flags: String?
+    /// Where the app has its flags, where no file is named.
+    let flagProvider: (any RolloutFlagProvider)?
     /// The engines that users may be on.
     package let engines: Engines
     /// The file of the gate's policy; nil where there is none, and its defaults hold.
@@ -57,10 +59,12 @@ package struct Settings {
         }
         user = try await Self.value(options.user, "user", reader) ?? NSUserName()
         if let flags = try await Self.value(options.flags, "flags", reader) {
-            self.flags = flags.isEmpty ? nil : Self.expanded(flags, home)
+            (self.flags, flagProvider) = (flags.isEmpty ? nil : Self.expanded(flags, home), nil)
+        } else if let provider = Tool.current.command.flagProvider {
+            (flags, flagProvider) = (nil, provider)
         } else {
             let path = folder + "/" + Self.flagFileName
-            flags = FileManager.default.fileExists(atPath: path) ? path : nil
+            (flags, flagProvider) = (FileManager.default.fileExists(atPath: path) ? path : nil, nil)
         }
         engines = try Self.engines(servers: try await Self.value(options.servers, "servers", reader) ?? "")
         if let policy = try await Self.value(nil, "policy", reader), !policy.isEmpty {
@@ -121,12 +125,24 @@ package struct Settings {
         options.evidenceKeys = try evidenceKeyFile.map { try EvidenceKeys(path: $0) }
         options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
+        let schema = Tool.current.schema
+        guard let origin = flagProvider.map({ FlagOrigin.provider($0) }) ?? flags.map({ .file($0) }) else {
+            return try UserStores(
+                root: home,
+                store: store?.text,
+                flags: nil as String?,
+                engines: engines,
+                schema: schema,
+                queries: queries,
+                options: options
+            )
+        }
         return try UserStores(
             root: home,
             store: store?.text,
-            flags: flags,
+            flags: origin,
             engines: engines,
-            schema: Tool.current.schema,
+            schema: schema,
             queries: queries,
             options: options
         )
@@ -159,7 +175,7 @@ package struct Settings {
             file: flags ?? home + "/" + Self.flagFileName,
             sentinel: try SentinelFile(path: RolloutFlags.sentinelPath(root: root)),
             makesFolder: true,
-            by: by,
+            by: flagProvider == nil ? by : .sentinel,
             users: users
         )
     }
