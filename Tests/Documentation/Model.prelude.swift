@@ -1,3 +1,0 @@
-@Model struct Notebook {
-    var name: String
-}
