@@ -12,7 +12,7 @@ import tempfile
 import threading
 
 END = "\x01"
-SECONDS = 1800
+SECONDS = 300
 
 
 class Shell:
