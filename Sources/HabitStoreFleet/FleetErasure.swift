@@ -162,11 +162,10 @@ extension Fleet {
 
     // MARK: Drafts
 
-    private static let indexDraft = "fleet.sqlite.new"
-
     /// Whether a file is what a process that died has left of one of the fleet's.
     private func isDraft(_ name: String) -> Bool {
-        (name.hasSuffix(".new") || name.hasSuffix(Self.next) || name.hasPrefix(Self.indexDraft)) && !name.contains("/")
+        let isIndex = (folder.path + "/" + name).hasPrefix(folder.indexDraft)
+        return (name.hasSuffix(".new") || name.hasSuffix(Self.next) || isIndex) && !name.contains("/")
     }
 
     /// Whether a first drawing that was killed has left anything: it may have written members under another name, and in part.

@@ -140,7 +140,7 @@ public final class FleetWatch: Sendable {
         isRunning: Bool
     ) throws -> FleetOverview {
         let plan = try fleet.plan()
-        let ledger = try fleet.readLedger()
+        let ledger = try fleet.readLedger(by: index)
         let names = FleetNames(salt: members.salt, root: root, showsUsers: showsUsers)
         var status = try FleetStatus(
             plan: plan,
