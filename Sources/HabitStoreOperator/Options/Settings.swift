@@ -125,24 +125,12 @@ package struct Settings {
         options.evidenceKeys = try evidenceKeyFile.map { try EvidenceKeys(path: $0) }
         options.queryRecorder = recorder
         let queries = try queries.map { try QueryFile.load(path: $0).queries } ?? []
-        let schema = Tool.current.schema
-        guard let origin = flagProvider.map({ FlagOrigin.provider($0) }) ?? flags.map({ .file($0) }) else {
-            return try UserStores(
-                root: home,
-                store: store?.text,
-                flags: nil as String?,
-                engines: engines,
-                schema: schema,
-                queries: queries,
-                options: options
-            )
-        }
         return try UserStores(
             root: home,
             store: store?.text,
-            flags: origin,
+            origin: flagProvider.map { .provider($0) } ?? flags.map { .file($0) },
             engines: engines,
-            schema: schema,
+            schema: Tool.current.schema,
             queries: queries,
             options: options
         )

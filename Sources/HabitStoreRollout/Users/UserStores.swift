@@ -86,7 +86,8 @@ public final class UserStores: Sendable {
         )
     }
 
-    private init(
+    /// The same, for whoever may have no flags at all.
+    package init(
         root: String,
         store name: String?,
         origin: FlagOrigin?,
