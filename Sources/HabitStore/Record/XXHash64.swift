@@ -14,6 +14,12 @@
         return hash(base, count: bytes.count, seed: seed)
     }
 
+    /// The hash of a text's UTF-8, as 16 hexadecimal digits.
+    package static func digits(of text: String) -> String {
+        let digits = String(Array(text.utf8).withUnsafeBytes { hash($0) }, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
     /// The hash of the `count` bytes at `bytes`.
     static func hash(_ bytes: UnsafeRawPointer, count: Int, seed: UInt64) -> UInt64 {
         var offset = 0

@@ -16,8 +16,15 @@ extension AttributeDescription {
         default defaultValue: V? = nil,
         originalName: String? = nil
     ) -> AttributeDescription {
-        json(name, keyPath, options, defaultValue.map(JSONAttribute.init), originalName, JSONAttribute<V>.self) {
-            model in
+        kept(
+            as: JSONAttribute<V>.self,
+            name,
+            keyPath,
+            options,
+            defaultValue.map(JSONAttribute.init),
+            originalName,
+            isOpaque: true
+        ) { model in
             guard let model = model as? M else { return .null }
             return try JSONAttribute(wrappedValue: model[keyPath: keyPath]).attributeValue()
         }
@@ -34,36 +41,9 @@ extension AttributeDescription {
         originalName: String? = nil
     ) -> AttributeDescription {
         let value: JSONAttribute<V>?? = defaultValue.map { JSONAttribute(wrappedValue: $0) }
-        return json(name, keyPath, options, value, originalName, JSONAttribute<V>?.self) { model in
+        return kept(as: JSONAttribute<V>?.self, name, keyPath, options, value, originalName, isOpaque: true) { model in
             guard let model = model as? M else { return .null }
             return try model[keyPath: keyPath].map(JSONAttribute.init)?.attributeValue() ?? .null
         }
-    }
-
-    private static func json<V: AttributeConvertible>(
-        _ name: String,
-        _ keyPath: any AnyKeyPath & Sendable,
-        _ options: Options,
-        _ defaultValue: V?,
-        _ originalName: String?,
-        _ type: V.Type,
-        _ extract: @escaping @Sendable (any PersistentModel) throws -> Value
-    ) -> AttributeDescription {
-        let value = defaultValue.map { value in try? value.attributeValue() }
-        return AttributeDescription(
-            name: name,
-            kind: .data,
-            isOptional: V.isOptionalAttribute,
-            isUnique: options.contains(.unique),
-            preservesValueOnDeletion: options.contains(.preserveValueOnDeletion),
-            defaultValue: value ?? nil,
-            originalName: originalName,
-            hasInvalidDefault: value == .some(nil),
-            hasOneValue: V.hasOneValue,
-            isOpaque: true,
-            keyPath: keyPath,
-            probe: sample(V.self, or: value ?? nil),
-            extract: extract
-        )
     }
 }

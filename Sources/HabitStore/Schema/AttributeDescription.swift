@@ -53,6 +53,27 @@ public struct AttributeDescription: Sendable {
         default defaultValue: V? = nil,
         originalName: String? = nil
     ) -> AttributeDescription {
+        kept(as: V.self, name, keyPath, options, defaultValue, originalName) { model in
+            guard let model = model as? M else { return .null }
+            return try model[keyPath: keyPath].attributeValue()
+        }
+    }
+
+    /// Declares an attribute that is kept as a type, which need not be the property's.
+    ///
+    /// - Parameters:
+    ///   - isOpaque: see ``isOpaque``.
+    ///   - extract: the attribute's value in a model.
+    static func kept<V: AttributeConvertible>(
+        as type: V.Type,
+        _ name: String,
+        _ keyPath: any AnyKeyPath & Sendable,
+        _ options: Options,
+        _ defaultValue: V?,
+        _ originalName: String?,
+        isOpaque: Bool = false,
+        _ extract: @escaping @Sendable (any PersistentModel) throws -> Value
+    ) -> AttributeDescription {
         let value = defaultValue.map { value in try? value.attributeValue() }
         return AttributeDescription(
             name: name,
@@ -64,17 +85,15 @@ public struct AttributeDescription: Sendable {
             originalName: originalName,
             hasInvalidDefault: value == .some(nil),
             hasOneValue: V.hasOneValue,
+            isOpaque: isOpaque,
             keyPath: keyPath,
             probe: sample(V.self, or: value ?? nil),
-            extract: { model in
-                guard let model = model as? M else { return .null }
-                return try model[keyPath: keyPath].attributeValue()
-            }
+            extract: extract
         )
     }
 
     /// Samples of a type; its default, where there are none.
-    static func sample<V: AttributeConvertible>(_ type: V.Type, or value: Value?) -> @Sendable (Int) -> Value {
+    private static func sample<V: AttributeConvertible>(_ type: V.Type, or value: Value?) -> @Sendable (Int) -> Value {
         { position in
             let sample = V.probe(position: position)
             return sample.isNull ? value ?? .null : sample

@@ -249,9 +249,7 @@ extension Schema {
             text += "\n\(relationship.name)->\(relationship.destination):\(relationship.kind)"
             text += ":\(relationship.inverse ?? ""):\(relationship.deleteRule.rawValue)"
         }
-        let hash = Array(text.utf8).withUnsafeBytes { XXHash64.hash($0) }
-        let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        return XXHash64.digits(of: text)
     }
 
     private static func resolve(

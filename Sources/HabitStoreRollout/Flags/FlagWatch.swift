@@ -114,14 +114,14 @@ final class FlagWatch: Sendable {
 
     /// What tells these flags, as they are now for a user, from others and from what they were: 16 hexadecimal digits.
     func identity(for subject: FlagSubject) -> String {
-        answers(for: subject).map { Self.digest($0.identity) } ?? fileIdentity
+        answers(for: subject).map { XXHash64.digits(of: $0.identity) } ?? fileIdentity
     }
 
     /// What a user's state remembers of flags that have put the user on another engine directly.
     func directTurn(for subject: FlagSubject) -> String { "direct-" + identity(for: subject) }
 
     /// The same for what all users have in common.
-    var identity: String { provided == nil ? fileIdentity : Self.digest("\(revision)") }
+    var identity: String { provided == nil ? fileIdentity : XXHash64.digits(of: "\(revision)") }
 
     private var fileIdentity: String {
         var text = ""
@@ -135,12 +135,7 @@ final class FlagWatch: Sendable {
             #endif
             text += "\(source.digest ?? "") \(isThere ? "\(changed.tv_sec).\(changed.tv_nsec)" : "")\n"
         }
-        return Self.digest(text)
-    }
-
-    private static func digest(_ text: String) -> String {
-        let hash = Array(text.utf8).withUnsafeBytes { XXHash64.hash($0, seed: 0) }
-        return String(repeating: "0", count: hash.leadingZeroBitCount / 4) + (hash == 0 ? "" : String(hash, radix: 16))
+        return XXHash64.digits(of: text)
     }
 
     /// Why the flags in force are not what the files say now, one line each.
