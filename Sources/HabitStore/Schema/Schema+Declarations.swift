@@ -124,8 +124,15 @@ extension Schema {
                 )
             }
             let links = attributes.filter { $0.kind == .links }
-            guard links.count > 1 else { continue }
-            throw contradiction(entity, links[1].name, "\(title) has two attributes of links; declare two indexes")
+            guard links.count <= 1 else {
+                throw contradiction(entity, links[1].name, "\(title) has two attributes of links; declare two indexes")
+            }
+            guard IndexKeyRoom.textBudget(attributes.map(\.kind)) == nil else { continue }
+            throw contradiction(
+                entity,
+                nil,
+                "\(title) has too many attributes for a key of \(IndexKeyRoom.longestKey) bytes; it can have \(IndexKeyRoom.most)"
+            )
         }
     }
 

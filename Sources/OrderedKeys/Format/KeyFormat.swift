@@ -6,9 +6,9 @@
 /// *On-disk formats* has all of it.
 package enum KeyFormat {
     /// The length of an identifier, which is every record's key.
-    package static let identifierLength = 16
+    package static let identifierLength = IndexKeyRoom.identifierLength
     /// The longest index key, in bytes.
-    package static let longestKey = 511
+    package static let longestKey = IndexKeyRoom.longestKey
     /// The longest record of which a clustering index holds a copy, in bytes. With the longest key it still fits into a
     /// page of LMDB's with another one, so that no copy is ever apart from its key.
     package static let longestCopy = 1_024

@@ -23,11 +23,8 @@ package struct IndexKeyLayout: Sendable {
         let kind: AttributeKind
         let isOptional: Bool
 
-        var isVariable: Bool { kind == .string || kind == .data }
+        var isVariable: Bool { IndexKeyRoom.isVariable(kind) }
     }
-
-    /// A shorter text in a key would make an index useless.
-    private static let leastBudget = 16
 
     package let parts: [Part]
     /// How many bytes a text may take, its end not counted.
@@ -44,17 +41,14 @@ package struct IndexKeyLayout: Sendable {
         }
         self.parts = parts
         linksPosition = links.first?.position
-        let variable = parts.count { $0.isVariable }
-        let fixed = parts.reduce(KeyFormat.identifierLength) { $0 + Self.fixedLength($1) }
-        let room = KeyFormat.longestKey - fixed
-        budget = variable == 0 ? 0 : room / variable
-        guard room >= 0, variable == 0 || budget >= Self.leastBudget else {
+        guard let budget = IndexKeyRoom.textBudget(parts.map(\.kind)) else {
             throw Self.unsupported(
                 entity,
                 index,
-                "has too many attributes for a key of 511 bytes; declare a shorter one"
+                "has too many attributes for a key of \(IndexKeyRoom.longestKey) bytes; it can have \(IndexKeyRoom.most)"
             )
         }
+        self.budget = budget
     }
 
     /// Whether some attributes are all that keys are made of.
@@ -76,16 +70,6 @@ package struct IndexKeyLayout: Sendable {
             )
         }
         return Part(position: position, kind: attribute.kind, isOptional: attribute.isOptional)
-    }
-
-    private static func fixedLength(_ part: Part) -> Int {
-        switch part.kind {
-        case .bool: 2
-        case .int, .double, .date: 9
-        case .uuid, .links: 17
-        // The presence byte and the end.
-        case .string, .data, .strings: 3
-        }
     }
 
     private static func unsupported(
@@ -117,7 +101,7 @@ extension IndexKeyLayout {
             guard presence != 0 else { continue }
             guard presence == 1 else { throw Self.malformed }
             guard part.isVariable else {
-                offset += Self.fixedLength(part) - 1
+                offset += IndexKeyRoom.fixedLength(part.kind) - 1
                 continue
             }
             let end = try Self.endOfText(key, at: offset)
