@@ -14,7 +14,7 @@ import HabitStoreRollout
 ///
 /// What it keeps is in `ROOT/fleet`. The stores are the truth: none of it serves anybody, and the kill switch needs none of it.
 public struct Fleet: Sendable {
-    let root: String
+    let place: StoreRoot
     let folder: FleetFolder
     let signals: FleetSignals
     let clock: FleetClock
@@ -28,15 +28,30 @@ public struct Fleet: Sendable {
     ///
     /// - Parameter transport: what sends the requests of the plan's hooks. Without it a plan that has hooks is not run.
     public init(root: String, transport: (any HookTransport)? = nil) {
-        self.init(root: root, transport: transport, clock: .machine)
+        self.init(StoreRoot(root), transport: transport)
     }
 
-    init(root: String, transport: (any HookTransport)? = nil, clock: FleetClock) {
-        (self.root, self.transport, self.clock) = (root, transport, clock)
-        folder = FleetFolder(root: root)
+    /// The fleet of the users' stores of a name, as `UserStores(root:store:)` has them.
+    ///
+    /// - Parameter store: the name; nil for the stores without one.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
+    public init(root: String, store: String?, transport: (any HookTransport)? = nil) throws {
+        self.init(StoreRoot(root, try store.map { try StoreName($0) }), transport: transport)
+    }
+
+    package init(_ place: StoreRoot, transport: (any HookTransport)? = nil) {
+        self.init(place, transport: transport, clock: .machine)
+    }
+
+    init(_ place: StoreRoot, transport: (any HookTransport)? = nil, clock: FleetClock) {
+        (self.place, self.transport, self.clock) = (place, transport, clock)
+        folder = FleetFolder(root: place.path)
         signals = FleetSignals(folder: folder)
         ledger = FleetLedger(folder, clock)
     }
+
+    /// The folder of the users' stores.
+    var root: String { place.path }
 
     // MARK: The plan
 

@@ -26,7 +26,7 @@ extension MetricDescription {
         .gauge,
         .fleet,
         labels: ["reason"],
-        "1 for what has halted the fleet, 0 for the other reasons. habitstore rollout runbook REASON says what helps."
+        "1 for what has halted the fleet, 0 for the other reasons. The operator's command says what helps: rollout runbook REASON."
     )
     package static let fleetWaves = Self(
         "fleet_waves",
@@ -40,7 +40,7 @@ extension MetricDescription {
         .gauge,
         .fleet,
         labels: ["reason"],
-        "Users who wait, by reason; whoever waits for several is counted under each. habitstore rollout runbook REASON says what helps."
+        "Users who wait, by reason; whoever waits for several is counted under each. The operator's command says what helps: rollout runbook REASON."
     )
     package static let arrivedUsers = Self(
         "arrived_users",

@@ -26,16 +26,16 @@ struct ServeCommandTests {
             [
                 "serve", "--root", "/r", "--flags", flags, "--listen", "[::1]:9", "--host", "a", "--host", "b",
                 "--show-users",
-                "--time-zone", "Europe/Paris",
+                "--time-zone", "Europe/Paris", "--store-name", "notes",
             ],
             environment: ["PATH": "\(sandbox.path("none")):\(sandbox.path("bin"))", "HABITSTORE_TOKEN": "t"]
         )
         #expect(run.status == 3, "\(run.errors)")
         #expect(
             run.output.split(separator: "\n").map(String.init) == [
-                "--listen", "[::1]:9", "--root", "/r", "--time-zone", "Europe/Paris", "--flags", flags, "--host", "a",
-                "--host", "b",
-                "--show-users", "t",
+                "--listen", "[::1]:9", "--root", "/r", "--time-zone", "Europe/Paris", "--store-name", "notes",
+                "--flags", flags,
+                "--host", "a", "--host", "b", "--show-users", "t",
             ]
         )
     }

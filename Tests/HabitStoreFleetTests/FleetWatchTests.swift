@@ -175,6 +175,34 @@ struct FleetWatchTests {
         #expect(killed.isPulled && killed.isSentinelThere && killed.since != nil)
     }
 
+    /// Of a store with a name the page showed the flag of the stores without one, and nothing of the root's own switch.
+    @Test func aStoreWithANameHasItsOwnSwitchAndTheRoots() throws {
+        let folder = try TemporaryFolder()
+        let (root, flags) = (folder.path(""), folder.path("flags.json"))
+        let values = #""state": "ENABLED", "variants": {"on": true, "off": false}"#
+        try Data(
+            """
+            {"flags": {"habit-store-kill": {\(values), "defaultVariant": "off"}, "notes-store-kill": {\(values), "defaultVariant": "on"}}}
+            """.utf8
+        ).write(to: URL(fileURLWithPath: flags))
+        func killSwitch(_ store: String?) throws -> FleetKillSwitch {
+            try FleetWatch(root: root, store: store, flags: flags).snapshot().killSwitch
+        }
+        #expect(try killSwitch(nil).isFlagPulled == false)
+        #expect(try killSwitch("notes").isFlagPulled == true)
+        #expect(try killSwitch("media").isPulled == false)
+
+        try FileManager.default.createDirectory(atPath: root + "/stores/media", withIntermediateDirectories: true)
+        let media = try Fleet(root: root, store: "media").kill(by: "a test", because: "it smokes")
+        #expect(media.isNew)
+        #expect(try killSwitch("media").isSentinelThere)
+        #expect(try !killSwitch(nil).isSentinelThere && !killSwitch("notes").isSentinelThere)
+
+        #expect(try Fleet(root: root).kill(by: "a test", because: "all of it").isNew)
+        #expect(try killSwitch("notes").isSentinelThere, "the root's holds for all")
+        #expect(throws: HabitStoreError.self) { try killSwitch("../notes") }
+    }
+
     @Test func aKillIsALineOfTheLedger() throws {
         let paper = try PaperFleet()
         #expect(try paper.fleet.kill(by: "page: ada", because: "it smokes").unrecorded == nil)

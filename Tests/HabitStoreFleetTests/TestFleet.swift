@@ -54,7 +54,7 @@ struct TestFleet {
         isTold: @escaping (String) -> Void = { _ in }
     ) throws -> (end: FleetEnd, told: [String]) {
         let told = Told()
-        let end = try Fleet(root: root, clock: clock).run(stores(), by: "a test", pressure: pressure) { line in
+        let end = try Fleet(StoreRoot(root), clock: clock).run(stores(), by: "a test", pressure: pressure) { line in
             told.lines.withLock { $0.append(line) }
             isTold(line)
         }

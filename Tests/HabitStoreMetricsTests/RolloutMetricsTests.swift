@@ -122,6 +122,24 @@ struct RolloutMetricsTests {
         #expect(value("live_query_differences_total") == 0)
     }
 
+    /// Two stores of one process wrote one gauge, and the kill of the one was put out by the other.
+    @Test func storesOfOneProcessAreToldApart() throws {
+        let unnamed = try stores()
+        let notes = try withMetricsFactory(metrics) {
+            try UserStores(root: user.root, store: "notes", flags: nil, engines: user.engines)
+        }
+        let opened = try [unnamed.store(for: "alice"), notes.store(for: "alice"), notes.store(for: "bob")]
+        defer { for store in opened { store.close() } }
+        for store in opened { try store.save(Habit(name: "Run")) }
+        #expect(value("open_users", ["store": "notes"]) == 2)
+        #expect(value("open_users") == 3)
+
+        try Data().write(to: URL(fileURLWithPath: RolloutFlags.sentinelPath(root: user.root + "/stores/notes")))
+        for store in opened { store.reloadFlags() }
+        #expect(value("kill_engaged", ["store": "notes"]) == 1)
+        #expect(value("kill_engaged") == 1, "and nothing of the store without a name")
+    }
+
     /// A metric that nothing records is a panel that stays empty; one that the list lacks has no alert.
     @Test func whatIsRecordedIsWhatTheListSays() throws {
         let stores = try stores()

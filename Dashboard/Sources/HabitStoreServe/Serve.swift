@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import Hummingbird
 import Logging
 
@@ -23,6 +24,7 @@ struct Serve {
     private static let headBytes = 16_384
 
     private static func run(_ options: ServeOptions) async throws {
+        OperatorCommand.name = options.command
         let site: Site
         do {
             site = try Site(options)

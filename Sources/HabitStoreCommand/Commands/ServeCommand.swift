@@ -42,7 +42,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        var arguments = ["--listen", listen, "--root", settings.root, "--time-zone", settings.timeZone.identifier]
+        var arguments = ["--listen", listen, "--root", settings.home, "--time-zone", settings.timeZone.identifier]
+        if let store = settings.place.name { arguments += ["--store-name", store.text] }
         if let flags = settings.flags { arguments += ["--flags", flags] }
         if let tokenFile { arguments += ["--token-file", tokenFile] }
         for name in host { arguments += ["--host", name] }

@@ -129,7 +129,7 @@ extension Fleet {
             status(by: plan, index),
             index,
             lastEvent: ledger.read().entries.last?.time,
-            isKillEngaged: RootKill(root: root).isEngaged
+            isKillEngaged: RootKill(roots: place.killRoots).isEngaged
         ).families(now: Date())
     }
 }

@@ -41,13 +41,13 @@ struct FleetSigns: Hashable {
     /// - Parameters:
     ///   - flags: the flag file; nil for none.
     ///   - version: the index's own count of changes.
-    init(_ folder: FleetFolder, root: String, flags: String?, version: Int, isRunning: Bool) {
+    init(_ folder: FleetFolder, _ place: StoreRoot, flags: String?, version: Int, isRunning: Bool) {
         let paths =
             [
                 folder.ledger, folder.members, folder.halted, folder.paused, folder.plan + ".json",
                 folder.plan + ".yaml", folder.hooks,
             ]
-            + RootSwitches.paths(root: root, flags: flags)
+            + RootSwitches.paths(place, flags: flags)
         // A database that was replaced counts its changes anew.
         files = (paths + [folder.index]).map(File.init)
         (self.version, self.isRunning) = (version, isRunning)

@@ -23,7 +23,7 @@ public final class FleetWatch: Sendable {
     /// For how long writes are listed, in seconds: a day.
     public static let writesSeconds = 86_400.0
 
-    private let root: String
+    private let place: StoreRoot
     private let flags: String?
     private let showsUsers: Bool
     private let fleet: Fleet
@@ -47,10 +47,22 @@ public final class FleetWatch: Sendable {
     ///   - flags: the flag file; nil for none.
     ///   - showsUsers: whether users are named by their ids. Else a name is a hash of the id, keyed by the salt of the fleet's waves: the
     ///     same for as long as the fleet lasts.
-    public init(root: String, flags: String?, showsUsers: Bool = false) {
-        (self.root, self.flags, self.showsUsers) = (root, flags, showsUsers)
-        fleet = Fleet(root: root)
-        folder = FleetFolder(root: root)
+    public convenience init(root: String, flags: String?, showsUsers: Bool = false) {
+        self.init(StoreRoot(root), flags: flags, showsUsers: showsUsers)
+    }
+
+    /// The same of the users' stores of a name, which obey the root's kill switch and their own.
+    ///
+    /// - Parameter store: the name; nil for the stores without one.
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
+    public convenience init(root: String, store: String?, flags: String?, showsUsers: Bool = false) throws {
+        self.init(StoreRoot(root, try store.map { try StoreName($0) }), flags: flags, showsUsers: showsUsers)
+    }
+
+    private init(_ place: StoreRoot, flags: String?, showsUsers: Bool) {
+        (self.place, self.flags, self.showsUsers) = (place, flags, showsUsers)
+        fleet = Fleet(place)
+        folder = FleetFolder(root: place.path)
     }
 
     /// How soon files are looked at again.
@@ -79,7 +91,7 @@ public final class FleetWatch: Sendable {
             {
                 return snapshot
             }
-            let switches = RootSwitches(root: root, flags: flags)
+            let switches = RootSwitches(place, flags: flags)
             let snapshot = FleetSnapshot(
                 number: (state.snapshot?.number ?? 0) + 1,
                 time: Date(),
@@ -99,7 +111,7 @@ public final class FleetWatch: Sendable {
         // What keeps it from being opened is told by the overview.
         _ = try? self.index(&state)
         let version = (try? state.index?.index.dataVersion()) ?? 0
-        return FleetSigns(folder, root: root, flags: flags, version: version, isRunning: fleet.isRunning)
+        return FleetSigns(folder, place, flags: flags, version: version, isRunning: fleet.isRunning)
     }
 
     private func overview(_ state: inout State, isRunning: Bool) -> Result<FleetOverview, HabitStoreError> {
@@ -141,7 +153,7 @@ public final class FleetWatch: Sendable {
     ) throws -> FleetOverview {
         let plan = try fleet.plan()
         let ledger = try fleet.readLedger(by: index)
-        let names = FleetNames(salt: members.salt, root: root, showsUsers: showsUsers)
+        let names = FleetNames(salt: members.salt, root: place.path, showsUsers: showsUsers)
         var status = try FleetStatus(
             plan: plan,
             members: members,
@@ -177,7 +189,7 @@ public final class FleetWatch: Sendable {
 
     /// It stands in the user's evidence, a file; that one cannot be read is the doctor's to tell.
     private func lastRehearsal(_ index: FleetIndex) throws -> FleetOverview.Rehearsal? {
-        guard let user = try index.lastServed(), let directory = try? UserDirectory(root: root, user: user),
+        guard let user = try index.lastServed(), let directory = try? UserDirectory(root: place.path, user: user),
             let last = try? EvidenceLog(directory).summary().lastRehearsal
         else { return nil }
         return FleetOverview.Rehearsal(time: last.time, isClean: last.isClean)

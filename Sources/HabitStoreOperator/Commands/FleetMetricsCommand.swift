@@ -16,7 +16,7 @@ struct FleetMetricsCommand: AsyncParsableCommand {
     @OptionGroup var userOptions: UserOptions
 
     func run() async throws {
-        let fleet = Fleet(root: try await Settings(userOptions).root)
+        let fleet = Fleet(try await Settings(userOptions).place)
         try Output.write(MetricFamily.text(try fleet.metrics()))
     }
 }

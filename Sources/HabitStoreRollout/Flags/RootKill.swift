@@ -5,11 +5,8 @@ import Foundation
 package struct RootKill: Sendable {
     private let paths: [String]
 
-    /// Of a root.
-    package init(root: String) { self.init(roots: [root]) }
-
     /// Of all the roots that stores obey.
-    init(roots: [String]) {
+    package init(roots: [String]) {
         paths = roots.flatMap { [RolloutFlags.sentinelPath(root: $0), KillLatch(root: $0).path] }
     }
 

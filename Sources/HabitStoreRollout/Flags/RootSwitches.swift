@@ -28,15 +28,15 @@ package struct RootSwitches: Sendable, Hashable {
     /// Reads the files.
     ///
     /// - Parameter flags: the flag file; nil for none.
-    package init(root: String, flags: String?) {
-        sentinel = Self.marker(RolloutFlags.sentinelPath(root: root))
-        latch = Self.marker(Self.latchPath(root: root))
+    package init(_ place: StoreRoot, flags: String?) {
+        sentinel = Self.marker(place, RolloutFlags.sentinelPath)
+        latch = Self.marker(place, Self.latchPath)
         var quiet = Logger(label: "feature-flags")
         quiet.logLevel = .critical
         guard let flags,
             let provider = try? FlagProvider(
                 sources: [FlagSource(path: flags)],
-                killSwitch: KillSwitchTriggers(flagKey: RolloutFlags.kill),
+                killSwitch: KillSwitchTriggers(flagKey: place.flags.kill),
                 logger: quiet
             )
         else {
@@ -44,18 +44,24 @@ package struct RootSwitches: Sendable, Hashable {
             return
         }
         isFlagPulled = provider.killSignal() != nil
-        newEngine = provider.resolve(RolloutFlags.new, as: .string, context: EvaluationContext()).value?.stringValue
+        newEngine = provider.resolve(place.flags.new, as: .string, context: EvaluationContext()).value?.stringValue
         notes = provider.state.sources.compactMap { source in
             source.error.map { "the flag file changes nothing: \($0)" }
         }
     }
 
     /// The files that all of it is read from.
-    package static func paths(root: String, flags: String?) -> [String] {
-        [RolloutFlags.sentinelPath(root: root), latchPath(root: root)] + (flags.map { [$0] } ?? [])
+    package static func paths(_ place: StoreRoot, flags: String?) -> [String] {
+        place.killRoots.flatMap { [RolloutFlags.sentinelPath(root: $0), latchPath(root: $0)] }
+            + (flags.map { [$0] } ?? [])
     }
 
     private static func latchPath(root: String) -> String { KillLatch(root: root).path }
+
+    /// The first of them that there is.
+    private static func marker(_ place: StoreRoot, _ path: (String) -> String) -> Marker? {
+        place.killRoots.lazy.compactMap { marker(path($0)) }.first
+    }
 
     private static func marker(_ path: String) -> Marker? {
         var status = stat()

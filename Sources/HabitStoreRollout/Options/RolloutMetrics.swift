@@ -38,7 +38,7 @@ struct RolloutMetrics: Sendable {
     /// What came of a try to move a user forward.
     enum Outcome: String, CaseIterable { case promoted, refused, failed }
 
-    private let factory: any MetricsFactory
+    private let maker: Maker
     private let stopwatches: [EngineName: [Operation: Stopwatch]]
     private let shadowReads: [Counter]
     private let differences: Labelled<Finder>
@@ -61,49 +61,63 @@ struct RolloutMetrics: Sendable {
     private let lastRehearsal: Gauge
     private let evidenceFailures: Counter
 
-    init(_ engines: Engines, factory: any MetricsFactory = MetricsSystem.factory) {
-        self.factory = factory
+    /// - Parameter store: the name of the store whose users these are; nil for those without one.
+    init(_ engines: Engines, store: String?, factory: any MetricsFactory = MetricsSystem.factory) {
+        let maker = Maker(factory: factory, common: store.map { [("store", $0)] } ?? [])
+        self.maker = maker
         var stopwatches: [EngineName: [Operation: Stopwatch]] = [:]
         for engine in engines.names {
             for operation in Operation.allCases {
-                let timer = Metrics.Timer(
-                    label: "habitstore_operation_duration_seconds",
-                    dimensions: [("engine", engine.rawValue), ("operation", operation.rawValue)],
-                    factory: factory
-                )
+                let dimensions = [("engine", engine.rawValue), ("operation", operation.rawValue)]
+                let timer = maker.timer("operation_duration_seconds", dimensions)
                 stopwatches[engine, default: [:]][operation] = Stopwatch(timer: timer)
             }
         }
         self.stopwatches = stopwatches
-        func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
-            Counter(label: "habitstore_" + name, dimensions: dimensions, factory: factory)
-        }
-        func gauge(_ name: String) -> Gauge { Gauge(label: "habitstore_" + name, factory: factory) }
-        shadowReads = ShadowVerdict.allCases.map { counter("shadow_reads_total", [("verdict", $0.rawValue)]) }
-        differences = Labelled("differences_total", "found_by", factory)
-        lag = Meter(label: "habitstore_mirror_lag_transactions", factory: factory)
-        lagging = Meter(label: "habitstore_lagging_users", factory: factory)
-        open = gauge("open_users")
-        closings = counter("users_closed_total")
-        liveDifferences = counter("live_query_differences_total")
+        shadowReads = ShadowVerdict.allCases.map { maker.counter("shadow_reads_total", [("verdict", $0.rawValue)]) }
+        differences = Labelled("differences_total", "found_by", maker)
+        lag = maker.meter("mirror_lag_transactions")
+        lagging = maker.meter("lagging_users")
+        open = maker.gauge("open_users")
+        closings = maker.counter("users_closed_total")
+        liveDifferences = maker.counter("live_query_differences_total")
         liveAnswers = (
-            counter("live_query_answers_total", [("answer", "asked")]),
-            counter("live_query_answers_total", [("answer", "patched")])
+            maker.counter("live_query_answers_total", [("answer", "asked")]),
+            maker.counter("live_query_answers_total", [("answer", "patched")])
         )
-        kills = counter("kills_total")
-        killEngaged = gauge("kill_engaged")
-        outcomes = Labelled("promotions_total", "outcome", factory)
-        refusals = Labelled("gate_refusals_total", "reason", factory)
-        demotions = Labelled("demotions_total", "cause", factory) { $0 != .promoted }
-        verifications = Labelled("verifications_total", "verdict", factory)
-        verificationDuration = Metrics.Timer(label: "habitstore_verification_duration_seconds", factory: factory)
-        verifiedRecords = counter("verified_records_total")
-        backfilledRecords = counter("backfilled_records_total")
+        kills = maker.counter("kills_total")
+        killEngaged = maker.gauge("kill_engaged")
+        outcomes = Labelled("promotions_total", "outcome", maker)
+        refusals = Labelled("gate_refusals_total", "reason", maker)
+        demotions = Labelled("demotions_total", "cause", maker) { $0 != .promoted }
+        verifications = Labelled("verifications_total", "verdict", maker)
+        verificationDuration = maker.timer("verification_duration_seconds")
+        verifiedRecords = maker.counter("verified_records_total")
+        backfilledRecords = maker.counter("backfilled_records_total")
         rehearsals = (
-            counter("rehearsals_total", [("outcome", "clean")]), counter("rehearsals_total", [("outcome", "failed")])
+            maker.counter("rehearsals_total", [("outcome", "clean")]),
+            maker.counter("rehearsals_total", [("outcome", "failed")])
         )
-        lastRehearsal = gauge("last_rehearsal_timestamp_seconds")
-        evidenceFailures = counter("evidence_write_failures_total")
+        lastRehearsal = maker.gauge("last_rehearsal_timestamp_seconds")
+        evidenceFailures = maker.counter("evidence_write_failures_total")
+    }
+
+    /// Makes metrics by their names without what all names of this package begin with, and with what all of one store have in common.
+    private struct Maker: Sendable {
+        let factory: any MetricsFactory
+        let common: [(String, String)]
+
+        func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
+            Counter(label: "habitstore_" + name, dimensions: dimensions + common, factory: factory)
+        }
+
+        func gauge(_ name: String) -> Gauge { Gauge(label: "habitstore_" + name, dimensions: common, factory: factory) }
+
+        func meter(_ name: String) -> Meter { Meter(label: "habitstore_" + name, dimensions: common, factory: factory) }
+
+        func timer(_ name: String, _ dimensions: [(String, String)] = []) -> Metrics.Timer {
+            Metrics.Timer(label: "habitstore_" + name, dimensions: dimensions + common, factory: factory)
+        }
     }
 
     /// A counter for each of the values that a label can have.
@@ -113,12 +127,11 @@ struct RolloutMetrics: Sendable {
         init(
             _ name: String,
             _ label: String,
-            _ factory: any MetricsFactory,
+            _ maker: Maker,
             where isMeant: (Value) -> Bool = { _ in true }
         ) {
             let made = Value.allCases.filter(isMeant).map { value in
-                let dimensions = [(label, value.rawValue)]
-                return (value, Counter(label: "habitstore_" + name, dimensions: dimensions, factory: factory))
+                (value, maker.counter(name, [(label, value.rawValue)]))
             }
             counters = Dictionary(uniqueKeysWithValues: made)
         }
@@ -153,8 +166,7 @@ extension RolloutMetrics {
 
     /// A user was moved.
     func stageChanged(from: Stage, to: Stage, _ reason: StageChangeReason) {
-        let dimensions = [("from", from.rawValue), ("to", to.rawValue)]
-        Counter(label: "habitstore_stage_changes_total", dimensions: dimensions, factory: factory).increment()
+        maker.counter("stage_changes_total", [("from", from.rawValue), ("to", to.rawValue)]).increment()
         if to < from { demotions.increment(reason) }
     }
 

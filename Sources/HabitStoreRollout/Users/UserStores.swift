@@ -107,7 +107,7 @@ public final class UserStores: Sendable {
         self.engines = options.opener.map(engines.opening(by:)) ?? engines
         self.queries = queries
         self.options = options
-        metrics = RolloutMetrics(engines)
+        metrics = RolloutMetrics(engines, store: place.name?.text)
         writeTimes = WriteTimes(root: place.path)
         pool = UserPool(
             limit: options.maximumOpenUsers ?? RolloutOptions.defaultMaximumOpenUsers(engines),

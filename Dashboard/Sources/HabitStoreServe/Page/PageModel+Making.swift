@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreFleet
 import HabitStoreRollout
 
@@ -100,7 +101,9 @@ extension PageModel {
         case "halted": break
         case "paused": lines.append("Nobody is begun with; who is on the way is brought there.")
         case "planned", "stopped":
-            lines.append("`habitstore fleet run` \(fleet.state == "planned" ? "begins" : "goes on where it was").")
+            lines.append(
+                "`\(OperatorCommand.name) fleet run` \(fleet.state == "planned" ? "begins" : "goes on where it was")."
+            )
         case "running", "soaking": break
         default: if !fleet.doing.isEmpty { lines.append(fleet.doing) }
         }

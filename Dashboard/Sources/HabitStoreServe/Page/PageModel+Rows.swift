@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreFleet
 import HabitStoreRollout
 
@@ -54,7 +55,7 @@ extension PageModel {
             meaning: subject.filled(
                 Piece.pieces(entry?.meaning ?? "What the user was tried with has failed, and the doctor says by what.")
             ),
-            command: subject.filled(entry?.command ?? "habitstore rollout doctor --root ROOT --user USER"),
+            command: subject.filled(entry?.command ?? "\(OperatorCommand.name) rollout doctor --root ROOT --user USER"),
             check: subject.filled(Piece.pieces(entry?.check ?? ""))
         )
     }
@@ -65,8 +66,8 @@ extension PageModel {
             stage: difference.stage?.rawValue ?? "–",
             message: difference.message,
             replay: subject.filled(
-                "habitstore verify --root ROOT --user USER --record FILE; habitstore verify list --from FILE; "
-                    + "habitstore verify replay ID --from FILE",
+                "\(OperatorCommand.name) verify --root ROOT --user USER --record FILE; \(OperatorCommand.name) verify list --from FILE; "
+                    + "\(OperatorCommand.name) verify replay ID --from FILE",
                 user: difference.user
             )
         )

@@ -3,17 +3,19 @@ import Foundation
 /// What the page is about.
 struct PageSubject: Sendable {
     let root: String
+    let storeName: String?
     let showsUsers: Bool
 
-    /// What people call the fleet: the root's folder.
-    var fleetName: String { URL(fileURLWithPath: root).lastPathComponent }
+    /// What people call the fleet: the name of its store, or the root's folder.
+    var fleetName: String { storeName ?? URL(fileURLWithPath: root).lastPathComponent }
 
     /// A command of the runbook with what is known in the place of its words in capitals.
     ///
     /// - Parameter user: whose; left as it is where users are not shown by their ids, since a command needs the id.
     func filled(_ command: String, user: String? = nil) -> String {
+        let place = Self.quoted(root) + (storeName.map { " --store-name \($0)" } ?? "")
         var words = command.split(separator: " ", omittingEmptySubsequences: false).map {
-            $0 == "ROOT" ? Self.quoted(root) : String($0)
+            $0 == "ROOT" ? place : String($0)
         }
         if showsUsers, let user { words = words.map { $0 == "USER" ? Self.quoted(user) : $0 } }
         return words.joined(separator: " ")

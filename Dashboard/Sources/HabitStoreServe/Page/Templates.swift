@@ -1,3 +1,4 @@
+import HabitStore
 import Mustache
 
 /// The page's templates. What comes from files is escaped wherever it stands; what is put in as it is are parts that were rendered by
@@ -28,7 +29,8 @@ struct Templates: Sendable {
         <link rel="stylesheet" href="/page.css">
         """
 
-    private static let page = """
+    private static var page: String {
+        """
         {{>head}}<noscript><meta http-equiv="refresh" content="30"></noscript><script src="/page.js" defer></script></head><body>
         <header><p class="name">HabitStore <span class="muted">fleet</span> <strong>{{fleetName}}</strong></p>
         <nav aria-label="Page"><a class="button" href="/actions">Pause, halt, kill …</a></nav></header>
@@ -38,17 +40,19 @@ struct Templates: Sendable {
         {{#sections}}<section aria-labelledby="{{id}}-title"><h2 id="{{id}}-title">{{title}}</h2>
         <div id="{{id}}">{{{html}}}</div></section>{{/sections}}
         </main><footer class="muted"><p>From the fleet’s index and files; the stores are the truth, and
-        <code>habitstore fleet audit</code> holds the index against them. Figures for Prometheus are at <a href="/metrics">/metrics</a>.
+        <code>\(OperatorCommand.name) fleet audit</code> holds the index against them. Figures for Prometheus are at <a href="/metrics">/metrics</a>.
         {{^showsUsers}}Users are shown by a hash of their ids.{{/showsUsers}}</p></footer></body></html>
         """
+    }
 
-    private static let actions = """
+    private static var actions: String {
+        """
         {{>head}}</head><body><header><p class="name">HabitStore <span class="muted">fleet</span> <strong>{{fleetName}}</strong></p>
         <nav aria-label="Page"><a class="button" href="/">Back to the page</a></nav></header><main>
         <h1>Pause, halt, let go on, kill</h1><p>{{sentence}}</p>
         {{#problem}}<p class="banner bad" role="alert">{{problem}}</p>{{/problem}}
         {{^isOn}}<p class="banner warn" role="status">Nothing can be stopped from here, since this server has no token: start it with
-        <code>--token-file</code>. From a terminal: <code>habitstore fleet pause</code>, <code>fleet halt</code>,
+        <code>--token-file</code>. From a terminal: <code>\(OperatorCommand.name) fleet pause</code>, <code>fleet halt</code>,
         <code>rollout kill</code>.</p>{{/isOn}}
         {{#isOn}}<p class="muted">Each asks for the token and for a name to be typed, and is a line of the fleet’s ledger.</p>
         <div class="forms">{{#forms}}<form method="post" action="/actions/{{verb}}" class="{{className}}" autocomplete="off">
@@ -62,6 +66,7 @@ struct Templates: Sendable {
         {{#canLeave}}<form method="post" action="/logout" class="leave"><button type="submit">Leave this page’s session</button></form>{{/canLeave}}
         </main></body></html>
         """
+    }
 
     private static let login = """
         {{>head}}</head><body><header><p class="name">HabitStore <span class="muted">fleet</span></p></header><main class="narrow">

@@ -30,10 +30,15 @@ final class PageKeeper: Sendable {
     // Reading waits for the disk, which no thread of Swift's tasks is for.
     private let queue = DispatchQueue(label: "habitstore.page")
 
-    init(_ options: ServeOptions, _ templates: Templates) {
-        watch = FleetWatch(root: options.root, flags: options.flags, showsUsers: options.showsUsers)
+    init(_ options: ServeOptions, _ templates: Templates) throws {
+        watch = try FleetWatch(
+            root: options.root,
+            store: options.storeName,
+            flags: options.flags,
+            showsUsers: options.showsUsers
+        )
         (self.templates, timeZone) = (templates, options.timeZone)
-        subject = PageSubject(root: options.root, showsUsers: options.showsUsers)
+        subject = PageSubject(root: options.root, storeName: options.storeName, showsUsers: options.showsUsers)
     }
 
     /// What people call the fleet.

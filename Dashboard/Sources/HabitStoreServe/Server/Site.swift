@@ -20,9 +20,9 @@ struct Site: HTTPResponder {
         self.options = options
         gatekeeper = Gatekeeper(token: options.token, hosts: options.hosts.union([options.listen.host.lowercased()]))
         templates = try Templates()
-        keeper = PageKeeper(options, templates)
+        keeper = try PageKeeper(options, templates)
         events = EventStream(keeper: keeper)
-        fleet = Fleet(root: options.root)
+        fleet = try Fleet(root: options.root, store: options.storeName)
         figures = MetricsKeeper(fleet: fleet)
     }
 

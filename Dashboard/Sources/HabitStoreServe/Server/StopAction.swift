@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreFleet
 
 /// What can be done from the page.
@@ -47,7 +48,7 @@ enum StopAction: String, CaseIterable, Sendable {
                 title: "Kill",
                 what:
                     "Takes everybody back to the old store, and keeps them there until somebody re-arms from a terminal. Programs that "
-                    + "have stores open act by themselves; habitstore rollout kill takes back who is at rest.",
+                    + "have stores open act by themselves; \(OperatorCommand.name) rollout kill takes back who is at rest.",
                 button: "Kill: everybody back",
                 done: "The kill switch is pulled.",
                 before: "The kill switch was pulled before."

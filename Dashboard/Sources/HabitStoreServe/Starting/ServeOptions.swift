@@ -1,10 +1,16 @@
 import Foundation
+import HabitStore
+import HabitStoreFleet
 
 /// What the server was started with.
 struct ServeOptions {
     var listen: ListenAddress
     var root: String
+    /// The name of the store that the page is about; nil for the one without a name.
+    var storeName: String?
     var flags: String?
+    /// What people call the operator's command that the page tells them to run.
+    var command = OperatorCommand.name
     var token: Token?
     /// Names under which the page is reached, beside addresses and localhost.
     var hosts: Set<String> = []
@@ -12,17 +18,19 @@ struct ServeOptions {
     var timeZone = TimeZone.current
 
     static let help = """
-        usage: habitstore-serve --root ROOT [--flags FILE] [--listen HOST:PORT] [--token-file FILE] [--host NAME]… [--show-users]
-                                [--time-zone ZONE]
+        usage: habitstore-serve --root ROOT [--store-name NAME] [--flags FILE] [--listen HOST:PORT] [--token-file FILE] [--host NAME]…
+                                [--command NAME] [--show-users] [--time-zone ZONE]
 
         Serves the page of a fleet, and its metrics at /metrics. `habitstore serve` finds the root and the flags as every command does,
         and starts this.
 
           --root ROOT         the folder of all users' stores
+          --store-name NAME   the store that the page is about, where users have several
           --flags FILE        the flag file
           --listen HOST:PORT  where to listen; anything but loopback needs a token (default: 127.0.0.1:8737)
           --token-file FILE   a file with the token, for its owner only (default: $HABITSTORE_TOKEN)
           --host NAME         a name under which the page is reached, beside addresses and localhost
+          --command NAME      the command that the page tells people to run: an app's own (default: habitstore)
           --show-users        show users by their ids; else by a hash of them
           --time-zone ZONE    the time zone of times that are shown, as Europe/Berlin (default: the system's)
         """
@@ -41,6 +49,8 @@ struct ServeOptions {
             switch argument {
             case "--listen": listen = try value(of: argument)
             case "--root": root = try value(of: argument)
+            case "--store-name": storeName = try value(of: argument)
+            case "--command": command = try value(of: argument)
             case "--flags": flags = try value(of: argument)
             case "--token-file": tokenFile = try value(of: argument)
             case "--host": hosts.insert(try value(of: argument).lowercased())
@@ -56,6 +66,11 @@ struct ServeOptions {
         }
         guard let root else { throw .usage("--root is missing: the folder of all users' stores") }
         self.root = URL(fileURLWithPath: root, isDirectory: true).standardizedFileURL.path
+        do {
+            _ = try Fleet(root: self.root, store: storeName)
+        } catch {
+            throw .usage("\(error)")
+        }
         self.listen = try ListenAddress(listen ?? "")
         if let tokenFile {
             token = try Token(file: tokenFile)
