@@ -16,22 +16,26 @@ struct MigrationComparison {
 
     init(_ stages: [MigrationStage], from old: Schema, to new: Schema) {
         (self.old, self.new) = (old, new)
-        let schemas = stages.map { $0.to.earlierSchema }
+        let schemas = [old] + stages.map { $0.to.earlierSchema }
         pairings = new.entities.map { Self.pair($0, schemas, old) }
     }
 
     private static func pair(_ entity: EntityDescription, _ schemas: [Schema], _ old: Schema) -> EntityPairing {
         // Back through the versions, by the names that there were.
-        var name = entity.name
+        var found = entity
         var names = Dictionary(uniqueKeysWithValues: entity.attributes.map { ($0.name, $0.name) })
-        for schema in schemas.reversed() {
-            guard let found = schema.entities.first(where: { $0.name == name }) else { break }
+        for (earlier, schema) in zip(schemas, schemas.dropFirst()).reversed() {
+            guard let last = schema.entities.first(where: { $0.name == found.name }),
+                let place = earlier.entities.place(ofFormer: last)
+            else { return EntityPairing(source: nil) }
+            let before = earlier.entities[place]
             names = names.compactMapValues { name in
-                found.attributes.first { $0.name == name }.map { $0.originalName ?? $0.name }
+                last.attributes.first { $0.name == name }
+                    .flatMap { before.attributes.place(ofFormer: $0) }.map { before.attributes[$0].name }
             }
-            name = found.originalName ?? found.name
+            found = before
         }
-        guard let source = old.entities.firstIndex(where: { $0.name == name }) else {
+        guard let source = old.entities.firstIndex(where: { $0.name == found.name }) else {
             return EntityPairing(source: nil)
         }
         var pairing = EntityPairing(source: source)

@@ -29,9 +29,12 @@ struct SchemaMapping {
         var used: Set<Int> = []
         var entities: [EntityMapping] = []
         for (position, entity) in new.entities.enumerated() {
-            let name = entity.originalName ?? entity.name
-            let source = old.entities.firstIndex { $0.name == name }
-            if let source { used.insert(source) }
+            let source = old.entities.place(ofFormer: entity)
+            if let source {
+                used.insert(source)
+            } else if let name = entity.originalName {
+                throw Self.unknown("\(entity.name)", name, old.entities.map(\.name), at: .init(entity: entity.name))
+            }
             entities.append(try builder.map(entity, at: position, source.map { ($0, old.entities[$0]) }))
         }
         let gone = old.entities.indices.filter { !used.contains($0) }
@@ -46,6 +49,21 @@ struct SchemaMapping {
         }
         changes = builder.changes + gone.map { "\(old.entities[$0].name) goes, with all of its records" }
         drops = builder.drops + gone.map { Drop(entity: $0, attribute: nil) }
+    }
+
+    /// What was said to have had another name is not taken for new: it would begin empty, and what it was would go.
+    fileprivate static func unknown(
+        _ title: String,
+        _ name: String,
+        _ known: [String],
+        at location: HabitStoreError.Location
+    ) -> HabitStoreError {
+        HabitStoreError(
+            .schemaMismatch,
+            "\(title) was called \(name) by its originalName, and the version before has no such name; write one of "
+                + "\(known.joined(separator: ", ")), or take originalName out where it is new",
+            at: location
+        )
     }
 }
 
@@ -67,14 +85,21 @@ private struct Builder {
         if source.entity.name != entity.name { changes.append("\(source.entity.name) becomes \(entity.name)") }
         var attributes: [EntityMapping.Source] = []
         for (position, attribute) in entity.attributes.enumerated() {
-            let name = attribute.originalName ?? attribute.name
-            let before = source.entity.attributes.firstIndex { $0.name == name }
+            let before = source.entity.attributes.place(ofFormer: attribute)
+            if before == nil, let name = attribute.originalName {
+                throw SchemaMapping.unknown(
+                    "\(entity.name).\(attribute.name)",
+                    name,
+                    source.entity.attributes.map(\.name),
+                    at: .init(entity: entity.name, attribute: attribute.name)
+                )
+            }
             attributes.append(try map(attribute, of: entity, before.map { ($0, source.entity.attributes[$0]) }))
             let wasUnique = before.map { source.entity.attributes[$0].isUnique } ?? false
             if attribute.isUnique, !wasUnique { newlyUnique.append((target, position)) }
         }
-        for attribute in source.entity.attributes
-        where !entity.attributes.contains(where: { ($0.originalName ?? $0.name) == attribute.name }) {
+        let kept = Set(entity.attributes.compactMap { source.entity.attributes.place(ofFormer: $0) })
+        for (position, attribute) in source.entity.attributes.enumerated() where !kept.contains(position) {
             changes.append("\(source.entity.name).\(attribute.name) goes")
         }
         // Also what keeps its name and becomes of another kind.

@@ -60,7 +60,7 @@ package struct RootSwitches: Sendable, Hashable {
 
     /// The first of them that there is.
     private static func marker(_ place: StoreRoot, _ path: (String) -> String) -> Marker? {
-        place.killRoots.lazy.compactMap { marker(path($0)) }.first
+        place.killRoots.compactMap { marker(path($0)) }.first
     }
 
     private static func marker(_ path: String) -> Marker? {
