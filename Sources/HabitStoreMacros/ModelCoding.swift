@@ -41,6 +41,30 @@ public enum ModelCoding {
     public static func of<V: RawRepresentable & Codable & Sendable & Equatable>(_ type: V?.Type) -> RawValueCoding<V?>
     where V.RawValue: AttributeConvertible { RawValueCoding() }
 
+    /// Another model, which a relationship leads to.
+    @_disfavoredOverload
+    public static func of<V: PersistentModel>(_ type: V.Type) -> RefusedModelCoding<JSONCoding<V>> {
+        .init(coding: .init())
+    }
+
+    /// Another model or nil.
+    @_disfavoredOverload
+    public static func of<V: PersistentModel>(_ type: V?.Type) -> RefusedModelCoding<OptionalJSONCoding<V>> {
+        .init(coding: .init())
+    }
+
+    /// Other models.
+    @_disfavoredOverload
+    public static func of<V: PersistentModel>(_ type: [V].Type) -> RefusedModelsCoding<JSONCoding<[V]>> {
+        .init(coding: .init())
+    }
+
+    /// Other models or nil.
+    @_disfavoredOverload
+    public static func of<V: PersistentModel>(_ type: [V]?.Type) -> RefusedModelsCoding<OptionalJSONCoding<[V]>> {
+        .init(coding: .init())
+    }
+
     /// Any other type, which cannot be kept.
     @_disfavoredOverload
     public static func of<V>(_ type: V.Type) -> RefusedCoding { RefusedCoding() }

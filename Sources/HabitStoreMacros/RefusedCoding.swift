@@ -8,3 +8,29 @@ public struct RefusedCoding: Sendable {
     )
     public var kept: RefusedCoding { self }
 }
+
+/// What stands for the coding of a model, which would be kept as a copy that no change of the record reaches.
+public struct RefusedModelCoding<Coding: Sendable>: Sendable {
+    let coding: Coding
+
+    /// Says what is wrong; nothing else is, so that nothing else is said.
+    @available(
+        *,
+        unavailable,
+        message: "a model is no attribute, but what a relationship leads to: write @ToOne before it"
+    )
+    public var kept: Coding { coding }
+}
+
+/// What stands for the coding of several models.
+public struct RefusedModelsCoding<Coding: Sendable>: Sendable {
+    let coding: Coding
+
+    /// Says what is wrong; nothing else is, so that nothing else is said.
+    @available(
+        *,
+        unavailable,
+        message: "models are no attribute, but what a relationship leads to: write @ToMany or @ManyToMany before it"
+    )
+    public var kept: Coding { coding }
+}

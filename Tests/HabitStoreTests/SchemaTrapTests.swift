@@ -62,6 +62,15 @@ struct SchemaTrapTests {
         expectRefusal(.indexOfTwoLinks, "moreLinks", saying: "two attributes of links")
     }
 
+    /// A model is `Codable`, and was kept as a copy: what the record became later did not show in it.
+    @Test func aModelIsNoAttribute() {
+        expectRefusal(.copiedModel, "shelf", saying: "copies of TrapShelf")
+        expectRefusal(.copiedModels, "shelves", saying: "copies of TrapShelf")
+    }
+
+    /// It was made and kept, and no query could use it.
+    @Test func whatIsKeptAsJSONIsNotIndexed() { expectRefusal(.indexOfJSON, "note", saying: "kept as JSON") }
+
     @Test func theModelsAreSoundAsTheyAre() throws { try Schema([TrapBook.self, TrapShelf.self]).validate() }
 
     private func expectRefusal(

@@ -33,7 +33,7 @@ struct SurfaceTests {
         LMDBHabitStore LMDBProvider
         """,
         "HabitStoreMacros": """
-        ConvertibleCoding JSONCoding ModelCoding OptionalJSONCoding RawValueCoding RefusedCoding
+        ConvertibleCoding JSONCoding ModelCoding OptionalJSONCoding RawValueCoding RefusedCoding RefusedModelCoding RefusedModelsCoding
         """,
         "HabitStoreMetrics": """
         MetricDescription MetricFamily PrometheusMetrics

@@ -6,7 +6,7 @@ struct TrapBook: PersistentModel {
     enum Variant: String, Sendable {
         case ofAnotherType, manyOfAnotherType, anotherIdentifier, propertyTwice, propertyOfAnother, storedInIdentifier
         case storedTwice, uniqueLinks, uniqueWords, optionalLinks, indexedTwice, indexOfNothing, indexOfWords
-        case indexOfTwoLinks
+        case indexOfTwoLinks, copiedModel, copiedModels, indexOfJSON
     }
 
     @TaskLocal static var variant: Variant?
@@ -20,6 +20,13 @@ struct TrapBook: PersistentModel {
     var maybeLinks: Set<UUID>?
     var ownerID: UUID?
     var keeperID: UUID?
+    var shelf: TrapShelf?
+    var shelves: [String: [TrapShelf]] = [:]
+    var note = Note()
+
+    struct Note: Codable, Equatable {
+        var text = ""
+    }
 
     var owner: TrapShelf? { RelationshipScope.one(\TrapBook.owner, ownerID) }
     var keeper: TrapShelf? { RelationshipScope.one(\TrapBook.keeper, keeperID) }
@@ -47,6 +54,9 @@ struct TrapBook: PersistentModel {
             .attribute("ownerID", \TrapBook.ownerID), .attribute("keeperID", \TrapBook.keeperID),
         ]
         if variant == .optionalLinks { attributes.append(.attribute("maybeLinks", \TrapBook.maybeLinks)) }
+        if variant == .copiedModel { attributes.append(.json("shelf", \TrapBook.shelf)) }
+        if variant == .copiedModels { attributes.append(.json("shelves", \TrapBook.shelves)) }
+        if variant == .indexOfJSON { attributes.append(.json("note", \TrapBook.note)) }
         if variant == .propertyTwice { attributes.append(.attribute("heading", \TrapBook.title)) }
         return attributes
     }
@@ -72,6 +82,7 @@ struct TrapBook: PersistentModel {
         case .indexedTwice: [IndexDescription("title", "serial", "title")]
         case .indexOfNothing: [IndexDescription()]
         case .indexOfWords: [IndexDescription("title", "words")]
+        case .indexOfJSON: [IndexDescription("title", "note")]
         case .indexOfTwoLinks: [IndexDescription("links", "moreLinks")]
         default: []
         }

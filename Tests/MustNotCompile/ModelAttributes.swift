@@ -27,3 +27,15 @@ struct NotCodable {}
     var content: NotCodable
     var feeling: Mood?  // error: an enum is kept by its raw value: let it declare AttributeEnum
 }
+
+@Model struct Shelf {
+    var name = ""
+}
+
+@Model struct Book {
+    var title: String
+    var home: Shelf  // error: a model is no attribute, but what a relationship leads to: write @ToOne before it
+    var shelf: Shelf?  // error: a model is no attribute, but what a relationship leads to: write @ToOne before it
+    // error: models are no attribute, but what a relationship leads to: write @ToMany or @ManyToMany before it
+    var shelves: [Shelf]
+}

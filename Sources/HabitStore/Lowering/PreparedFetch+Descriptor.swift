@@ -77,9 +77,11 @@ extension FetchDescriptor {
         }
         #endif
         guard let keyPath = descriptor.keyPath, case .attribute(_, let position)? = schema.property(at: keyPath) else {
+            let asked = descriptor.keyPath.map { "\($0)" } ?? "a property"
             throw HabitStoreError(
                 .unsupported,
-                "only a stored attribute of \(Model.entity.name) can be sorted by",
+                "\(Model.entity.name) cannot be sorted by \(asked): that takes an attribute with a kind of its own, and none that is "
+                    + "computed or kept as JSON",
                 at: .init(entity: Model.entity.name)
             )
         }
@@ -90,8 +92,16 @@ extension FetchDescriptor {
 extension PageCursor {
     /// The condition that a record stands behind this place in an order.
     func condition(_ order: [BoundQuery.SortKey], entity: EntityDescription) throws -> FilterExpression {
-        guard keys.count == order.count else {
-            throw HabitStoreError(.invalidQuery, "the page cursor belongs to another order; start from the first page")
+        let asked = Self.orderText(entity, order)
+        let isOfKinds =
+            keys.count == order.count
+            && zip(order, keys).allSatisfy { $1.isNull || $1.kind == entity.attributes[$0.position].kind }
+        guard isOfKinds, self.order == nil || self.order == asked else {
+            throw HabitStoreError(
+                .invalidQuery,
+                "the page cursor belongs to \(self.order ?? "another order"), and this fetch is of \(asked); start from the first page",
+                at: .init(entity: entity.name)
+            )
         }
         var alternatives: [FilterExpression] = []
         var equal: [FilterExpression] = []

@@ -4,11 +4,19 @@ public struct PageCursor: Sendable, Hashable, Codable {
     public let keys: [Value]
     /// How many records the fetch may still give from here on; nil where it has no limit.
     let left: Int?
+    /// The order that it is a place in, ``orderText(_:_:)``; nil where nobody has said.
+    let order: String?
 
     /// Makes a cursor from the values of the order's keys.
-    public init(keys: [Value]) { self.init(keys: keys, left: nil) }
+    public init(keys: [Value]) { self.init(keys: keys, left: nil, order: nil) }
 
-    init(keys: [Value], left: Int?) { (self.keys, self.left) = (keys, left) }
+    init(keys: [Value], left: Int?, order: String?) { (self.keys, self.left, self.order) = (keys, left, order) }
+
+    /// An entity's order as a text: `Entry(habitID, -date, id)`.
+    static func orderText(_ entity: EntityDescription, _ order: [BoundQuery.SortKey]) -> String {
+        let keys = order.map { ($0.ascending ? "" : "-") + entity.attributes[$0.position].name }
+        return "\(entity.name)(\(keys.joined(separator: ", ")))"
+    }
 }
 
 /// One page of a fetch, and where the next begins.

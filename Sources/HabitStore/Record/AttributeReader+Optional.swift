@@ -50,7 +50,8 @@ extension AttributeReader {
         guard let result = T(attributeValue: value) else {
             throw HabitStoreError(
                 .unreadableValue,
-                "a stored value is none that this version's \(T.self) has; use the version of the app that wrote it"
+                "the stored value is none that this version's \(T.self) has; let that type read it again, or use the version of the app "
+                    + "that wrote it"
             )
         }
         return result

@@ -23,7 +23,8 @@ extension AttributeDescription {
             options,
             defaultValue.map(JSONAttribute.init),
             originalName,
-            isOpaque: true
+            isOpaque: true,
+            copiedModel: model(in: V.self)
         ) { model in
             guard let model = model as? M else { return .null }
             return try JSONAttribute(wrappedValue: model[keyPath: keyPath]).attributeValue()
@@ -41,9 +42,40 @@ extension AttributeDescription {
         originalName: String? = nil
     ) -> AttributeDescription {
         let value: JSONAttribute<V>?? = defaultValue.map { JSONAttribute(wrappedValue: $0) }
-        return kept(as: JSONAttribute<V>?.self, name, keyPath, options, value, originalName, isOpaque: true) { model in
+        return kept(
+            as: JSONAttribute<V>?.self,
+            name,
+            keyPath,
+            options,
+            value,
+            originalName,
+            isOpaque: true,
+            copiedModel: model(in: V.self)
+        ) { model in
             guard let model = model as? M else { return .null }
             return try model[keyPath: keyPath].map(JSONAttribute.init)?.attributeValue() ?? .null
         }
     }
+
+    /// The model that a type is, or is a collection of.
+    private static func model(in type: any Any.Type) -> (any PersistentModel.Type)? {
+        if let collection = type as? any CollectedType.Type { return model(in: collection.elementType) }
+        return type as? any PersistentModel.Type
+    }
+}
+
+private protocol CollectedType {
+    static var elementType: any Any.Type { get }
+}
+
+extension Array: CollectedType {
+    static var elementType: any Any.Type { Element.self }
+}
+
+extension Set: CollectedType {
+    static var elementType: any Any.Type { Element.self }
+}
+
+extension Dictionary: CollectedType {
+    static var elementType: any Any.Type { Value.self }
 }

@@ -22,6 +22,8 @@ public struct AttributeDescription: Sendable {
     var hasOneValue = false
     /// Whether predicates that name it are evaluated, as JSON's are: its bytes say nothing that filters understand.
     var isOpaque = false
+    /// The model of which records would be copied into this attribute.
+    var copiedModel: (any PersistentModel.Type)?
     /// The model's key path.
     public let keyPath: any AnyKeyPath & Sendable
     let probe: @Sendable (Int) -> Value
@@ -63,6 +65,7 @@ public struct AttributeDescription: Sendable {
     ///
     /// - Parameters:
     ///   - isOpaque: see ``isOpaque``.
+    ///   - copiedModel: see ``copiedModel``.
     ///   - extract: the attribute's value in a model.
     static func kept<V: AttributeConvertible>(
         as type: V.Type,
@@ -72,6 +75,7 @@ public struct AttributeDescription: Sendable {
         _ defaultValue: V?,
         _ originalName: String?,
         isOpaque: Bool = false,
+        copiedModel: (any PersistentModel.Type)? = nil,
         _ extract: @escaping @Sendable (any PersistentModel) throws -> Value
     ) -> AttributeDescription {
         let value = defaultValue.map { value in try? value.attributeValue() }
@@ -86,6 +90,7 @@ public struct AttributeDescription: Sendable {
             hasInvalidDefault: value == .some(nil),
             hasOneValue: V.hasOneValue,
             isOpaque: isOpaque,
+            copiedModel: copiedModel,
             keyPath: keyPath,
             probe: sample(V.self, or: value ?? nil),
             extract: extract

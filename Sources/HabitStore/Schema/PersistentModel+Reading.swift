@@ -29,6 +29,13 @@ extension PersistentModel {
             place.attribute = entity.attributes[position].name
         }
         place.id = place.id ?? (try? row.identifier())
-        return error.moved(to: place)
+        let title = entity.name + (place.attribute.map { "." + $0 } ?? "")
+        let record = place.id.map { " of record \($0)" } ?? ""
+        return HabitStoreError(
+            error.code,
+            "\(title)\(record): \(error.message)",
+            at: place,
+            underlying: error.underlying
+        )
     }
 }

@@ -93,6 +93,13 @@ extension Schema {
                     "\(title) is optional links, and nil is kept as no links; declare a Set<UUID>"
                 )
             }
+            if let model = attribute.copiedModel {
+                throw contradiction(
+                    entity,
+                    attribute.name,
+                    "\(title) would keep copies of \(model), which no change of those records reaches; declare a relationship"
+                )
+            }
             guard attribute.isUnique, attribute.kind == .links || attribute.kind == .strings else { continue }
             throw contradiction(
                 entity,
@@ -121,6 +128,13 @@ extension Schema {
                     entity,
                     list.name,
                     "\(title) has \(list.name), which is a list of texts and cannot be indexed; take it out"
+                )
+            }
+            if let opaque = attributes.first(where: \.isOpaque) {
+                throw contradiction(
+                    entity,
+                    opaque.name,
+                    "\(title) has \(opaque.name), which is kept as JSON, so that no filter or order can use the index; take it out"
                 )
             }
             let links = attributes.filter { $0.kind == .links }

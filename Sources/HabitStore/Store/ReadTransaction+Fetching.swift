@@ -129,8 +129,12 @@ extension ReadTransaction {
     /// inserted or deleted meanwhile neither repeat nor skip any other.
     ///
     /// The descriptor's `fetchLimit` is that of all pages together: a limit of 25 in pages of 10 gives 10, 10 and 5.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidQuery`` for a size below 1, and for the cursor of another entity or order.
     public func fetchPage<M: PersistentModel>(_ descriptor: FetchDescriptor<M>, size: Int) throws -> Page<M> {
-        guard size > 0 else { return Page(models: [], next: descriptor.cursor) }
+        guard size > 0 else {
+            throw HabitStoreError(.invalidQuery, "a page of \(size) records never comes to an end; ask for 1 or more")
+        }
         var descriptor = descriptor
         // The offset is passed over once, before the first page; a cursor stands behind it.
         if descriptor.cursor != nil { descriptor.fetchOffset = 0 }
@@ -144,7 +148,10 @@ extension ReadTransaction {
         let order = BoundQuery(entity: try schema.position(of: M.self), order: try descriptor.order(in: schema)).order
         let attributes = M.entity.attributes
         let keys = try order.map { try attributes[$0.position].extract(last) }
-        return Page(models: models, next: PageCursor(keys: keys, left: left.map { $0 - size }))
+        return Page(
+            models: models,
+            next: PageCursor(keys: keys, left: left.map { $0 - size }, order: PageCursor.orderText(M.entity, order))
+        )
     }
 
     /// The record that a to-one relationship leads to, or nil.

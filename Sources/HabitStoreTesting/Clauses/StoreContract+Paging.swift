@@ -79,6 +79,18 @@ extension StoreContract {
             let page = try store.fetchPage(FetchDescriptor<Habit>(), size: 2)
             let descriptor = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)], cursor: page.next)
             try expectError(.invalidQuery) { try store.fetchPage(descriptor, size: 2) }
+            // Of as many keys, of the same kinds, and the other way round.
+            var rising = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.streak)])
+            rising.cursor = try store.fetchPage(rising, size: 2).next
+            let falling = FetchDescriptor<Habit>(
+                sortBy: [SortDescriptor(\.streak, order: .reverse)],
+                cursor: rising.cursor
+            )
+            try expectError(.invalidQuery) { try store.fetchPage(falling, size: 2) }
+            let named = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.name)], cursor: rising.cursor)
+            try expectError(.invalidQuery) { try store.fetchPage(named, size: 2) }
+            try expectEqual(try store.fetchPage(rising, size: 5).models.map(\.streak), [2, 3, 4], "the second page")
+            try expectError(.invalidQuery) { try store.fetchPage(FetchDescriptor<Habit>(), size: 0) }
             let whole = try store.fetchPage(FetchDescriptor<Habit>(), size: 5)
             try expectEqual(whole.models.count, 5, "the number of records of the only page")
             try expectEqual(whole.next, nil, "the cursor behind the only page")
