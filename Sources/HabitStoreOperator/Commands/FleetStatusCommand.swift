@@ -91,7 +91,7 @@ struct FleetAuditCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let (settings, stores) = try await options.stores(opensAsWritten: true)
+        let (settings, stores) = try await options.stores(otherVersions: .asWrittenByAnyApp)
         let fleet = Fleet(root: settings.root)
         if rebuild {
             let bar = ProgressBar(isQuiet: quiet)

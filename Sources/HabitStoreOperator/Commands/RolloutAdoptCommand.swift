@@ -40,7 +40,7 @@ struct RolloutAdoptCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        let lines = try settings.stores(opensAsWritten: true)
+        let lines = try settings.stores(otherVersions: .asWrittenByAnyApp)
             .adopt(
                 engine,
                 for: settings.user,

@@ -30,7 +30,7 @@ struct RolloutDoctorCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        let stores = try settings.stores(opensAsWritten: true)
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let users = try userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
         let fixes = fix
         let results = await jobOptions.run(fix ? "mending" : "looking", users) { user in

@@ -58,7 +58,7 @@ struct RolloutKillCommand: ReportingCommand {
         let pulled = try triggers.pull()
         var results: [UserResult<Bool>] = []
         for place in try named == nil ? settings.ofAllStores() : [settings] {
-            let stores = try place.stores(opensAsWritten: true)
+            let stores = try place.stores(otherVersions: .asWrittenByAnyApp)
             let listing = try named.map { UserListing(users: $0) } ?? stores.users()
             results += await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
                 let landed = try stores.land(user)

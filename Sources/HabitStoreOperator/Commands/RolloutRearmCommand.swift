@@ -31,7 +31,7 @@ struct RolloutRearmCommand: ReportingCommand {
         let settings = try await Settings(userOptions)
         let triggers = try settings.killTriggers(users: all ? nil : [settings.user], by: .both)
         let rearmed = try rearm(triggers)
-        let stores = try settings.stores(opensAsWritten: true)
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let isRootRearmed = all ? try stores.rearmRoot() : false
         let person = NSUserName()
         let results = await jobOptions.run("re-arming", try all ? stores.users() : UserListing(users: [settings.user]))

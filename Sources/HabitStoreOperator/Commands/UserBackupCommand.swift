@@ -43,7 +43,7 @@ struct UserBackupCommand: ReportingCommand {
     func run() async throws {
         if verify { return try check(arguments[0]) }
         let settings = try await Settings(userOptions)
-        let stores = try settings.stores(opensAsWritten: true)
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
         let outcome = try stores.backUp(arguments[0], to: arguments[1]) { bar.show($0, 0, 0) }

@@ -37,7 +37,7 @@ struct UserEraseCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        let stores = try settings.stores(opensAsWritten: true)
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let outcome = try stores.erase(
             user,
             isDry: dryRun,

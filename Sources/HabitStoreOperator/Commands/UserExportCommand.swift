@@ -35,7 +35,7 @@ struct UserExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        let stores = try settings.stores(opensAsWritten: true)
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         try stores.check(user)
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }

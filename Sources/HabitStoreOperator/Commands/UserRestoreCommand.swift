@@ -42,7 +42,7 @@ struct UserRestoreCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        let stores = try settings.stores(opensAsWritten: true)
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let backup = try UserBackup(path: path)
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }

@@ -13,10 +13,11 @@ struct PolicyOptions: ParsableArguments {
     )
     var policy: String?
 
-    /// The settings, and the stores under the root with this policy.
+    /// The settings, and the stores under the root with this policy. Those of earlier versions are opened as they were written:
+    /// whoever verifies or moves users with a newer command does not lock out the programs that have not been updated yet.
     func stores(
         queries: String? = nil,
-        opensAsWritten: Bool = false
+        otherVersions: RolloutOptions.OtherVersions = .asWritten
     ) async throws -> (settings: Settings, stores: UserStores) {
         let settings = try await Settings(userOptions)
         let path = policy ?? settings.policy
@@ -25,7 +26,7 @@ struct PolicyOptions: ParsableArguments {
             try settings.stores(
                 gate: try path.map { try GatePolicy.load(path: $0) } ?? GatePolicy(),
                 queries: queries,
-                opensAsWritten: opensAsWritten
+                otherVersions: otherVersions
             )
         )
     }

@@ -107,19 +107,18 @@ package struct Settings {
     ///   - gate: how much evidence promotions need.
     ///   - queries: the file of the queries that a verification compares besides.
     ///   - recorder: what gathers the queries that are asked.
-    ///   - opensAsWritten: whether stores of any schema are opened, with what they were written with.
+    ///   - otherVersions: what is done with stores of other versions of the schema.
     ///   - followsFlags: whether the command goes on, and has to act on the flags and the kill switch as any program does.
     package func stores(
         gate: GatePolicy = GatePolicy(),
         queries: String? = nil,
         recorder: QueryRecorder? = nil,
-        opensAsWritten: Bool = false,
+        otherVersions: RolloutOptions.OtherVersions = .migrated,
         followsFlags: Bool = false
     ) throws -> UserStores {
         var options = Self.rolloutOptions
         options.followsFlags = followsFlags
-        options.opensAsWritten = opensAsWritten
-        if opensAsWritten { options.migrationPlan = nil }
+        options.otherVersions = otherVersions
         if let openUsers { options.maximumOpenUsers = openUsers }
         options.gate = gate
         options.evidenceKeys = try evidenceKeyFile.map { try EvidenceKeys(path: $0) }

@@ -77,7 +77,7 @@ struct StatusLooks {
     /// Reads what is the same for all: settings, flag files, who there is.
     @discardableResult
     private mutating func readSettings() async throws -> Settings {
-        let (settings, stores) = try await options.stores(opensAsWritten: true)
+        let (settings, stores) = try await options.stores(otherVersions: .asWrittenByAnyApp)
         listing = try options.userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
         (self.stores, root, timeZone) = (stores, stores.signs, settings.timeZone)
         return settings

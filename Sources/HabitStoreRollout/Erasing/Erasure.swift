@@ -31,6 +31,11 @@ struct Erasure {
         return outcome
     }
 
+    /// Makes sure that no process has the user open, unless it is to be fenced out.
+    ///
+    /// - Throws: ``HabitStoreError/Code/busy`` while one has.
+    func requireClosed() throws { _ = try alone(directory.path + "/control") }
+
     // MARK: Looking
 
     private func inventory() throws -> ErasureOutcome {

@@ -18,6 +18,7 @@ struct UserInspection {
         /// The two that the rollout is between.
         var engines: EnginePair
         var hasParted = false
+        var unfinishedMigration: UnfinishedMigration?
 
         /// The store whose word on the rollout counts.
         var leading: Standing? { stores.standings.leading }
@@ -43,7 +44,9 @@ struct UserInspection {
         let isKilled = status.isKilled || status.killTrigger != nil
         let whereabouts = Whereabouts(found.stores, found.engines, witness, isKilled: isKilled)
         if case .refused(let error) = whereabouts.answer { noteRefusal(error, into: &status) }
-        if let ahead = whereabouts.ahead, let engine = status.engine, let token = status.token {
+        if let unfinished = found.unfinishedMigration {
+            status.notes.append("\(unfinished.description); \(unfinished.remedy)")
+        } else if let ahead = whereabouts.ahead, let engine = status.engine, let token = status.token {
             status.notes.append(
                 "the \(engine.rawValue) store is at token \(token), and the \(ahead.engine.rawValue) store at \(ahead.token): "
                     + "the next operation carries over what is missing"
@@ -80,7 +83,8 @@ struct UserInspection {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: known)
         let stores = pair.look(limitSeconds: options.stepLimitSeconds)
         var found = Found(stores: stores, engines: pair.engines(stores.standings, preferring: wanted))
-        found.hasParted = hasParted(found, pair)
+        found.unfinishedMigration = pair.unfinishedMigration
+        found.hasParted = found.unfinishedMigration == nil && hasParted(found, pair)
         share(found, pair)
         for engine in known.names where stores.failures[engine] == nil { pair.close(engine) }
         return found

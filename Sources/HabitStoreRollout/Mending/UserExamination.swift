@@ -29,6 +29,16 @@ struct UserExamination {
         // What else is found of such a user is the middle of it.
         if let interrupted { return [interrupted] }
         let found = pair.look(limitSeconds: options.stepLimitSeconds)
+        if let unfinished = pair.unfinishedMigration {
+            return [
+                UserFinding(
+                    .unfinishedMigration,
+                    unfinished.description,
+                    unfinished.remedy,
+                    canBeMended: options.migrationPlan != nil
+                )
+            ]
+        }
         let serving = serving(found)
         let damaged = damaged(found)?.other
         var findings = found.failures.sorted { $0.key.rawValue < $1.key.rawValue }.map { engine, error in

@@ -18,6 +18,8 @@ public struct UserFinding: Sendable, Hashable, Codable {
         case unfinishedMove
         /// A copy into a store was begun and not finished.
         case unfinishedCopy
+        /// The stores are of different schema versions: a migration has ended between them.
+        case unfinishedMigration
         /// The old store cannot be brought up from the new one's history, or is missing, in a stage that writes to both.
         case mirrorLost
         /// The stores have gone different ways since a token that both have.

@@ -15,6 +15,13 @@ struct PairMigration {
         var to: Schema.Version
         var token: HistoryToken
         var notes: [String]
+        /// Whether values or records went with it.
+        var hasDropped = false
+
+        mutating func note(_ done: MigrationOutcome) {
+            notes += done.notes
+            if done.steps.contains(where: { !$0.drops.isEmpty }) { hasDropped = true }
+        }
     }
 
     let directory: UserDirectory
@@ -51,7 +58,7 @@ struct PairMigration {
             guard try engines.identity(of: behind) != nil, versions[other] != target else { return nil }
             do {
                 let done = try migrator(behind, now: try timestamp(current, behind)).run()
-                outcome.notes += done.notes
+                outcome.note(done)
                 outcome.notes.append("the \(other.rawValue) store was of an older version than the one that serves")
             } catch let error as HabitStoreError {
                 // It keeps nobody from the one that serves.
@@ -62,6 +69,14 @@ struct PairMigration {
             try migrate(serving, other, refills: false, &outcome)
         }
         return outcome
+    }
+
+    /// Which store serves where they are of different versions; nil where they are not, or nobody is served.
+    ///
+    /// - Throws: as ``run(_:isKilled:)`` does.
+    func serving(_ wanted: EnginePair, isKilled: Bool) throws -> EngineName? {
+        let (versions, _) = look()
+        return Set(versions.values).count > 1 ? try serving(versions, wanted, isKilled)?.serving : nil
     }
 
     /// Which store serves where they are of different versions, by the one rule, each read in its own shape; and which is the other
@@ -194,7 +209,7 @@ struct PairMigration {
             }
         }
         let done = try migrator(current, now: clock).run()
-        outcome.notes += done.notes
+        outcome.note(done)
         outcome.token = try token(current)
         // One that holds more is never set aside: what it holds is carried over, or it serves.
         if hasOther, try token(other) > outcome.token { return }

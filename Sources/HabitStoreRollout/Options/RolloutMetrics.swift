@@ -7,7 +7,7 @@ import ShadowVerifier
 ///
 /// Whatever has a fixed set of labels is made at the beginning, so that it is there with 0 before anything happens: of a series that
 /// begins with 1 nobody can tell that it has grown.
-struct RolloutMetrics: Sendable {
+final class RolloutMetrics: Sendable {
     /// What is timed.
     enum Operation: String, CaseIterable {
         /// A write transaction of the authoritative store.

@@ -58,11 +58,22 @@ public struct RolloutOptions: Sendable {
     /// What brings users' stores of older schema versions to the current one, when they are opened; without one they are
     /// refused with ``HabitStore/HabitStoreError/Code/migrationRequired``.
     public var migrationPlan: (any SchemaMigrationPlan.Type)?
-    /// Whether stores are opened with the schema that they were written with, whatever it is: a kill, a status and a re-arm
-    /// need no other.
-    public var opensAsWritten = false
+    /// What is done with stores of other versions of the schema than the current one.
+    public var otherVersions = OtherVersions.migrated
     /// Opens a user's stores in the place of their engines, of whatever version of their schema: also where they are migrated.
     @_spi(Engines) public var opener: StoreOpener?
+
+    /// What can be done with stores of other versions of the schema.
+    public enum OtherVersions: Sendable {
+        /// They are migrated by ``RolloutOptions/migrationPlan``; without one they are refused.
+        case migrated
+        /// Those of the plan's versions are opened as they were written, and not migrated: for whoever verifies or moves users whose app
+        /// migrates them. Only a migration that the app has begun, and that has ended between a user's two stores, is brought to its end
+        /// where that user is opened.
+        case asWritten
+        /// The same with stores of any schema: a kill, a status and a re-arm need no other.
+        case asWrittenByAnyApp
+    }
 
     /// Options with the defaults.
     public init() {}

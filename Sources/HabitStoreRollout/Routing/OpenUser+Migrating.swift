@@ -5,19 +5,21 @@ extension OpenUser {
     /// version of the schema first, where they are of an older one and there is a plan.
     func settle(_ look: Look, _ wanted: EnginePair) throws -> ActualStage? {
         let (change, isKilled) = (look.change, look.pulled != nil)
-        let behind: ActualStage?
-        let failure: HabitStoreError
+        var behind: ActualStage?
+        var failure: HabitStoreError?
         do {
             behind = try change.settle(wanted, isKilled: isKilled)
             // Only the other store may be of an older version: nothing is acknowledged without it then.
-            guard let obstacle = behind?.obstacle, obstacle.code == .migrationRequired else { return behind }
-            failure = obstacle
+            failure = behind?.obstacle
+            guard failure?.code == .migrationRequired || change.looksAtBoth && hasUnfinishedMigration else {
+                return behind
+            }
         } catch let error as HabitStoreError where error.code == .migrationRequired {
-            (behind, failure) = (nil, error)
+            failure = error
         }
         guard let plan = options.migrationPlan else {
-            if let behind { return behind }
-            throw failure
+            if behind == nil, let failure { throw failure }
+            return behind
         }
         pair.release()
         let migration = PairMigration(
@@ -27,14 +29,27 @@ extension OpenUser {
             control: change.control,
             stepLimitSeconds: options.stepLimitSeconds
         )
-        guard let outcome = try migration.run(wanted, isKilled: isKilled) else { throw failure }
+        guard let outcome = try migration.run(wanted, isKilled: isKilled) else {
+            if let failure { throw failure }
+            return behind
+        }
         record([.migrated(from: outcome.from, to: outcome.to, token: outcome.token)])
         let notes = ["migrated from schema version \(outcome.from) to \(outcome.to)"] + outcome.notes
         for note in notes {
-            options.logger.notice("a user's stores: \(note)", metadata: ["folder": "\(directory.path)"])
+            options.logger.log(
+                level: outcome.hasDropped ? .warning : .notice,
+                "a user's stores: \(note)",
+                metadata: ["folder": "\(directory.path)"]
+            )
         }
         var actual = try change.settle(wanted, isKilled: isKilled)
         actual?.notes += notes
         return actual
+    }
+
+    private var hasUnfinishedMigration: Bool {
+        let pair = StorePair(directory: directory, schema: context.schema, access: .readOnly, engines: context.engines)
+        defer { pair.close() }
+        return pair.unfinishedMigration != nil
     }
 }

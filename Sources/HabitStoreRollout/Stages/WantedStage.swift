@@ -52,15 +52,15 @@ struct WantedStage: Sendable, Equatable {
 
     private mutating func take(_ backend: EngineName?, _ proposed: String?, _ reader: Reader) throws(Unusable) {
         if backend == engines.new {
-            (stage, isDirect) = (.complete, true)
+            (stage, isDirect, isBucketed) = (.complete, true, reader.isBackendBucketed)
         } else if let proposed {
             let named = try reader.stage(proposed)
             stage = named
-            isBucketed = reader.isStageBucketed
+            isBucketed = reader.isStageBucketed || backend != nil && reader.isBackendBucketed
             // Both say the old engine: whoever was put on the new one directly comes back the same way.
             isDirect = named == .off && backend == engines.old && !isBucketed
         } else if backend != nil {
-            (stage, isDirect) = (.off, true)
+            (stage, isDirect, isBucketed) = (.off, true, reader.isBackendBucketed)
         } else if reader.isSilent {
             throw Unusable(text: "it has neither \(reader.keys.stage) nor \(reader.keys.backend)")
         }
@@ -78,6 +78,7 @@ struct WantedStage: Sendable, Equatable {
         let onResolution: (String, Resolution) -> Void
 
         var isStageBucketed: Bool { answers.isBucketed(keys.stage) }
+        var isBackendBucketed: Bool { answers.isBucketed(keys.backend) }
 
         /// Whether there is neither of the flags that move users.
         var isSilent: Bool { answers.isMissing(keys.stage) && answers.isMissing(keys.backend) }

@@ -51,7 +51,7 @@ final class StorePair: Sendable {
     private func open(_ engine: EngineName, _ access: StoreAccess) throws -> any UserStoreBackend {
         let address = address(engine)
         let before = try known.identity(of: address)
-        let store = try known.open(address, access, schema: schema)
+        let store = try openFile(address, access)
         let file: StoreIdentity?
         do {
             file = try before ?? known.identity(of: address)
@@ -68,6 +68,28 @@ final class StorePair: Sendable {
         store.close()
         files.withLock { $0[engine] = nil }
         throw twins(twin, engine)
+    }
+
+    /// Whoever only reads reads a store of another version in its own shape: a migration may have ended between a user's two stores, and
+    /// what they say of themselves is the same in each.
+    private func openFile(_ address: StoreAddress, _ access: StoreAccess) throws -> any UserStoreBackend {
+        do {
+            return try known.open(address, access, schema: schema)
+        } catch let error as HabitStoreError
+            where access == .readOnly && (error.code == .migrationRequired || error.code == .newerVersion)
+        {
+            return try known.openAsWritten(address, .readOnly, schema: schema)
+        }
+    }
+
+    /// What is to be done where the user's stores are of different versions, as a migration leaves them whose process has died between the
+    /// two; nil where they are of one, or that cannot be told.
+    var unfinishedMigration: UnfinishedMigration? {
+        let versions = known.names.compactMap { engine in
+            (try? store(engine).schema.version).map { (engine: engine, version: $0) }
+        }
+        guard let first = versions.first, versions.contains(where: { $0.version != first.version }) else { return nil }
+        return UnfinishedMigration(versions: versions)
     }
 
     /// Why two engines cannot be moved between: a server may be written in two ways. Nil where they have places of their own, or that

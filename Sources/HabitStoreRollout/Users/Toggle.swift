@@ -18,7 +18,8 @@ struct Toggle {
             }
         }
         let (known, notes) = open.state.withLock { ($0.wanted, $0.notes) }
-        guard let wanted = known, wanted.isDirect, let stage = wanted.stage, stage.authority != actual.stage.authority
+        guard let wanted = known, wanted.isDirect, let stage = wanted.stage, stage.authority != actual.stage.authority,
+            !wanted.isBucketed || stage > actual.stage
         else { return }
         do {
             try requireToggle(actual, to: stage)

@@ -16,7 +16,8 @@ extension UserStores {
     ///     same, it refuses to serve the user once it has seen that.
     /// - Returns: what was done, one line each.
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such store; ``HabitStoreError/Code/notAuthoritative`` when the
-    ///   user belongs to another machine, which may go on; what is wrong with the store.
+    ///   user belongs to another machine, which may go on; ``HabitStoreError/Code/migrationRequired`` where the other store serves and a
+    ///   migration has ended between the two; what is wrong with the store.
     public func adopt(
         _ engine: EngineName,
         for user: String,
@@ -30,6 +31,7 @@ extension UserStores {
         try ErasureMark(directory).requireNone()
         try Restoration.requireNone(directory)
         let control = try ControlFile(path: directory.path + "/control")
+        try requireFinishedMigration(directory, control, accepting: engine)
         let pair = StorePair(directory: directory, schema: schema(of: directory), engines: engines)
         defer { pair.close() }
         guard let standing = try pair.standing(engine) else {
@@ -92,6 +94,32 @@ extension UserStores {
                 + "the user is at \(stage.rawValue)"
         )
         return lines
+    }
+
+    /// A store is not accepted in the place of the one that serves where only a migration's end is missing: what was written since would go.
+    private func requireFinishedMigration(
+        _ directory: UserDirectory,
+        _ control: ControlFile,
+        accepting engine: EngineName
+    ) throws {
+        let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
+        defer { pair.close() }
+        guard let plan = options.migrationPlan, let unfinished = pair.unfinishedMigration else { return }
+        let migration = PairMigration(
+            directory: directory,
+            plan: plan,
+            engines: engines,
+            control: control,
+            stepLimitSeconds: options.stepLimitSeconds
+        )
+        // Where nobody is served, it is for a person to say which one counts.
+        guard let serving = try? migration.serving(engines.pair(), isKilled: control.isKilled), serving != engine
+        else { return }
+        throw HabitStoreError(
+            .migrationRequired,
+            "the \(serving.rawValue) store serves this user: \(unfinished.description); \(unfinished.remedy)",
+            at: .init(path: directory.path)
+        )
     }
 
     /// Whether a store holds nothing that another one has not.

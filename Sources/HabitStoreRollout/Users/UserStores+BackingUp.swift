@@ -71,7 +71,7 @@ extension UserStores {
             directory: directory,
             engines: engines,
             options: options,
-            schema: schema,
+            schema: schema(of: directory),
             replaces: replaces,
             by: person,
             because: reason

@@ -22,9 +22,13 @@ extension UserStores {
         elsewhere: ErasureElsewhere? = nil
     ) throws -> ErasureOutcome {
         let others = try StoreRoot.all(under: place.root).filter { $0 != place }
+        let erasures = try ([place] + others).enumerated().map { number, place in
+            try erasure(of: user, place, isForced, number == 0 ? elsewhere : nil)
+        }
+        // Before the first of them removes anything.
+        if !isDry { for erasure in erasures { try erasure.requireClosed() } }
         var whole: ErasureOutcome?
-        for (number, place) in ([place] + others).enumerated() {
-            let erasure = try erasure(of: user, place, isForced, number == 0 ? elsewhere : nil)
+        for erasure in erasures {
             guard let part = try erasure.run(isDry: isDry) else { continue }
             whole = whole.map { $0.joined(with: part) } ?? part
         }

@@ -9,7 +9,7 @@ extension UserStores {
         let directory = try known(user)
         let status = inspection(directory, schema).status()
         // What the stores were written with is asked only where something is wrong: most are of the current version.
-        guard options.opensAsWritten, !status.problems.isEmpty else { return status }
+        guard options.otherVersions == .asWrittenByAnyApp, !status.problems.isEmpty else { return status }
         let written = schema(of: directory)
         return StoredSchema(written) == StoredSchema(schema) ? status : inspection(directory, written).status()
     }

@@ -26,7 +26,7 @@ extension UserStores {
             try UserExamination(directory, schema: schema(of: directory), engines, options).setAside()
         }
         // Opening finishes or undoes what was begun, and writes down what is owed.
-        let store = try store(for: user)
+        let store = try store(for: user, finishesMigration: findings.contains { $0.kind == .unfinishedMigration })
         defer { store.close() }
         let lease = try store.files.lease()
         let open = lease.user

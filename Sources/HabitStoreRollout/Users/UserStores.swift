@@ -143,18 +143,42 @@ public final class UserStores: Sendable {
         attributes: [String: FlagValue]? = nil,
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
-        let store = try handles.withLock { handles in
+        try store(for: user, attributes, finishesMigration: false, progress)
+    }
+
+    /// - Parameter finishesMigration: whether one that has ended between the two stores is brought to its end also where the user could be
+    ///   served without.
+    func store(
+        for user: String,
+        _ attributes: [String: FlagValue]? = nil,
+        finishesMigration: Bool,
+        _ progress: (String, Int, Int) -> Void = { _, _, _ in }
+    ) throws -> UserStore {
+        let directory = try directory(of: user)
+        let (store, isNew) = handles.withLock { handles in
             if let store = handles[user], !store.files.isClosed {
                 if let attributes { store.files.take(attributes) }
-                return store
+                return (store, false)
             }
-            let directory = try directory(of: user)
-            let store = makeStore(directory, schema(of: directory), attributes ?? [:])
+            let store = makeStore(
+                directory,
+                finishesMigration ? .migrating(schema) : .current(schema),
+                attributes ?? [:]
+            )
             handles[user] = store
-            return store
+            return (store, true)
         }
-        try store.files.begin(progress)
-        return store
+        do {
+            try store.files.begin(progress)
+            return store
+        } catch {
+            guard isNew, let shape = otherShape(of: directory) else { throw error }
+            store.close()
+            let other = makeStore(directory, shape, attributes ?? [:])
+            handles.withLock { $0[user] = other }
+            try other.files.begin(progress)
+            return other
+        }
     }
 
     /// Takes a user back now, if the kill switch is pulled for the user and that was not done yet: for whoever takes many back. Stores of
@@ -165,27 +189,63 @@ public final class UserStores: Sendable {
     package func land(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
         let directory = try known(user)
         do {
-            return try land(directory, schema)
+            return try land(directory, .current(schema))
         } catch {
-            // What they were written with is asked only where the current version does not open them: most are of it.
-            let written = schema(of: directory)
-            guard StoredSchema(written) != StoredSchema(schema) else { throw error }
-            return try land(directory, written)
+            guard let shape = otherShape(of: directory) else { throw error }
+            return try land(directory, shape)
         }
     }
 
-    private func land(_ directory: UserDirectory, _ schema: Schema) throws -> (isKilled: Bool, owesEvidence: Bool) {
-        let store = makeStore(directory, schema, [:])
+    private func land(_ directory: UserDirectory, _ shape: StoreShape) throws -> (isKilled: Bool, owesEvidence: Bool) {
+        let store = makeStore(directory, shape, [:])
         defer { store.close() }
         try store.files.begin { _, _, _ in }
         return (try store.land(), store.owesEvidence)
     }
 
+    /// In what shape a user's stores are opened.
+    private enum StoreShape {
+        case current(Schema)
+        case asWritten(Schema)
+        /// The current one, to which a migration that has ended between the two stores is brought to its end first.
+        case migrating(Schema)
+    }
+
+    /// In what shape a user's stores may be opened that are not of the current version, where they are not to be migrated; nil for none.
+    /// Where they are of different versions, only the end of the migration brings them together. It is looked at only where the current
+    /// version does not open them, since most are of it.
+    private func otherShape(of directory: UserDirectory) -> StoreShape? {
+        guard options.otherVersions != .migrated else { return nil }
+        let stored = engines.names.compactMap { try? engines.storedSchema(of: engines.address($0, of: directory)) }
+        if options.migrationPlan != nil, Set(stored.map(\.version)).count > 1 { return .migrating(schema) }
+        guard let latest = stored.max(by: { $0.version < $1.version }), latest != StoredSchema(schema) else {
+            return nil
+        }
+        guard options.otherVersions == .asWrittenByAnyApp || isOfPlan(latest) else { return nil }
+        return .asWritten(Schema(shapes: latest.entities, version: latest.version))
+    }
+
+    private func isOfPlan(_ stored: StoredSchema) -> Bool {
+        let version = options.migrationPlan?.schemas.first { $0.versionIdentifier == stored.version }
+        return version.map { stored.differences(from: StoredSchema($0.earlierSchema)).isEmpty } ?? false
+    }
+
     private func makeStore(
         _ directory: UserDirectory,
-        _ schema: Schema,
+        _ shape: StoreShape,
         _ attributes: [String: FlagValue]
     ) -> UserStore {
+        var options = options
+        let schema: Schema
+        switch shape {
+        case .current(let current):
+            schema = current
+            if options.otherVersions != .migrated { options.migrationPlan = nil }
+        case .asWritten(let written):
+            schema = written
+            options.migrationPlan = nil
+        case .migrating(let current): schema = current
+        }
         let context = UserContext(
             directory: directory,
             schema: schema,
@@ -202,7 +262,7 @@ public final class UserStores: Sendable {
 
     /// The schema to open a user's stores with: what they were written with, where that is asked for.
     func schema(of directory: UserDirectory) -> Schema {
-        guard options.opensAsWritten else { return schema }
+        guard options.otherVersions == .asWrittenByAnyApp else { return schema }
         // Where they are of different versions, the older one is the one that has to follow.
         let stored = engines.names.compactMap { try? engines.storedSchema(of: engines.address($0, of: directory)) }
         guard let latest = stored.max(by: { $0.version < $1.version }), latest != StoredSchema(schema) else {

@@ -292,7 +292,7 @@ struct MigrationInStepTests {
         let user = try user(at: .live)
         try putBack(.old, of: user) { try migrateAndWrite($0) }
         let written = try user.stores {
-            $0.opensAsWritten = true
+            $0.otherVersions = .asWrittenByAnyApp
             $0.migrationPlan = nil
         }
         let seen = try written.store(for: "alice")
@@ -309,7 +309,7 @@ struct MigrationInStepTests {
         let user = try user(at: .live)
         try user.want("live", kill: true)
         let written = try user.stores {
-            $0.opensAsWritten = true
+            $0.otherVersions = .asWrittenByAnyApp
             $0.migrationPlan = nil
         }
         let store = try written.store(for: "alice")

@@ -144,6 +144,30 @@ struct FlagProviderTests {
         #expect(try store.stage() == .off)
     }
 
+    /// The same held for the stage only: an engine that a percentage had chosen took users back, from the new engine and from `live`.
+    @Test(arguments: [Reason.split, .targetingMatch])
+    func anEngineThatAPercentageMayHaveChosenTakesNobodyBack(_ reason: Reason) throws {
+        let provided = try ProvidedUser()
+        provided.flags.change {
+            $0.flags = [RolloutFlags.backend: .string("lmdb")]
+            $0.reason = reason
+        }
+        let stores = try provided.stores()
+        func stage() throws -> Stage {
+            let store = try stores.store(for: "alice")
+            defer { store.close() }
+            try store.save(Habit(name: "Run"))
+            return try store.stage()
+        }
+        #expect(try stage() == .complete)
+        provided.flags.change { $0.flags = [RolloutFlags.backend: .string("sqlite")] }
+        stores.reloadFlags()
+        #expect(try stage() == .complete)
+        provided.flags.change { $0.reason = .static }
+        stores.reloadFlags()
+        #expect(try stage() == .off)
+    }
+
     @Test func aChangeThatIsToldOfIsFollowedAtOnce() async throws {
         let provided = try ProvidedUser()
         let stores = try provided.stores { options in

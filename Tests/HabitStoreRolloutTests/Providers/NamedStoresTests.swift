@@ -141,6 +141,22 @@ struct NamedStoresTests {
         #expect(!left.contains { $0.contains("616c696365") })
     }
 
+    /// It was refused for the last of three stores, after the first two were gone.
+    @Test func anErasureThatIsRefusedForOneStoreRemovesNothingOfAnyOther() throws {
+        let two = try TwoStores()
+        try two.with(two.notes) { try $0.save(Draft(content: "kept")) }
+        try two.with(two.media) { try $0.save(Tag(name: "kept")) }
+        let backup = try two.notes.backUp("alice", to: two.user.folder.path("backup")).backup
+        let open = try two.media.store(for: "alice")
+        #expect { try two.notes.erase("alice") } throws: { ($0 as? HabitStoreError)?.code == .busy }
+        #expect(FileManager.default.fileExists(atPath: backup.path))
+        var kept: [String] = []
+        try two.with(two.notes) { kept = try $0.all(Draft.self).map(\.content) }
+        #expect(kept == ["kept"])
+        open.close()
+        #expect(try two.notes.erase("alice").isDone)
+    }
+
     @Test func aBackupGoesBackToTheStoreWhoseItIs() throws {
         let two = try TwoStores()
         try two.with(two.notes) { try $0.save(Draft(content: "kept")) }

@@ -34,6 +34,7 @@ private final class CheckedUser {
     private let users: RolloutUsers
     private let store: UserStore
     private let live: UserStore
+    private let made: UserStores
 
     init(_ data: BenchData, _ directory: URL) throws {
         self.data = data
@@ -48,13 +49,14 @@ private final class CheckedUser {
             for habit in data.habits { try transaction.insert(habit) }
         }
         // Another one, which nobody has open.
-        let other = try users.stores().store(for: "opened")
+        made = try users.stores()
+        let other = try made.store(for: "opened")
         try other.save(Draft(content: "a record"))
         other.close()
     }
 
     var works: [CheckedWork] {
-        let (ids, store, live, users) = (data.shuffled.prefix(200), store, live, users)
+        let (ids, store, live, users, made) = (data.shuffled.prefix(200), store, live, users, made)
         let habit = data.habits.first
         return [
             CheckedWork(name: "a user's, live: commit of one entry", operations: 20) {
@@ -63,9 +65,13 @@ private final class CheckedUser {
             CheckedWork(name: "a user's, SQLite: read by id, a transaction each", operations: ids.count) {
                 for id in ids { _ = try store.model(Entry.self, id: id) }
             },
+            CheckedWork(name: "users' stores: made, with a flag file", operations: 10) {
+                for _ in 0..<10 { _ = try users.stores() }
+            },
+            // As an app has them: one for all of its users.
             CheckedWork(name: "a user's, SQLite: open, one read, close", operations: 10) {
                 for _ in 0..<10 {
-                    let opened = try users.stores().store(for: "opened")
+                    let opened = try made.store(for: "opened")
                     _ = try opened.model(Draft.self, id: UUID())
                     opened.close()
                 }

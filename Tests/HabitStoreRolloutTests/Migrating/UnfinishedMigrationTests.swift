@@ -1,0 +1,113 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+import StandardEngines
+import Testing
+
+@_spi(Engines) @testable import HabitStoreRollout
+
+/// An app with a new version of the schema was killed between a user's two stores: the one that follows is of the new version, the one that
+/// serves is not. `rollout kill` did not take such a user back, the doctor said that no store was authoritative, and whoever accepted the other
+/// one, as it advised, lost what had been written since.
+@Suite("A migration that has ended between two stores", .timeLimit(.minutes(5)))
+struct UnfinishedMigrationTests {
+    private typealias V1 = HabitSchemaV1
+
+    private static let stages: [Stage] = [.dualwrite, .shadow, .live, .complete]
+
+    /// A user of version 1 at a stage, with the store that does not serve already of version 3, and a write to the other one after that.
+    private func user(at stage: Stage) throws -> (user: StagedUser, serving: EngineName) {
+        let user = try StagedUser()
+        let store = try user.stores(schema: V1.schema).store(for: "alice")
+        for number in 0..<3 { try store.save(V1.Habit(name: "h\(number)", tags: "a, b")) }
+        try user.bring(store, to: stage) { _ = try $0.all(V1.Habit.self) }
+        _ = store.settleMirror(waitSeconds: 10)
+        store.close()
+        let serving = stage.authority == .old ? user.old : user.new
+        let other = try user.address(stage.authority == .old ? .new : .old)
+        _ = try StoreMigrator(other, engines: user.engines, plan: HabitMigrationPlan.self).run()
+        return (user, serving)
+    }
+
+    private func stores(_ user: StagedUser) throws -> UserStores {
+        try user.stores {
+            $0.otherVersions = .asWrittenByAnyApp
+            $0.migrationPlan = HabitMigrationPlan.self
+            $0.advancesByItself = false
+        }
+    }
+
+    @Test(arguments: stages)
+    func whoServesIsSeen(stage: Stage) throws {
+        let (user, serving) = try user(at: stage)
+        let stores = try stores(user)
+        let status = try stores.status(of: "alice")
+        #expect(status.stage == stage && status.engine == serving, "\(status)")
+        #expect(status.notes.contains { $0.contains("a migration has ended between them") }, "\(status.notes)")
+        let findings = try stores.examine("alice")
+        #expect(findings.map(\.kind) == [.unfinishedMigration], "\(findings)")
+    }
+
+    @Test(arguments: stages)
+    func noOtherStoreIsAcceptedInItsPlace(stage: Stage) throws {
+        let (user, serving) = try user(at: stage)
+        let other = serving == user.old ? user.new : user.old
+        let error = #expect(throws: HabitStoreError.self) {
+            try stores(user).adopt(other, for: "alice", by: "me", because: "the doctor says so")
+        }
+        #expect(error?.code == .migrationRequired)
+        let app = try user.stores(schema: V1.schema).store(for: "alice")
+        defer { app.close() }
+        #expect(try app.all(V1.Habit.self).count == 3)
+    }
+
+    @Test(arguments: stages)
+    func aKillLands(stage: Stage) throws {
+        let (user, _) = try user(at: stage)
+        try user.want(stage.rawValue, kill: true)
+        let stores = try stores(user)
+        #expect(try stores.land("alice").isKilled)
+        let status = try stores.status(of: "alice")
+        #expect(status.stage == .off && status.engine == user.old && status.isKilled, "\(status)")
+        let findings = try stores.examine("alice")
+        // At `live` the user is back on a store that is of the new version already, and the other one follows later.
+        #expect(findings.map(\.kind) == (stage == .live ? [.unfinishedMigration] : []), "\(findings)")
+        let app = try user.stores { $0.migrationPlan = HabitMigrationPlan.self }.store(for: "alice")
+        #expect(try app.all(Habit.self).count == 3)
+        app.close()
+        let left = try stores.mend("alice")
+        #expect(left.isEmpty, "\(left)")
+    }
+
+    @Test(arguments: stages)
+    func theDoctorFinishesIt(stage: Stage) throws {
+        let (user, serving) = try user(at: stage)
+        let stores = try stores(user)
+        let left = try stores.mend("alice")
+        #expect(left.isEmpty, "\(left)")
+        let status = try stores.status(of: "alice")
+        #expect(status.stage == stage && status.engine == serving, "\(status)")
+    }
+
+    /// An operator's command of a newer version moves users whose programs are not updated yet.
+    @Test func aUserOfAnOlderVersionIsMovedAsIs() throws {
+        let user = try StagedUser()
+        let app = try user.stores(schema: V1.schema).store(for: "alice")
+        try app.save(V1.Habit(name: "h", tags: "a"))
+        try user.bring(app, to: .shadow) { _ = try $0.all(V1.Habit.self) }
+        app.close()
+        let stores = try user.stores {
+            $0.otherVersions = .asWritten
+            $0.migrationPlan = HabitMigrationPlan.self
+            $0.advancesByItself = false
+        }
+        let store = try stores.store(for: "alice")
+        #expect(try store.verify().verdict == .match)
+        try store.demote(to: .off)
+        store.close()
+        #expect(try user.address(.old).outline().version == V1.versionIdentifier)
+        let again = try user.stores(schema: V1.schema).store(for: "alice")
+        defer { again.close() }
+        #expect(try again.all(V1.Habit.self).count == 1)
+    }
+}
