@@ -11,7 +11,7 @@ extension ModelReader {
         let name = pattern.identifier.plainName
         let isTransient = variable.attribute("Transient") != nil
         guard isFree(of: ["lazy", "weak", "unowned"], variable), isVariable(variable, name),
-            hasNoWrapper(variable, name)
+            hasNoWrapper(variable, name), hasNoAttributeTwice(variable, name)
         else { return nil }
         let initial = binding.initializer.map { InitialValue(expression: $0.value) }
         guard let type = type(binding, initial, name).map(AttributeType.init) else { return nil }
@@ -117,6 +117,22 @@ extension ModelReader {
             mending: ("remove '@JSONAttribute'", Syntax(variable), Syntax(mended))
         )
         return false
+    }
+
+    /// Each attribute is read once, so that a second one would say nothing.
+    private func hasNoAttributeTwice(_ variable: VariableDeclSyntax, _ name: String) -> Bool {
+        for word in ["Attribute", "Unique", "Transient"] {
+            let nodes = variable.attributes(word)
+            guard nodes.count > 1 else { continue }
+            let arguments = nodes.flatMap(\.labeledArguments)
+            let ordered = [nil, "originalName", "initial"].flatMap { label in
+                arguments.filter { $0.label?.text == label }.map { $0.with(\.trailingComma, nil).trimmedDescription }
+            }
+            let one = "@\(word)" + (ordered.isEmpty ? "" : "(\(ordered.joined(separator: ", ")))")
+            context.report("'\(name)' has @\(word) twice, of which one would be read; write one \(one)", at: nodes[1])
+            return false
+        }
+        return true
     }
 
     private func type(_ binding: PatternBindingSyntax, _ initial: InitialValue?, _ name: String) -> TypeSyntax? {

@@ -44,6 +44,7 @@ struct ModelReader {
                 }
             }
         }
+        refuseConditions(declaration.memberBlock.members)
         makeStoredAttributes(of: &model)
         requireDistinctNames(model)
         requireDistinctInverses(model)

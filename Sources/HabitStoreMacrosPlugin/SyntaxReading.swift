@@ -3,8 +3,11 @@ import SwiftSyntaxMacros
 
 extension VariableDeclSyntax {
     /// The attribute of a name, such as `Attribute` or `ToMany`.
-    func attribute(_ name: String) -> AttributeSyntax? {
-        attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.name == name }
+    func attribute(_ name: String) -> AttributeSyntax? { attributes(name).first }
+
+    /// The attributes of a name, of which there should be one.
+    func attributes(_ name: String) -> [AttributeSyntax] {
+        attributes.compactMap { $0.as(AttributeSyntax.self) }.filter { $0.name == name }
     }
 
     /// Whether it belongs to the type.

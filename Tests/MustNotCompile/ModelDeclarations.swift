@@ -41,6 +41,14 @@ import HabitStoreMacros
     var code: String = randomCode()  // error: the initial value of 'code' is another one each time
 }
 
+// The second one was ignored in silence, and a migration lost what the property had been called.
+@Model struct Twice {
+    // error: 'title' has @Attribute twice, of which one would be read; write one @Attribute(.unique, originalName: "old")
+    @Attribute(originalName: "old") @Attribute(.unique) var title: String
+    @Unique @Unique var code: String  // error: 'code' has @Unique twice, of which one would be read; write one @Unique
+    @Transient @Transient var isOpen = false  // error: write one @Transient
+}
+
 @Model struct Identified {  // error: type 'Identified' does not conform to protocol 'PersistentModel'
     var id: Int  // error: 'id' must be of the type 'UUID'
     var name: String
