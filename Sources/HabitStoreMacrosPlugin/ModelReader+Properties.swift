@@ -27,7 +27,7 @@ extension ModelReader {
         if property.initial == nil, type.isOptional { property.initial = "nil" }
         if isTransient { return transient(property, variable) }
         guard isConstant(initial, type, variable, binding) else { return nil }
-        if let initial, !initial.isNil { property.schemaDefault = initial.text }
+        if let initial, !initial.isNil { property.schemaDefault = initial.text(as: type) }
         return options(of: property, variable)
     }
 

@@ -103,3 +103,30 @@ enum NotebookPlan: SchemaMigrationPlan {
         MigrationStage.lightweight(fromVersion: FolderSchema.self, toVersion: NotebookSchema.self)
     ]
 }
+
+enum RepeatRule: String, AttributeEnum, Codable { case none, daily }
+
+enum PlainNote: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self]
+
+    @Model struct Note {
+        var title: String
+    }
+}
+
+enum RepeatedNote: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self]
+
+    @Model struct Note {
+        var title: String
+        var rule: RepeatRule = .none
+        var other: RepeatRule? = .daily
+    }
+}
+
+enum RepeatedNotePlan: SchemaMigrationPlan {
+    static let schemas: [any VersionedSchema.Type] = [PlainNote.self, RepeatedNote.self]
+    static let stages = [MigrationStage.lightweight(fromVersion: PlainNote.self, toVersion: RepeatedNote.self)]
+}
