@@ -24,10 +24,11 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         providingAttributesFor member: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-        guard declaration.is(StructDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
-            ModelReader.keptByType(variable) != nil
+        guard let model = declaration.as(StructDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
+            let property = ModelReader.keptByType(variable)
         else { return [] }
-        return ["@_KeptByType"]
+        let isUnique = variable.isUnique || model.hasUniqueCombination(with: property.name)
+        return [isUnique ? "@_KeptByType(isUnique: true)" : "@_KeptByType"]
     }
 
     static func expansion(

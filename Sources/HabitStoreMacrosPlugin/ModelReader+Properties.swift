@@ -26,7 +26,7 @@ extension ModelReader {
         )
         if property.initial == nil, type.isOptional { property.initial = "nil" }
         if isTransient { return transient(property, variable) }
-        guard isConstant(initial, type, variable, binding) else { return nil }
+        guard isConstant(initial, type, variable, binding), isOptionalOnce(type, binding) else { return nil }
         if let initial, !initial.isNil { property.schemaDefault = initial.text(as: type) }
         return options(of: property, variable)
     }
@@ -133,6 +133,15 @@ extension ModelReader {
             return false
         }
         return true
+    }
+
+    private func isOptionalOnce(_ type: AttributeType, _ binding: PatternBindingSyntax) -> Bool {
+        guard let inside = type.optionalInside else { return true }
+        context.report(
+            "an optional of an optional would be read back as nil where it holds nil; write '\(inside)'",
+            at: binding.typeAnnotation.map { Syntax($0.type) } ?? Syntax(binding)
+        )
+        return false
     }
 
     private func type(_ binding: PatternBindingSyntax, _ initial: InitialValue?, _ name: String) -> TypeSyntax? {

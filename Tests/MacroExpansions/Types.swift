@@ -18,6 +18,7 @@ import HabitStoreMacros
     var options: Options? = [.bold]
     var rule: Style.Rule = .none
     var maybe: Style.Rule? = .some(.daily)
+    @Unique var code: Style.Rule
     var `default`: String { "" }
     var `class` = ""
 }

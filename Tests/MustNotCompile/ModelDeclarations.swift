@@ -49,6 +49,14 @@ import HabitStoreMacros
     @Transient @Transient var isOpen = false  // error: write one @Transient
 }
 
+// Nil inside of the value was read back as no value.
+@Model struct Nested {
+    var rank: Int??  // error: an optional of an optional would be read back as nil where it holds nil; write 'Int?'
+    var place: Optional<Settings?> = nil  // error: write 'Settings?'
+    var code: (String?)?  // error: write 'String?'
+    @Transient var cache: Int??
+}
+
 @Model struct Identified {  // error: type 'Identified' does not conform to protocol 'PersistentModel'
     var id: Int  // error: 'id' must be of the type 'UUID'
     var name: String
