@@ -11,7 +11,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     ) throws -> [DeclSyntax] {
         guard let model = ModelReader(declaration, node, context)?.read() else { return [] }
         var members: [DeclSyntax] = []
-        if model.identifier == nil { members.append("/// The identity.\n\(raw: model.access)var id: UUID") }
+        if !model.declared.contains("id") { members.append("/// The identity.\n\(raw: model.access)var id: UUID") }
         members += model.attributes.compactMap(\.made).map { "\(raw: $0)" }
         members.append(model.entity)
         if !model.hasInitializer { members.append(model.memberwiseInitializer) }

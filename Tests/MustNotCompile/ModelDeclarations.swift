@@ -57,6 +57,13 @@ import HabitStoreMacros
     @Transient var cache: Int??
 }
 
+// Beside a declared property none is made, also where something is wrong with it.
+@Model struct Named {
+    var id = UUID()  // error: write '@Attribute(initial: UUID()) var id: UUID'
+    let otherID: UUID?  // error: 'otherID' must be a 'var'
+    @ToOne var other: Named?
+}
+
 @Model struct Identified {  // error: type 'Identified' does not conform to protocol 'PersistentModel'
     var id: Int  // error: 'id' must be of the type 'UUID'
     var name: String
