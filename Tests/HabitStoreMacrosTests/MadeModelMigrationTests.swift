@@ -52,6 +52,33 @@ struct MadeModelMigrationTests {
         #expect(try store.model(RepeatedNote.Note.self, id: note.id)?.rule == RepeatRule.none)
     }
 
+    /// What the articles say of a `Codable` type that changes: no schema shows it, and saving writes what could be read.
+    @Test(arguments: TestedStore.files)
+    func aCodableTypeThatChangesIsNotSeenByTheSchema(_ kind: TestedStore) throws {
+        #expect(OldPlace.schema.storedText == RenamedPlace.schema.storedText)
+        #expect(OldPlace.schema.storedText == StricterPlace.schema.storedText)
+        let folder = try TestFolder()
+        let old = try kind.open(in: folder, OldPlace.schema)
+        let note = OldPlace.Note(place: OldPlace.Place(town: "Porto"))
+        try old.save(note)
+        old.close()
+
+        let stricter = try kind.open(in: folder, StricterPlace.schema)
+        let error = #expect(throws: HabitStoreError.self) { try stricter.model(StricterPlace.Note.self, id: note.id) }
+        #expect(error?.code == .unreadableValue && error?.location.attribute == "place")
+        stricter.close()
+
+        let renamed = try kind.open(in: folder, RenamedPlace.schema)
+        let read = try #require(try renamed.model(RenamedPlace.Note.self, id: note.id))
+        #expect(read.place.city == nil)
+        try renamed.save(read)
+        renamed.close()
+
+        let again = try kind.open(in: folder, OldPlace.schema)
+        defer { again.close() }
+        #expect(throws: HabitStoreError.self) { try again.model(OldPlace.Note.self, id: note.id) }
+    }
+
     private func migrate(_ kind: TestedStore, in folder: TestFolder, _ plan: any SchemaMigrationPlan.Type) throws {
         let (store, path): (any FileBackedStore.Type, String) =
             kind == .sqlite
