@@ -32,5 +32,7 @@ public macro Transient() = #externalMacro(module: "HabitStoreMacrosPlugin", type
 
 /// What `@Model` puts on properties of types that a macro cannot know, so that the compiler says there what is wrong with one. Apps do
 /// not write it.
+///
+/// - Parameter isUnique: whether no two records may have the same value, of the property or of a combination with it.
 @attached(peer, names: prefixed(_coding_))
-public macro _KeptByType() = #externalMacro(module: "HabitStoreMacrosPlugin", type: "CodingMacro")
+public macro _KeptByType(isUnique: Bool = false) = #externalMacro(module: "HabitStoreMacrosPlugin", type: "CodingMacro")

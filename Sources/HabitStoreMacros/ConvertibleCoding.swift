@@ -1,7 +1,7 @@
 import HabitStore
 
 /// How a type is kept that says so itself.
-public struct ConvertibleCoding<V: AttributeConvertible>: Sendable {
+public struct ConvertibleCoding<V: AttributeConvertible>: UniqueCoding, Sendable {
     @inlinable init() {}
 
     /// Itself: types that cannot be kept have no such property.

@@ -7,6 +7,14 @@ public struct JSONCoding<V: Codable & Sendable & Equatable>: Sendable {
     /// Itself: types that cannot be kept have no such property.
     @inlinable public var kept: Self { self }
 
+    /// Says why its values cannot be unique.
+    @available(
+        *,
+        unavailable,
+        message: "it is kept as JSON, which can differ where values are equal: keep what is unique as text or a number"
+    )
+    public var unique: Self { self }
+
     /// The next attribute of a row.
     @inlinable
     public func next(_ row: inout AttributeReader) throws -> V { try row.next(JSONAttribute<V>.self).wrappedValue }

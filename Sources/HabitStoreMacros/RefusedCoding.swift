@@ -1,5 +1,5 @@
 /// What stands for the coding of a type that cannot be kept, so that the compiler says so.
-public struct RefusedCoding: Sendable {
+public struct RefusedCoding: UniqueCoding, Sendable {
     /// Says what is wrong.
     @available(
         *,
@@ -10,7 +10,7 @@ public struct RefusedCoding: Sendable {
 }
 
 /// What stands for the coding of a model, which would be kept as a copy that no change of the record reaches.
-public struct RefusedModelCoding<Coding: Sendable>: Sendable {
+public struct RefusedModelCoding<Coding: Sendable>: UniqueCoding, Sendable {
     let coding: Coding
 
     /// Says what is wrong; nothing else is, so that nothing else is said.
@@ -23,7 +23,7 @@ public struct RefusedModelCoding<Coding: Sendable>: Sendable {
 }
 
 /// What stands for the coding of several models.
-public struct RefusedModelsCoding<Coding: Sendable>: Sendable {
+public struct RefusedModelsCoding<Coding: Sendable>: UniqueCoding, Sendable {
     let coding: Coding
 
     /// Says what is wrong; nothing else is, so that nothing else is said.

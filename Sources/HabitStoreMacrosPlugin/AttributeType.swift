@@ -7,6 +7,8 @@ struct AttributeType {
     /// What it is when it is not nil.
     let wrapped: String
     let isOptional: Bool
+    /// What it is when it is not nil, as it is written, where that is optional itself; nil otherwise.
+    let optionalInside: String?
 
     /// What the row's reader calls a type, and whether writing it can throw.
     private static let known: [String: (reader: String, throwing: Bool)] = [
@@ -16,15 +18,23 @@ struct AttributeType {
 
     init(_ type: TypeSyntax) {
         text = type.trimmedDescription
-        if let optional = type.as(OptionalTypeSyntax.self) {
-            (wrapped, isOptional) = (Self.plain(optional.wrappedType), true)
-        } else if let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional",
-            let argument = named.genericArgumentClause?.arguments.first?.argument.as(TypeSyntax.self)
-        {
-            (wrapped, isOptional) = (Self.plain(argument), true)
-        } else {
-            (wrapped, isOptional) = (Self.plain(type), false)
-        }
+        let inside = Self.inside(type)
+        (wrapped, isOptional) = (Self.plain(inside ?? type), inside != nil)
+        let isOptionalInside = inside.map(Self.withoutParentheses).flatMap(Self.inside) != nil
+        optionalInside = isOptionalInside ? inside.map { Self.withoutParentheses($0).trimmedDescription } : nil
+    }
+
+    /// The type that an optional one wraps; nil for any other.
+    private static func inside(_ type: TypeSyntax) -> TypeSyntax? {
+        if let optional = type.as(OptionalTypeSyntax.self) { return optional.wrappedType }
+        guard let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional" else { return nil }
+        return named.genericArgumentClause?.arguments.first?.argument.as(TypeSyntax.self)
+    }
+
+    private static func withoutParentheses(_ type: TypeSyntax) -> TypeSyntax {
+        guard let tuple = type.as(TupleTypeSyntax.self), tuple.elements.count == 1, let only = tuple.elements.first
+        else { return type }
+        return withoutParentheses(only.type)
     }
 
     /// Whether it is the identifiers of many records.

@@ -6,6 +6,17 @@ struct InitialValue {
 
     var text: String { expression.trimmedDescription }
 
+    /// As it is written for a parameter that may be nil: there `.none` alone would be nil, and not the type's own case.
+    func text(as type: AttributeType) -> String {
+        guard Self.hasImplicitMember(Syntax(expression)) else { return text }
+        return "\(expression.is(SequenceExprSyntax.self) ? "(\(text))" : text) as \(type.text)"
+    }
+
+    private static func hasImplicitMember(_ node: Syntax) -> Bool {
+        if let member = node.as(MemberAccessExprSyntax.self), member.base == nil { return true }
+        return node.children(viewMode: .sourceAccurate).contains(where: hasImplicitMember)
+    }
+
     var isNil: Bool { expression.is(NilLiteralExprSyntax.self) }
 
     /// The type that the form gives away; nil where the form does not say.

@@ -11,7 +11,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     ) throws -> [DeclSyntax] {
         guard let model = ModelReader(declaration, node, context)?.read() else { return [] }
         var members: [DeclSyntax] = []
-        if model.identifier == nil { members.append("/// The identity.\n\(raw: model.access)var id: UUID") }
+        if !model.declared.contains("id") { members.append("/// The identity.\n\(raw: model.access)var id: UUID") }
         members += model.attributes.compactMap(\.made).map { "\(raw: $0)" }
         members.append(model.entity)
         if !model.hasInitializer { members.append(model.memberwiseInitializer) }
@@ -24,10 +24,11 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         providingAttributesFor member: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-        guard declaration.is(StructDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
-            ModelReader.keptByType(variable) != nil
+        guard let model = declaration.as(StructDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
+            let property = ModelReader.keptByType(variable)
         else { return [] }
-        return ["@_KeptByType"]
+        let isUnique = variable.isUnique || model.hasUniqueCombination(with: property.name)
+        return [isUnique ? "@_KeptByType(isUnique: true)" : "@_KeptByType"]
     }
 
     static func expansion(

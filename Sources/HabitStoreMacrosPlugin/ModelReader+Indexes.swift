@@ -2,10 +2,12 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 extension ModelReader {
+    static let indexMacros = ["Index", "ClusteringIndex", "Unique"]
+
     /// Takes in what `#Index`, `#ClusteringIndex` and `#Unique` say.
     func read(_ macro: MacroExpansionDeclSyntax, into model: inout ModelSyntax) {
         let kind = macro.macroName.text
-        guard ["Index", "ClusteringIndex", "Unique"].contains(kind) else { return }
+        guard Self.indexMacros.contains(kind) else { return }
         if kind == "ClusteringIndex",
             macro.arguments.count > 1 || model.indexes.contains(where: { $0.hasSuffix(".clustering()") })
         {

@@ -11,7 +11,7 @@ extension ModelReader {
         let name = pattern.identifier.plainName
         let isTransient = variable.attribute("Transient") != nil
         guard isFree(of: ["lazy", "weak", "unowned"], variable), isVariable(variable, name),
-            hasNoWrapper(variable, name)
+            hasNoWrapper(variable, name), hasNoAttributeTwice(variable, name)
         else { return nil }
         let initial = binding.initializer.map { InitialValue(expression: $0.value) }
         guard let type = type(binding, initial, name).map(AttributeType.init) else { return nil }
@@ -26,8 +26,8 @@ extension ModelReader {
         )
         if property.initial == nil, type.isOptional { property.initial = "nil" }
         if isTransient { return transient(property, variable) }
-        guard isConstant(initial, type, variable, binding) else { return nil }
-        if let initial, !initial.isNil { property.schemaDefault = initial.text }
+        guard isConstant(initial, type, variable, binding), isOptionalOnce(type, binding) else { return nil }
+        if let initial, !initial.isNil { property.schemaDefault = initial.text(as: type) }
         return options(of: property, variable)
     }
 
@@ -115,6 +115,31 @@ extension ModelReader {
             "@JSONAttribute is not needed: a 'Codable' property of a model is kept as JSON",
             at: wrapper,
             mending: ("remove '@JSONAttribute'", Syntax(variable), Syntax(mended))
+        )
+        return false
+    }
+
+    /// Each attribute is read once, so that a second one would say nothing.
+    private func hasNoAttributeTwice(_ variable: VariableDeclSyntax, _ name: String) -> Bool {
+        for word in ["Attribute", "Unique", "Transient"] {
+            let nodes = variable.attributes(word)
+            guard nodes.count > 1 else { continue }
+            let arguments = nodes.flatMap(\.labeledArguments)
+            let ordered = [nil, "originalName", "initial"].flatMap { label in
+                arguments.filter { $0.label?.text == label }.map { $0.with(\.trailingComma, nil).trimmedDescription }
+            }
+            let one = "@\(word)" + (ordered.isEmpty ? "" : "(\(ordered.joined(separator: ", ")))")
+            context.report("'\(name)' has @\(word) twice, of which one would be read; write one \(one)", at: nodes[1])
+            return false
+        }
+        return true
+    }
+
+    private func isOptionalOnce(_ type: AttributeType, _ binding: PatternBindingSyntax) -> Bool {
+        guard let inside = type.optionalInside else { return true }
+        context.report(
+            "an optional of an optional would be read back as nil where it holds nil; write '\(inside)'",
+            at: binding.typeAnnotation.map { Syntax($0.type) } ?? Syntax(binding)
         )
         return false
     }

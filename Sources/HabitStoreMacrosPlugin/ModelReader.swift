@@ -44,6 +44,7 @@ struct ModelReader {
                 }
             }
         }
+        refuseConditions(declaration.memberBlock.members)
         makeStoredAttributes(of: &model)
         requireDistinctNames(model)
         requireDistinctInverses(model)
@@ -78,6 +79,8 @@ struct ModelReader {
             for word in words { context.report("@\(word.name) belongs to a stored property", at: word) }
             return
         }
+        let patterns = variable.bindings.compactMap { $0.pattern.as(IdentifierPatternSyntax.self) }
+        model.declared.formUnion(patterns.map(\.identifier.plainName))
         guard variable.bindings.count == 1, let binding = variable.bindings.first else {
             context.report("a model's properties are declared one by one", at: variable.bindings)
             return
@@ -104,7 +107,7 @@ struct ModelReader {
 
     /// The attributes that store relationships, where they are not declared: each in the place of its relationship.
     private func makeStoredAttributes(of model: inout ModelSyntax) {
-        let declared = Set(model.stored.map(\.name))
+        let declared = model.declared
         model.members = model.members.flatMap { member -> [ModelSyntax.Member] in
             guard case .relationship(let relationship) = member, let name = relationship.attribute,
                 !declared.contains(name)

@@ -17,6 +17,8 @@ struct ModelSyntax {
     var identifier: StoredProperty?
     /// In their order; what stores a relationship follows it, unless it is declared elsewhere.
     var members: [Member] = []
+    /// The names of all declared properties that keep a value, also of those that something is wrong with: none is made beside them.
+    var declared: Set<String> = []
     /// Whether the struct has an initializer of its own, and so needs none.
     var hasInitializer = false
     var indexes: [String] = []

@@ -3,8 +3,17 @@ import SwiftSyntaxMacros
 
 extension VariableDeclSyntax {
     /// The attribute of a name, such as `Attribute` or `ToMany`.
-    func attribute(_ name: String) -> AttributeSyntax? {
-        attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.name == name }
+    func attribute(_ name: String) -> AttributeSyntax? { attributes(name).first }
+
+    /// The attributes of a name, of which there should be one.
+    func attributes(_ name: String) -> [AttributeSyntax] {
+        attributes.compactMap { $0.as(AttributeSyntax.self) }.filter { $0.name == name }
+    }
+
+    /// Whether its attributes say that no two records may have the same value.
+    var isUnique: Bool {
+        let options = attributes("Attribute").flatMap(\.labeledArguments).filter { $0.label == nil }
+        return attribute("Unique") != nil || options.contains { $0.expression.trimmedDescription.contains(".unique") }
     }
 
     /// Whether it belongs to the type.
@@ -15,6 +24,18 @@ extension VariableDeclSyntax {
     /// Its access and whatever else is written before `var`, but for the access of its setter.
     var openModifiers: String {
         modifiers.filter { $0.detail == nil }.map { $0.trimmedDescription + " " }.joined()
+    }
+}
+
+extension StructDeclSyntax {
+    /// Whether a `#Unique` names the property.
+    func hasUniqueCombination(with property: String) -> Bool {
+        memberBlock.members.compactMap { $0.decl.as(MacroExpansionDeclSyntax.self) }
+            .filter { $0.macroName.text == "Unique" }
+            .flatMap(\.arguments)
+            .flatMap { $0.expression.as(ArrayExprSyntax.self).map { Array($0.elements) } ?? [] }
+            .compactMap { $0.expression.as(KeyPathExprSyntax.self)?.components.last?.component }
+            .contains { $0.as(KeyPathPropertyComponentSyntax.self)?.declName.baseName.plainName == property }
     }
 }
 

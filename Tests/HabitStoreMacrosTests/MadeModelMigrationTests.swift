@@ -1,9 +1,10 @@
 import Foundation
-@_spi(Engines) import HabitStore
 import HabitStoreLMDB
 import HabitStoreMacros
 import HabitStoreSQLite
 import Testing
+
+@testable @_spi(Engines) import HabitStore
 
 /// Names and defaults that the macro took from the declarations reach the migration.
 struct MadeModelMigrationTests {
@@ -18,10 +19,7 @@ struct MadeModelMigrationTests {
             try transaction.save(note)
         }
         old.close()
-        switch kind {
-        case .sqlite: _ = try migrate(SQLiteHabitStore.self, folder.path("store.sqlite"))
-        default: _ = try migrate(LMDBHabitStore.self, folder.path("store.lmdb"))
-        }
+        try migrate(kind, in: folder, NotebookPlan.self)
         let store = try kind.open(in: folder, NotebookSchema.schema)
         defer { store.close() }
         let found = try #require(try store.model(NotebookSchema.Note.self, id: note.id))
@@ -36,7 +34,55 @@ struct MadeModelMigrationTests {
         #expect(try store.model(NotebookSchema.Notebook.self, id: box.id)?.name == "box")
     }
 
-    private func migrate(_ store: any FileBackedStore.Type, _ path: String) throws -> MigrationOutcome {
-        try StoreMigrator(store, path: path, plan: NotebookPlan.self).run { _ in }
+    /// The macro repeated `.none` where a value may be nil. It meant nil there, the schema had no default, and records of the version before
+    /// could not be migrated.
+    @Test(arguments: TestedStore.files)
+    func aCaseThatIsCalledNoneIsADefault(_ kind: TestedStore) throws {
+        let attributes = RepeatedNote.Note.entity.attributes
+        #expect(attributes.map(\.defaultValue) == [nil, nil, .string("none"), .string("daily")])
+        #expect(RepeatedNote.Note(title: "new").rule == RepeatRule.none)
+        let folder = try TestFolder()
+        let old = try kind.open(in: folder, PlainNote.schema)
+        let note = PlainNote.Note(title: "old")
+        try old.save(note)
+        old.close()
+        try migrate(kind, in: folder, RepeatedNotePlan.self)
+        let store = try kind.open(in: folder, RepeatedNote.schema)
+        defer { store.close() }
+        #expect(try store.model(RepeatedNote.Note.self, id: note.id)?.rule == RepeatRule.none)
+    }
+
+    /// What the articles say of a `Codable` type that changes: no schema shows it, and saving writes what could be read.
+    @Test(arguments: TestedStore.files)
+    func aCodableTypeThatChangesIsNotSeenByTheSchema(_ kind: TestedStore) throws {
+        #expect(OldPlace.schema.storedText == RenamedPlace.schema.storedText)
+        #expect(OldPlace.schema.storedText == StricterPlace.schema.storedText)
+        let folder = try TestFolder()
+        let old = try kind.open(in: folder, OldPlace.schema)
+        let note = OldPlace.Note(place: OldPlace.Place(town: "Porto"))
+        try old.save(note)
+        old.close()
+
+        let stricter = try kind.open(in: folder, StricterPlace.schema)
+        let error = #expect(throws: HabitStoreError.self) { try stricter.model(StricterPlace.Note.self, id: note.id) }
+        #expect(error?.code == .unreadableValue && error?.location.attribute == "place")
+        stricter.close()
+
+        let renamed = try kind.open(in: folder, RenamedPlace.schema)
+        let read = try #require(try renamed.model(RenamedPlace.Note.self, id: note.id))
+        #expect(read.place.city == nil)
+        try renamed.save(read)
+        renamed.close()
+
+        let again = try kind.open(in: folder, OldPlace.schema)
+        defer { again.close() }
+        #expect(throws: HabitStoreError.self) { try again.model(OldPlace.Note.self, id: note.id) }
+    }
+
+    private func migrate(_ kind: TestedStore, in folder: TestFolder, _ plan: any SchemaMigrationPlan.Type) throws {
+        let (store, path): (any FileBackedStore.Type, String) =
+            kind == .sqlite
+            ? (SQLiteHabitStore.self, folder.path("store.sqlite")) : (LMDBHabitStore.self, folder.path("store.lmdb"))
+        _ = try StoreMigrator(store, path: path, plan: plan).run { _ in }
     }
 }

@@ -146,6 +146,29 @@ struct MadeModelTests {
         #expect(try store.all(Note.self).isEmpty)
     }
 
+    /// What the articles say of relationships that one side alone declares.
+    @Test(arguments: TestedStore.allCases)
+    func aRelationshipThatTheOtherSideDoesNotDeclareHasNoDeleteRule(_ kind: TestedStore) throws {
+        let relationships = OneSided.schema.entities.flatMap(\.relationships)
+        #expect(relationships.map(\.name) == ["pets", "owner", "friends"])
+        #expect(relationships.allSatisfy { $0.inverse == nil })
+        let folder = try TestFolder()
+        let store = try kind.open(in: folder, OneSided.schema)
+        defer { store.close() }
+        let person = OneSided.Person()
+        let pet = OneSided.Pet(ownerID: person.id, friendIDs: [person.id])
+        try store.write(author: nil) { transaction in
+            try transaction.save(person)
+            try transaction.save(pet)
+        }
+        // Many-to-many from both sides without an inverse: two relationships, of which each has its own links.
+        try store.read { _ in #expect(pet.friends == [person] && person.pets.isEmpty) }
+        try store.delete(person)
+        #expect(try store.model(OneSided.Pet.self, id: pet.id) == pet)
+        try store.read { _ in #expect(pet.owner == nil && pet.friends.isEmpty) }
+        #expect(try store.check { _ in }.map(\.kind) == ["danglingReference", "danglingReference"])
+    }
+
     @Test func aModelIsEqualAndCodableByWhatItKeeps() throws {
         let note = Note(slug: "a", style: Style(theme: "x"), seeAlso: [UUID()])
         #expect(try JSONDecoder().decode(Note.self, from: try JSONEncoder().encode(note)) == note)

@@ -103,3 +103,70 @@ enum NotebookPlan: SchemaMigrationPlan {
         MigrationStage.lightweight(fromVersion: FolderSchema.self, toVersion: NotebookSchema.self)
     ]
 }
+
+enum RepeatRule: String, AttributeEnum, Codable { case none, daily }
+
+enum PlainNote: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self]
+
+    @Model struct Note {
+        var title: String
+    }
+}
+
+enum RepeatedNote: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self]
+
+    @Model struct Note {
+        var title: String
+        var rule: RepeatRule = .none
+        var other: RepeatRule? = .daily
+    }
+}
+
+enum RepeatedNotePlan: SchemaMigrationPlan {
+    static let schemas: [any VersionedSchema.Type] = [PlainNote.self, RepeatedNote.self]
+    static let stages = [MigrationStage.lightweight(fromVersion: PlainNote.self, toVersion: RepeatedNote.self)]
+}
+
+/// The same version three times, with three types that are kept as JSON.
+enum OldPlace: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self]
+
+    struct Place: Codable, Equatable { var town: String }
+    @Model struct Note { var place: Place }
+}
+
+enum RenamedPlace: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self]
+
+    struct Place: Codable, Equatable { var city: String? }
+    @Model struct Note { var place: Place }
+}
+
+enum StricterPlace: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Note.self]
+
+    struct Place: Codable, Equatable { var town, country: String }
+    @Model struct Note { var place: Place }
+}
+
+/// Relationships of which neither side names the other.
+enum OneSided: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static let models: [any PersistentModel.Type] = [Person.self, Pet.self]
+
+    @Model struct Person {
+        @ManyToMany var pets: [Pet]
+    }
+
+    @Model struct Pet {
+        @ToOne var owner: Person?
+        @ManyToMany var friends: [Person]
+    }
+}

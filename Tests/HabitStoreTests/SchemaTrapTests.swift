@@ -71,6 +71,19 @@ struct SchemaTrapTests {
     /// It was made and kept, and no query could use it.
     @Test func whatIsKeptAsJSONIsNotIndexed() { expectRefusal(.indexOfJSON, "note", saying: "kept as JSON") }
 
+    /// Two sets of the same texts, a text in its two Unicode forms, 0.0 and -0.0: each was stored twice.
+    @Test func whatIsKeptAsJSONIsNotUnique() {
+        expectRefusal(.uniqueJSON, "note", saying: "kept as JSON, which can differ where values are equal")
+        expectRefusal(.uniqueWrapper, "remark", saying: "kept as JSON, which can differ where values are equal")
+        expectRefusal(.uniqueCombination, "note", saying: "cannot be unique, alone or in a combination")
+    }
+
+    /// `.some(nil)` was read back as nil.
+    @Test func anAttributeIsOptionalOnce() {
+        expectRefusal(.optionalTwice, "rank", saying: "declare it optional once")
+        expectRefusal(.optionalJSONTwice, "remarks", saying: "declare it optional once")
+    }
+
     @Test func theModelsAreSoundAsTheyAre() throws { try Schema([TrapBook.self, TrapShelf.self]).validate() }
 
     private func expectRefusal(

@@ -34,6 +34,7 @@ struct SurfaceTests {
         """,
         "HabitStoreMacros": """
         ConvertibleCoding JSONCoding ModelCoding OptionalJSONCoding RawValueCoding RefusedCoding RefusedModelCoding RefusedModelsCoding
+        UniqueCoding
         """,
         "HabitStoreMetrics": """
         MetricDescription MetricFamily PrometheusMetrics

@@ -7,6 +7,7 @@ struct TrapBook: PersistentModel {
         case ofAnotherType, manyOfAnotherType, anotherIdentifier, propertyTwice, propertyOfAnother, storedInIdentifier
         case storedTwice, uniqueLinks, uniqueWords, optionalLinks, indexedTwice, indexOfNothing, indexOfWords
         case indexOfTwoLinks, copiedModel, copiedModels, indexOfJSON
+        case uniqueJSON, uniqueWrapper, uniqueCombination, optionalTwice, optionalJSONTwice
     }
 
     @TaskLocal static var variant: Variant?
@@ -23,6 +24,9 @@ struct TrapBook: PersistentModel {
     var shelf: TrapShelf?
     var shelves: [String: [TrapShelf]] = [:]
     var note = Note()
+    @JSONAttribute var remark = Note()
+    var rank: Int??
+    var remarks: Note??
 
     struct Note: Codable, Equatable {
         var text = ""
@@ -38,7 +42,8 @@ struct TrapBook: PersistentModel {
             name: "Book",
             attributes: attributes,
             relationships: relationships,
-            indexes: indexes
+            indexes: indexes,
+            uniqueness: variant == .uniqueCombination ? [.unique(\TrapBook.title, \TrapBook.note)] : []
         )
     }
 
@@ -56,7 +61,11 @@ struct TrapBook: PersistentModel {
         if variant == .optionalLinks { attributes.append(.attribute("maybeLinks", \TrapBook.maybeLinks)) }
         if variant == .copiedModel { attributes.append(.json("shelf", \TrapBook.shelf)) }
         if variant == .copiedModels { attributes.append(.json("shelves", \TrapBook.shelves)) }
-        if variant == .indexOfJSON { attributes.append(.json("note", \TrapBook.note)) }
+        if variant == .indexOfJSON || variant == .uniqueCombination { attributes.append(.json("note", \TrapBook.note)) }
+        if variant == .uniqueJSON { attributes.append(.json("note", \TrapBook.note, .unique)) }
+        if variant == .uniqueWrapper { attributes.append(.attribute("remark", \TrapBook._remark, .unique)) }
+        if variant == .optionalTwice { attributes.append(.attribute("rank", \TrapBook.rank)) }
+        if variant == .optionalJSONTwice { attributes.append(.json("remarks", \TrapBook.remarks)) }
         if variant == .propertyTwice { attributes.append(.attribute("heading", \TrapBook.title)) }
         return attributes
     }

@@ -15,7 +15,10 @@ import HabitStoreMacros
     var bytes: Foundation.Data
     var words: Optional<Array<String>>
     var links: Set<UUID> = []
-    var options: Options?
+    var options: Options? = [.bold]
+    var rule: Style.Rule = .none
+    var maybe: Style.Rule? = .some(.daily)
+    @Unique var code: Style.Rule
     var `default`: String { "" }
     var `class` = ""
 }
@@ -24,9 +27,13 @@ struct Style: Codable, Equatable {
     enum Colour: Int, AttributeEnum, Codable {
         case red, green
     }
+    enum Rule: String, AttributeEnum, Codable {
+        case none, daily
+    }
     var theme: String
 }
 
 struct Options: OptionSet, Codable {
     let rawValue: Int
+    static let bold = Options(rawValue: 1)
 }

@@ -28,6 +28,27 @@ struct NotCodable {}
     var feeling: Mood?  // error: an enum is kept by its raw value: let it declare AttributeEnum
 }
 
+// Equal values were stored twice: a set is encoded in any order, and a text's two Unicode forms, 0.0 and -0.0 are different bytes.
+@Model struct Distinct {
+    @Unique var members: Set<String>  // error: it is kept as JSON, which can differ where values are equal
+    @Attribute(.preserveValueOnDeletion, .unique) var ratio: Float?  // error: it is kept as JSON
+    var place: Place  // error: it is kept as JSON
+    @Unique var temper: Mood  // error: an enum is kept by its raw value: let it declare AttributeEnum
+    @Unique var size: Size
+    @Unique var number: Number
+    #Unique<Distinct>([\.number, \.place])
+}
+
+typealias Number = Int
+
+enum Size: String, AttributeEnum, Codable {
+    case small, large
+}
+
+struct Place: Codable, Equatable {
+    var name = ""
+}
+
 @Model struct Shelf {
     var name = ""
 }

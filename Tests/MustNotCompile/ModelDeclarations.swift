@@ -41,6 +41,29 @@ import HabitStoreMacros
     var code: String = randomCode()  // error: the initial value of 'code' is another one each time
 }
 
+// The second one was ignored in silence, and a migration lost what the property had been called.
+@Model struct Twice {
+    // error: 'title' has @Attribute twice, of which one would be read; write one @Attribute(.unique, originalName: "old")
+    @Attribute(originalName: "old") @Attribute(.unique) var title: String
+    @Unique @Unique var code: String  // error: 'code' has @Unique twice, of which one would be read; write one @Unique
+    @Transient @Transient var isOpen = false  // error: write one @Transient
+}
+
+// Nil inside of the value was read back as no value.
+@Model struct Nested {
+    var rank: Int??  // error: an optional of an optional would be read back as nil where it holds nil; write 'Int?'
+    var place: Optional<Settings?> = nil  // error: write 'Settings?'
+    var code: (String?)?  // error: write 'String?'
+    @Transient var cache: Int??
+}
+
+// Beside a declared property none is made, also where something is wrong with it.
+@Model struct Named {
+    var id = UUID()  // error: write '@Attribute(initial: UUID()) var id: UUID'
+    let otherID: UUID?  // error: 'otherID' must be a 'var'
+    @ToOne var other: Named?
+}
+
 @Model struct Identified {  // error: type 'Identified' does not conform to protocol 'PersistentModel'
     var id: Int  // error: 'id' must be of the type 'UUID'
     var name: String

@@ -57,11 +57,34 @@ extension AttributeDescription {
         }
     }
 
+    /// Whether it is kept as JSON, also by a ``JSONAttribute`` that the model declares as its property.
+    var isJSON: Bool { isOpaque || (wrappedType ?? valueType) is any KeptAsJSON.Type }
+
+    /// Whether nil is a value of what it is when it is not nil.
+    var isOptionalTwice: Bool { wrappedType is any OptionalType.Type }
+
+    private var valueType: any Any.Type { type(of: keyPath as AnyKeyPath).valueType }
+
+    /// What the property's type wraps, where that is optional.
+    private var wrappedType: (any Any.Type)? { (valueType as? any OptionalType.Type)?.wrappedType }
+
     /// The model that a type is, or is a collection of.
     private static func model(in type: any Any.Type) -> (any PersistentModel.Type)? {
         if let collection = type as? any CollectedType.Type { return model(in: collection.elementType) }
         return type as? any PersistentModel.Type
     }
+}
+
+private protocol KeptAsJSON {}
+
+extension JSONAttribute: KeptAsJSON {}
+
+private protocol OptionalType {
+    static var wrappedType: any Any.Type { get }
+}
+
+extension Optional: OptionalType {
+    static var wrappedType: any Any.Type { Wrapped.self }
 }
 
 private protocol CollectedType {

@@ -100,11 +100,34 @@ extension Schema {
                     "\(title) would keep copies of \(model), which no change of those records reaches; declare a relationship"
                 )
             }
+            if attribute.isOptional, attribute.isOptionalTwice {
+                throw contradiction(
+                    entity,
+                    attribute.name,
+                    "\(title) is an optional of an optional, which would be read back as nil where it holds nil; declare it optional once"
+                )
+            }
             guard attribute.isUnique, attribute.kind == .links || attribute.kind == .strings else { continue }
             throw contradiction(
                 entity,
                 attribute.name,
                 "\(title) is a list and cannot be unique; take .unique from it"
+            )
+        }
+        try requireComparableUniqueness(of: entity)
+    }
+
+    /// Refuses what is unique by its JSON. Equal values need not have equal JSON: a set is encoded in any order, and the two Unicode forms
+    /// of a text, 0.0 and -0.0 are different bytes.
+    private static func requireComparableUniqueness(of entity: EntityDescription) throws(HabitStoreError) {
+        let combined = Set(entity.uniqueness.flatMap(\.attributes))
+        for attribute in entity.attributes
+        where (attribute.isUnique || combined.contains(attribute.name)) && attribute.isJSON {
+            throw contradiction(
+                entity,
+                attribute.name,
+                "\(entity.name).\(attribute.name) is kept as JSON, which can differ where values are equal, and cannot be unique, alone or "
+                    + "in a combination; keep what is unique as text or a number"
             )
         }
     }
