@@ -66,7 +66,7 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	@TEST_PARTS="$(TEST_PARTS)" sh scripts/with-promtool.sh sh scripts/with-postgres.sh \
-		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest $(BUILD_FLAGS)
+		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest --experimental-maximum-parallelization-width 8 $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 

@@ -46,7 +46,11 @@ enum StoreBookkeeping {
         if text == schema.storedText { return true }
         try requireVersion(try StoredSchema.version(in: text, path: path), schema, path)
         let differences = try StoredSchema(parsing: text, path: path).differences(from: schema.stored)
-        guard differences.isEmpty else { throw HabitStoreError.schemaMismatch(differences, path: path) }
+        guard differences.isEmpty else {
+            let remedy =
+                "both are called version \(schema.version): what was changed takes a new version, and a stage of the migration plan that leads there"
+            throw HabitStoreError.schemaMismatch(differences, path: path, remedy: remedy)
+        }
         return false
     }
 

@@ -130,11 +130,18 @@ extension HabitStoreError {
     private static let namedDifferences = 5
 
     /// The error for a store whose records have another shape than declared.
-    package static func schemaMismatch(_ differences: [SchemaDifference], path: String?) -> HabitStoreError {
+    ///
+    /// - Parameter remedy: what helps, where that is known.
+    package static func schemaMismatch(
+        _ differences: [SchemaDifference],
+        path: String?,
+        remedy: String? = nil
+    ) -> HabitStoreError {
         var message = differences.prefix(namedDifferences).map(\.description).joined(separator: "; ")
         if differences.count > namedDifferences {
             message += "; and \(differences.count - namedDifferences) more differences"
         }
+        if let remedy { message += "; \(remedy)" }
         return HabitStoreError(
             .schemaMismatch,
             message,

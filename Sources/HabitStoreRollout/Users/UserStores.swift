@@ -96,6 +96,8 @@ public final class UserStores: Sendable {
         queries: [QueryFile.Query],
         options: RolloutOptions
     ) throws {
+        try options.validate()
+        if let plan = options.migrationPlan { try Self.requireEnd(of: plan, schema) }
         try DispatchTimers.prepare()
         let place = StoreRoot(root, try name.map { try StoreName($0) })
         self.place = place
@@ -121,6 +123,16 @@ public final class UserStores: Sendable {
             origin: origin,
             options: options,
             onLook: { [metrics] in metrics.killIsEngaged(RootKill(roots: place.killRoots).isEngaged) }
+        )
+    }
+
+    /// A plan that ends elsewhere would bring users to a version that these stores do not open.
+    private static func requireEnd(of plan: any SchemaMigrationPlan.Type, _ schema: Schema) throws {
+        let end = try plan.current().version
+        guard end != schema.version else { return }
+        throw HabitStoreError(
+            .schemaMismatch,
+            "the schema is of version \(schema.version), and the migration plan \(plan) ends with version \(end); give the schema that it ends with"
         )
     }
 
