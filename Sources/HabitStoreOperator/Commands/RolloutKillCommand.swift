@@ -48,11 +48,7 @@ struct RolloutKillCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        guard settings.flagProvider == nil || by != .flag && named == nil else {
-            throw CommandFailure.usage(
-                "the kill flag is where \(Tool.name) has its flags, and not in a file: pull it there; the sentinel file is for everybody"
-            )
-        }
+        try settings.requireKillFlag(users: named, by: by)
         let triggers = try settings.killTriggers(users: named, by: by)
         let begun = ContinuousClock.now
         let pulled = try triggers.pull()

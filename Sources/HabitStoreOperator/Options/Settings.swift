@@ -91,6 +91,9 @@ package struct Settings {
         }
     }
 
+    /// The flag file, whether it is there or not.
+    var flagFile: String { flags ?? home + "/" + Self.flagFileName }
+
     /// The settings for each of the stores that users have under the root; these alone where one is named.
     func ofAllStores() throws -> [Settings] {
         guard store == nil else { return [self] }
@@ -154,17 +157,40 @@ package struct Settings {
         return try Engines(Tool.current.engines.providers + providers)
     }
 
-    /// The triggers of the root's kill switch.
+    /// Makes sure that the kill flag is in a file, where it is asked for.
     ///
-    /// - Parameter users: only these; nil for everybody.
-    func killTriggers(users: [String]?, by: KillOptions.Trigger) throws -> KillTriggers {
+    /// - Throws: a usage error where flags come from a provider: nobody would read the file.
+    func requireKillFlag(users: [String]?, by: KillOptions.Trigger) throws {
+        guard flagProvider == nil || by != .flag && users == nil else {
+            throw CommandFailure.usage(
+                "the kill flag is where \(Tool.name) has its flags, and not in a file: pull it there, and take it back there; the "
+                    + "sentinel file is for everybody"
+            )
+        }
+    }
+
+    /// The triggers of the kill switch of the stores that are meant.
+    ///
+    /// - Parameters:
+    ///   - users: only these; nil for everybody.
+    ///   - flag: another kill flag than these stores'.
+    ///   - file: another flag file.
+    ///   - sentinel: another sentinel file, in a folder that is there.
+    func killTriggers(
+        users: [String]?,
+        by: KillOptions.Trigger,
+        flag: String? = nil,
+        file: String? = nil,
+        sentinel: String? = nil
+    ) throws -> KillTriggers {
         KillTriggers(
-            flag: place.flags.kill,
-            file: flags ?? home + "/" + Self.flagFileName,
-            sentinel: try SentinelFile(path: RolloutFlags.sentinelPath(root: root)),
-            makesFolder: true,
+            flag: flag ?? place.flags.kill,
+            file: file ?? flagFile,
+            sentinel: try SentinelFile(path: sentinel ?? RolloutFlags.sentinelPath(root: root)),
+            makesFolder: sentinel == nil,
             by: flagProvider == nil ? by : .sentinel,
-            users: users
+            users: users,
+            store: store
         )
     }
 

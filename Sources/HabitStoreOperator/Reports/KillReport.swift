@@ -20,7 +20,7 @@ struct KillReport {
     }
 
     var text: String {
-        var lines = ["killed for \(triggers.users.map { $0.joined(separator: ", ") } ?? "everybody")"]
+        var lines = ["killed for \(triggers.whom)"]
         if isFlagSet { lines.append("  by the flag \(triggers.flag) in \(triggers.file)") }
         if isSentinelThere { lines.append("  by the sentinel file \(triggers.sentinel.path)") }
         for (user, error) in failures {
