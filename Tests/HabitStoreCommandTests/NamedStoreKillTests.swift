@@ -74,4 +74,49 @@ struct NamedStoreKillTests {
         #expect(!isThere("there.kill", in: sandbox))
         #expect(try value(of: "habit-store-kill", in: sandbox) == false)
     }
+
+    /// A kill of everybody ended at the first store that could not be read, without a report: the users of all stores after it stayed where
+    /// they were.
+    @Test func aStoreThatCannotBeReadKeepsNobodyElseFromBeingTakenBack() throws {
+        let sandbox = try sandbox("notes")
+        try sandbox.write("data/habitstore/stores/aaa/users", "")
+        let run = try sandbox.run("rollout", "kill")
+        #expect(run.status == 74, "\(run.errors)")
+        #expect(run.output.contains("the store aaa: NOT TAKEN BACK: "), "\(run.output)")
+        #expect(run.output.hasSuffix("2 of 2 users are on the old store, 0 could not be taken back\n"))
+        for name in ["", "notes"] {
+            #expect(try status(name, in: sandbox)["stage"] as? String == "off")
+            #expect(try status(name, in: sandbox)["isKilled"] as? Bool == true)
+        }
+        let json = try sandbox.run("rollout", "kill", "--format", "json")
+        #expect(json.status == 74)
+        #expect(try json.list("unread").map { $0["what"] as? String } == ["the store aaa"])
+    }
+
+    /// The sentinel file was made, and nobody at rest was taken back.
+    @Test func theStoresWithoutANameAreTakenBackWhereThoseWithNamesCannotBeListed() throws {
+        let sandbox = try sandbox()
+        try sandbox.write("data/habitstore/stores", "")
+        let run = try sandbox.run("rollout", "kill")
+        #expect(run.status == 74, "\(run.errors)")
+        #expect(run.output.contains("the stores with names: NOT TAKEN BACK: "), "\(run.output)")
+        #expect(run.output.hasSuffix("1 of 1 users are on the old store, 0 could not be taken back\n"))
+        #expect(try status("", in: sandbox)["isKilled"] as? Bool == true)
+    }
+
+    /// A misspelt name was "killed for everybody", with 0, and the users of the store that was meant stayed where they were.
+    @Test func aStoreThatNobodyHasIsSaidToBeNone() throws {
+        let sandbox = try sandbox("notes")
+        for _ in 0..<2 {
+            let run = try sandbox.run("rollout", "kill", "--store-name", "nots", "--by", "sentinel")
+            #expect(run.status == 74, "\(run.errors)")
+            #expect(run.output.contains("nobody has a store nots under "), "\(run.output)")
+            #expect(run.output.contains("there are notes; the kill waits for those who come"), "\(run.output)")
+            #expect(isThere("data/habitstore/stores/nots/habit-store.kill", in: sandbox))
+        }
+        let flags = try sandbox.run("flags", "kill", "--store-name", "nots", "--by", "sentinel")
+        #expect(flags.status == 0 && flags.errors.contains("there are notes"), "\(flags.errors)")
+        #expect(try status("notes", in: sandbox)["isKilled"] as? Bool == false)
+        #expect(try sandbox.run("rollout", "kill", "--store-name", "notes", "--by", "sentinel").status == 0)
+    }
 }

@@ -20,8 +20,9 @@ struct FlagsKillCommand: ReportingCommand {
     @OptionGroup var options: KillOptions
 
     func run() async throws {
-        let triggers = try await options.triggers().triggers
+        let (settings, triggers) = try await options.triggers()
         let pulled = try triggers.pull()
+        if let absence = settings.absence() { StandardError.note(absence) }
         try report(triggers, pulled)
     }
 

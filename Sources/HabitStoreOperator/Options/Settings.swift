@@ -95,13 +95,36 @@ package struct Settings {
     var flagFile: String { flags ?? home + "/" + Self.flagFileName }
 
     /// The settings for each of the stores that users have under the root; these alone where one is named.
-    func ofAllStores() throws -> [Settings] {
-        guard store == nil else { return [self] }
-        return try StoreRoot.all(under: home).map { place in
-            var settings = self
-            settings.store = place.name
-            return settings
+    ///
+    /// - Returns: also why those with names cannot be listed: the ones without a name are where they are all the same.
+    func ofAllStores() -> (stores: [Settings], failure: (any Error)?) {
+        guard store == nil else { return ([self], nil) }
+        do {
+            let stores = try StoreRoot.all(under: home).map { place in
+                var settings = self
+                settings.store = place.name
+                return settings
+            }
+            return (stores, nil)
+        } catch {
+            return ([self], error)
         }
+    }
+
+    /// That nobody has a store of the name that is meant, and which names there are; nil where somebody has, or none is meant.
+    func absence() -> String? {
+        guard let store, !hasUsers else { return nil }
+        var others = self
+        others.store = nil
+        let names = others.ofAllStores().stores.filter(\.hasUsers).compactMap(\.store?.text)
+        return "nobody has a store \(store.text) under \(home) yet; "
+            + (names.isEmpty ? "there are none with names" : "there are \(names.joined(separator: ", "))")
+    }
+
+    /// Whether anybody has such a store; a folder that cannot be read is not empty.
+    private var hasUsers: Bool {
+        guard let listing = try? stores(opensAsWritten: true).users() else { return true }
+        return !listing.users.isEmpty || !listing.unknown.isEmpty
     }
 
     /// The stores under the root.
