@@ -119,4 +119,20 @@ struct NamedStoreKillTests {
         #expect(try status("notes", in: sandbox)["isKilled"] as? Bool == false)
         #expect(try sandbox.run("rollout", "kill", "--store-name", "notes", "--by", "sentinel").status == 0)
     }
+
+    /// The store's own flag and sentinel file were taken back before it was said that the root has to be re-armed first.
+    @Test(arguments: [["--all"], ["--user", "alice"]])
+    func aRearmThatTheRootForbidsChangesNothing(whom: [String]) throws {
+        let sandbox = try sandbox("notes")
+        try sandbox.run("rollout", "kill").expectSuccess()
+        try sandbox.run(["rollout", "kill"] + Self.notes).expectSuccess()
+        try sandbox.run(["rollout", "rearm"] + whom + Self.notes).expectError(64, containing: "remove it first")
+        try sandbox.run("flags", "rearm").expectSuccess()
+        try sandbox.run(["rollout", "rearm"] + whom + Self.notes).expectError(64, containing: "re-arm the root first")
+        #expect(isThere(Self.notesSentinel, in: sandbox))
+        #expect(try value(of: "notes-store-kill", in: sandbox) == true)
+        try sandbox.run("rollout", "rearm", "--all").expectSuccess()
+        try sandbox.run(["rollout", "rearm", "--all"] + Self.notes).expectSuccess()
+        #expect(try status("notes", in: sandbox)["isKilled"] as? Bool == false)
+    }
 }
