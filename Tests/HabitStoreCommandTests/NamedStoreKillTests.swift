@@ -135,4 +135,28 @@ struct NamedStoreKillTests {
         try sandbox.run(["rollout", "rearm", "--all"] + Self.notes).expectSuccess()
         #expect(try status("notes", in: sandbox)["isKilled"] as? Bool == false)
     }
+
+    /// `fleet status` went on to show users at `dualwrite` whom a kill had taken back, and the ledger of a store with a name had no line of it.
+    @Test func aFleetKnowsOfAKillThatHasLanded() throws {
+        let sandbox = try sandbox("notes")
+        try sandbox.write(
+            "plan.json",
+            #"{"stage": "dualwrite", "waves": [{"name": "all", "percent": 100}], "lookSeconds": 0.2, "ioPressure": null}"#
+        )
+        for name in ["", "notes"] {
+            #expect(try sandbox.run("fleet", "plan", "plan.json", "--store-name", name).status == 0)
+            #expect(try sandbox.run("fleet", "run", "--store-name", name).status == 0)
+        }
+        func stages(_ name: String) throws -> [String: Int]? {
+            let waves = try sandbox.run("fleet", "status", "--format", "json", "--store-name", name).list("waves")
+            return waves.first?["stages"] as? [String: Int]
+        }
+        for name in ["", "notes"] { #expect(try stages(name)?["dualwrite"] == 1) }
+        try sandbox.run("rollout", "kill").expectSuccess()
+        for name in ["", "notes"] {
+            #expect(try stages(name)?["off"] == 1)
+            #expect(try sandbox.run("fleet", "report", "--store-name", name).output.contains("a kill landed"))
+            #expect(try sandbox.run("fleet", "audit", "--store-name", name).status == 0)
+        }
+    }
 }

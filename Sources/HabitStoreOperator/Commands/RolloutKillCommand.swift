@@ -123,5 +123,10 @@ struct RolloutKillCommand: ReportingCommand {
         } catch {
             StandardError.note("the fleet's ledger does not tell of it: \(ErrorReport.message(of: error))")
         }
+        do {
+            try fleet.noteTakenBack(taken.results.map(\.user), in: taken.stores)
+        } catch {
+            StandardError.note("the fleet's index does not know of it: \(ErrorReport.message(of: error))")
+        }
     }
 }
