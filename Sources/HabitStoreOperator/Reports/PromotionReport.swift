@@ -28,7 +28,7 @@ struct PromotionReport: Encodable {
         (wanted, flagFailure) = (store.wantedStage, store.flagFailure)
         let isRefused = decision.map { !$0.isOpen } ?? false
         reasons = isRefused ? decision?.reasons ?? [] : []
-        sentences = reasons.map(\.description)
+        sentences = reasons.map { $0.sentence(user: ShellWord.quoted(store.user)) }
         cleanShadowReads = decision?.cleanShadowReads ?? 0
         upperBound = decision?.upperBound
         if isRefused, case .lagging(_, let error) = store.mirrorStatus {
