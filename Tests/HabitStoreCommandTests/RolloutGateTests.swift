@@ -68,6 +68,19 @@ struct RolloutGateTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: users) == before)
     }
 
+    /// They said `--user U` whoever it was about.
+    @Test func theReasonsOfTheGateNameTheUserAsItIsTyped() throws {
+        let sandbox = try Sandbox()
+        for (user, word) in [("bob@example.org", "bob@example.org"), ("o'hara b", #"'o'\''hara b'"#)] {
+            try sandbox.bring(user, to: "shadow")
+            try sandbox.want(stage: "live")
+            let run = try sandbox.run("rollout", "promote", "--user", user)
+            #expect(run.status == 1)
+            #expect(run.output.contains("`habitstore rollout verify --user \(word)`"), "\(run.output)")
+            #expect(!run.output.contains("--user U"), "\(run.output)")
+        }
+    }
+
     @Test func aDemotionIsAlwaysPossibleAndSaysWhatTheFlagsWant() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "live")

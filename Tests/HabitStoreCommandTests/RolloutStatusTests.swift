@@ -73,7 +73,21 @@ struct RolloutStatusTests {
     @Test func aUserWhoIsNotThereIsAnErrorAndIsNotMade() throws {
         let sandbox = try Sandbox()
         try sandbox.run("rollout", "status", "--user", "nobody").expectError(74, containing: "no stores")
-        #expect(try sandbox.run("rollout", "status").output == "no user has stores under the root\n")
         #expect(try sandbox.state().isEmpty)
+    }
+
+    /// A misspelt root was "no user has stores under the root", with 0, and nobody saw which root that was.
+    @Test func aRootThatIsNotThereIsAnErrorAndOneWithoutUsersIsNot() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("rollout", "status", "--root", "typo").expectError(74, containing: "typo")
+        try FileManager.default.createDirectory(atPath: sandbox.path("empty"), withIntermediateDirectories: false)
+        let empty = try sandbox.run("rollout", "status", "--root", "empty")
+        empty.expectSuccess()
+        #expect(empty.output == "no user has stores under empty\n")
+        try sandbox.run("rollout", "status", "--root", "empty", "--store-name", "notes").expectError(
+            74,
+            containing: "stores/notes"
+        )
+        #expect(try sandbox.state().keys.sorted() == ["empty"])
     }
 }

@@ -103,6 +103,23 @@ struct UserCommandTests {
         try sandbox.run("user", "export", "alice", "nowhere/out.json").expectError(74)
     }
 
+    /// A backup in `ROOT/stores` was a store from then on, and one in `ROOT/users` a folder of which nobody can tell whose it is.
+    @Test func aBackupIsNotMadeInsideOfTheRoot() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        try FileManager.default.createSymbolicLink(
+            atPath: sandbox.path("link"),
+            withDestinationPath: sandbox.path("data/habitstore")
+        )
+        let before = try sandbox.state(of: "data")
+        for path in ["data/habitstore/stores/xx", "data/habitstore", "link/new", "data/other/../habitstore/users/u-62"]
+        {
+            try sandbox.run("user", "backup", "alice", path).expectError(64, containing: "is inside of the root")
+        }
+        #expect(try sandbox.state(of: "data") == before)
+        try sandbox.run("user", "backup", "alice", "data/habitstore-backup").expectSuccess()
+    }
+
     /// A process that is stopped with the user open wakes to a refusal, and makes nobody anew.
     @Test func aStoppedProcessIsFencedOut() throws {
         let sandbox = try Sandbox()

@@ -109,7 +109,7 @@ struct WatchTests {
     func theStatusOfUsersWhoComeShowsToo() throws {
         let sandbox = try Sandbox()
         let status = try Following(sandbox, ["rollout", "status", "--watch"], to: .terminal)
-        try status.wait("nobody") { $0.contains("no user has stores under the root") }
+        try status.wait("nobody") { $0.contains("no user has stores under ") }
         try sandbox.run("habit", "add", "Run").expectSuccess()
         let shown = try status.wait("a user") { $0.contains("alice") }
         #expect(shown.components(separatedBy: "\u{1B}[H\u{1B}[J").count == 3, "\(shown)")

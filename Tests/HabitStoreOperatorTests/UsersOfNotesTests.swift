@@ -96,8 +96,15 @@ struct UsersOfNotesTests {
         #expect(advanced.status == 0, "\(advanced.output)\(advanced.errors)")
         #expect(try stage() == "dualwrite")
         for refused in [["--by", "flag"], ["--users", "alice"]] {
-            try sandbox.run(["rollout", "kill"] + refused, environment: environment).failed(64, saying: "pull it there")
+            for command in [["rollout", "kill"], ["flags", "kill"], ["flags", "rearm"]] {
+                try sandbox.run(command + refused, environment: environment).failed(64, saying: "pull it there")
+            }
         }
+        // The sentinel file is for everybody, wherever the flags are.
+        try sandbox.run("flags", "kill", environment: environment).succeeded()
+        #expect(FileManager.default.fileExists(atPath: sandbox.root + "/habit-store.kill"))
+        try sandbox.run("flags", "rearm", environment: environment).succeeded()
+        #expect(!FileManager.default.fileExists(atPath: sandbox.root + "/habit-store.kill"))
         #expect(try sandbox.run("rollout", "kill", environment: environment).status == 0)
         #expect(try stage() == "off")
         try sandbox.run("rollout", "rearm", "--all", environment: environment).succeeded()

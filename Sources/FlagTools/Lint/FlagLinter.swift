@@ -10,6 +10,7 @@ public struct FlagLinter: Sendable {
     public static let maximumFindings = 1_000
 
     private let stages: [StageOrder]
+    private let family: FlagFamily?
     private let configuration: FlagConfiguration
 
     /// Makes a linter.
@@ -19,8 +20,12 @@ public struct FlagLinter: Sendable {
     ///   - configuration: How the file will be evaluated; its kill flags are checked for their form, and its clock is
     ///     the present time for rules with time windows.
     public init(stages: [StageOrder] = [], configuration: FlagConfiguration = FlagConfiguration()) {
-        self.stages = stages
-        self.configuration = configuration
+        self.init(stages: stages, family: nil, configuration: configuration)
+    }
+
+    /// - Parameter family: flags that several keys have; nil for none.
+    package init(stages: [StageOrder], family: FlagFamily?, configuration: FlagConfiguration) {
+        (self.stages, self.family, self.configuration) = (stages, family, configuration)
     }
 
     /// Looks at a file.
@@ -72,6 +77,9 @@ public struct FlagLinter: Sendable {
         for key in configuration.killFlags.sorted() {
             guard let flag = document.flag(key) else { continue }
             KillFlagLint(flag: flag, collector: collector, configuration: configuration).run()
+        }
+        if let family {
+            FamilyLint(family: family, document: document, collector: collector, configuration: configuration).run()
         }
         let (flags, isLoadable) = compiled(document, collector)
         let oldFlags = old.map { compiled($0, nil).flags }

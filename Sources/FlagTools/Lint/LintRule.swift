@@ -58,6 +58,10 @@ public enum LintRule: String, Sendable, CaseIterable {
     case killFlag = "kill-flag"
     /// A kill flag that is pulled.
     case killPulled = "kill-pulled"
+    /// A value that the flag cannot have, such as a stage that does not exist.
+    case wrongValue = "wrong-value"
+    /// A flag whose key is nearly that of one that is read.
+    case unknownFlag = "unknown-flag"
     /// A cohort that would jump over a stage.
     case stageJump = "stage-jump"
     /// A change of weights or their order that moves users both ways.
@@ -67,12 +71,12 @@ public enum LintRule: String, Sendable, CaseIterable {
     public var severity: LintFinding.Severity {
         switch self {
         case .syntax, .schema, .duplicateKey, .unknownOperator, .arguments, .unknownReference, .unknownVariant,
-            .constantBucket, .weights, .invalidVersion, .timestamp, .killFlag:
+            .constantBucket, .weights, .invalidVersion, .timestamp, .killFlag, .wrongValue:
             .error
         case .unknownVariable, .exchangedArguments, .suspiciousText, .equalBranches, .unknownMember, .metadata,
             .encoding, .unusedEvaluator, .percentages, .emptyList, .typeMismatch,
             .constantCondition, .unreachableBranch, .neverMatches, .disabledTargeting, .killPulled, .stageJump,
-            .rebucketing:
+            .unknownFlag, .rebucketing:
             .warning
         }
     }

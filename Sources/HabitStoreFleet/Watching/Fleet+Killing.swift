@@ -37,4 +37,19 @@ extension Fleet {
         guard FileManager.default.fileExists(atPath: folder.path) else { return }
         try ledger.append(.killLanded(by: person, users: users, failed: failed, seconds: seconds))
     }
+
+    /// Has the index know where users are whom a kill has taken back, where there is one: ``status()`` asks nothing else.
+    ///
+    /// - Parameter stores: the users of the root.
+    /// - Throws: what keeps the fleet's files from being read or written.
+    public func noteTakenBack(_ users: [String], in stores: UserStores) throws {
+        guard FileManager.default.fileExists(atPath: folder.index) else { return }
+        let (plan, index) = (try plan(), try FleetIndex.open(folder))
+        let taken = Set(users.map { UserKey($0) })
+        // Nobody has looked at who is not begun with.
+        var entries = try index.entries().filter { $0.stage != nil && taken.contains(UserKey($0.user)) }
+        let mover = FleetMover(stores: stores, plan: plan, signals: signals)
+        for (place, found) in mover.look(at: entries.map(\.user)).enumerated() { entries[place].take(found, plan) }
+        try index.note(entries)
+    }
 }

@@ -11,6 +11,8 @@ struct FlagsKillCommand: ReportingCommand {
             For everybody the sentinel file is made first, and then the flag is set: where the flag file cannot be read or \
             changed, the sentinel file does it alone, whatever --by says. For some users only the flag can do it, and a \
             file that cannot be changed is an error.
+
+            With the name of a store it is the flag and the sentinel file of that store.
             """
     )
 
@@ -18,35 +20,30 @@ struct FlagsKillCommand: ReportingCommand {
     @OptionGroup var options: KillOptions
 
     func run() async throws {
-        let triggers = try await options.triggers()
+        let (settings, triggers) = try await options.triggers()
         let pulled = try triggers.pull()
-        let sentinel = options.users == nil ? triggers.sentinel : nil
-        try report(isFlagSet: pulled.isFlagSet, sentinel: sentinel, triggers.file, pulled.flagFailure)
+        if let absence = settings.absence() { StandardError.note(absence) }
+        try report(triggers, pulled)
     }
 
-    private func report(
-        isFlagSet: Bool,
-        sentinel: SentinelFile?,
-        _ path: String,
-        _ failure: FlagError?
-    ) throws {
-        let isPresent = sentinel?.isPresent ?? false
+    private func report(_ triggers: KillTriggers, _ pulled: KillTriggers.Pulled) throws {
+        let sentinel = triggers.sentinel
+        let isPresent = triggers.users == nil && sentinel.isPresent
         switch output.format {
         case .json:
             try JSON.write(
                 JSON.object([
-                    "flag": isFlagSet ? .string(options.flag) : .null,
-                    "flagFile": .string(path),
-                    "flagError": .optional(failure?.description),
-                    "sentinel": isPresent ? .optional(sentinel?.path) : .null,
+                    "flag": pulled.isFlagSet ? .string(triggers.flag) : .null,
+                    "flagFile": .string(triggers.file),
+                    "flagError": .optional(pulled.flagFailure?.description),
+                    "sentinel": isPresent ? .string(sentinel.path) : .null,
                     "users": options.users.map { .array($0.map { .string($0) }) } ?? .null,
                 ])
             )
         case .text:
-            let whom = options.users.map { $0.joined(separator: ", ") } ?? "everybody"
-            var lines = ["killed for \(whom)"]
-            if isFlagSet { lines.append("  by the flag \(options.flag) in \(path)") }
-            if isPresent, let sentinel { lines.append("  by the sentinel file \(sentinel.path)") }
+            var lines = ["killed for \(triggers.whom)"]
+            if pulled.isFlagSet { lines.append("  by the flag \(triggers.flag) in \(triggers.file)") }
+            if isPresent { lines.append("  by the sentinel file \(sentinel.path)") }
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
         }
     }

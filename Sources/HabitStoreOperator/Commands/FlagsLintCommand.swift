@@ -34,8 +34,9 @@ struct FlagsLintCommand: ReportingCommand {
     }
 
     func run() async throws {
+        let linter = await RolloutFlags.linter()
         let results = files.map { path in
-            Result { () throws(FlagError) in try RolloutFlags.linter.lint(path: path, against: against) }
+            Result { () throws(FlagError) in try linter.lint(path: path, against: against) }
         }
         switch output.format {
         case .json: try JSON.write(json(results))

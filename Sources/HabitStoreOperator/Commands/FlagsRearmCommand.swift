@@ -9,7 +9,8 @@ struct FlagsRearmCommand: ReportingCommand {
         abstract: "Takes back what flags kill did, for everybody or for some users.",
         discussion: """
             The flag is taken back first, and the sentinel file removed after it: where the flag file cannot be changed, \
-            the sentinel file stays, and the kill switch with it.
+            the sentinel file stays, and the kill switch with it. With the name of a store it is the flag and the sentinel file of \
+            that store; those of the root are taken back without one.
             """
     )
 
@@ -17,7 +18,7 @@ struct FlagsRearmCommand: ReportingCommand {
     @OptionGroup var options: KillOptions
 
     func run() async throws {
-        let triggers = try await options.triggers()
+        let triggers = try await options.triggers().triggers
         let (flag, path, sentinel) = (triggers.flag, triggers.file, triggers.sentinel)
         let rearmed = try triggers.rearm()
         switch output.format {

@@ -48,14 +48,15 @@ struct FlagsSetCommand: ReportingCommand {
 
     func run() async throws {
         let path = try await fileOptions.path()
+        let linter = await RolloutFlags.linter()
         let (old, new): (FlagFileText, FlagFileText)
         if dryRun {
             old = try FlagFile.read(path: path)
-            new = try changed(old)
+            new = try changed(old, linter)
         } else {
-            (old, new) = try FlagFile.update(path: path) { (text) throws(FlagError) in try changed(text) }
+            (old, new) = try FlagFile.update(path: path) { (text) throws(FlagError) in try changed(text, linter) }
         }
-        let findings = Self.newFindings(old, new)
+        let findings = Self.newFindings(old, new, linter)
         let decides = variant != nil && new.hasTargeting(flag)
         switch output.format {
         case .json:
@@ -81,12 +82,12 @@ struct FlagsSetCommand: ReportingCommand {
         }
     }
 
-    private func changed(_ text: FlagFileText) throws(FlagError) -> FlagFileText {
+    private func changed(_ text: FlagFileText, _ linter: FlagLinter) throws(FlagError) -> FlagFileText {
         var new = removeTargeting ? try text.removingTargeting(of: flag) : text
         if let variant { new = try new.settingDefaultVariant(variant, of: flag) }
         if let state { new = try new.settingState(state, of: flag) }
         if !percentage.isEmpty { new = try new.settingPercentages(percentage, of: flag) }
-        if let error = Self.newFindings(text, new).first(where: { $0.severity == .error }) {
+        if let error = Self.newFindings(text, new, linter).first(where: { $0.severity == .error }) {
             throw FlagError(
                 .editRefused,
                 "the change would bring an error into the file: \(error.message) [\(error.rule.rawValue)]",
@@ -97,9 +98,9 @@ struct FlagsSetCommand: ReportingCommand {
     }
 
     /// What the linter finds in the new text, and did not find in the old one.
-    static func newFindings(_ old: FlagFileText, _ new: FlagFileText) -> [LintFinding] {
-        let known = Set(old.lint(RolloutFlags.linter).findings.map { [$0.rule.rawValue, $0.message] })
-        return new.lint(RolloutFlags.linter, against: old).findings.filter {
+    static func newFindings(_ old: FlagFileText, _ new: FlagFileText, _ linter: FlagLinter) -> [LintFinding] {
+        let known = Set(old.lint(linter).findings.map { [$0.rule.rawValue, $0.message] })
+        return new.lint(linter, against: old).findings.filter {
             !known.contains([$0.rule.rawValue, $0.message])
         }
     }

@@ -11,8 +11,8 @@ struct RolloutAdvanceCommand: ReportingCommand {
             Each stage is gone through in its order. Verifications and rehearsals that the gate misses are made on the way, \
             shadow reads are not: they come from the users. It may be stopped at any moment, and goes on where it was when \
             it is run again.
-            Exit codes: 0 everybody is where the flags want; 1 the gate keeps somebody back; 65, 74 as everywhere, for the \
-            first user who could not be moved.
+            Exit codes: 0 everybody is where the flags want, or they want nothing; 1 the gate keeps somebody back; 65 what the \
+            flags want of somebody cannot be told; 65, 74 as everywhere, for the first user who could not be moved.
             """
     )
 

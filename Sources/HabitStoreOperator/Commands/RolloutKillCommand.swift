@@ -13,8 +13,11 @@ struct RolloutKillCommand: ReportingCommand {
                 The triggers are those of `\(Tool.name) flags kill`, and programs that have the stores open act on them by \
                 themselves. Whoever has no program running is taken back here, in all stores that users have under the root \
                 unless one is named. A user whose old store cannot be made current is named, keeps what there is, and is served \
-                for reading only.
-                Exit codes: 0 everybody was taken back; else that of the first user who could not be.
+                for reading only. A store that cannot be read is named, too, and keeps nobody else from being taken back.
+
+                A store that is named and that nobody has is killed all the same, for those who come; it is said, with the names that \
+                there are, and is exit code 74, since a misspelt name has killed nobody.
+                Exit codes: 0 everybody was taken back; else the highest of those who could not be.
                 """
         )
     }
@@ -48,50 +51,82 @@ struct RolloutKillCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
-        guard settings.flagProvider == nil || by != .flag && named == nil else {
-            throw CommandFailure.usage(
-                "the kill flag is where \(Tool.name) has its flags, and not in a file: pull it there; the sentinel file is for everybody"
-            )
-        }
+        try settings.requireKillFlag(users: named, by: by)
         let triggers = try settings.killTriggers(users: named, by: by)
         let begun = ContinuousClock.now
         let pulled = try triggers.pull()
-        var results: [UserResult<Bool>] = []
-        for place in try named == nil ? settings.ofAllStores() : [settings] {
-            let stores = try place.stores(otherVersions: .asWrittenByAnyApp)
-            let listing = try named.map { UserListing(users: $0) } ?? stores.users()
-            results += await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
-                let landed = try stores.land(user)
-                if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
-                return landed.isKilled
+        let places: (stores: [Settings], failure: (any Error)?) =
+            named == nil ? settings.ofAllStores() : ([settings], nil)
+        var taken: [TakenBack] = []
+        var unread = places.failure.map { [KillReport.Unread(what: "the stores with names", error: $0)] } ?? []
+        for place in places.stores {
+            do {
+                taken.append(try await takeBack(place, since: begun))
+            } catch {
+                let what = place.store.map { "the store \($0.text)" } ?? "the stores without a name"
+                unread.append(.init(what: what, error: error))
             }
         }
+        let results = taken.flatMap(\.results)
         let report = KillReport(
             triggers: triggers,
-            isFlagSet: pulled.isFlagSet,
-            flagFailure: pulled.flagFailure,
-            results: results
+            pulled: pulled,
+            results: results,
+            unread: unread,
+            absence: named == nil && results.isEmpty && unread.isEmpty ? settings.absence() : nil
         )
-        if named == nil { tellFleet(settings, results, seconds: (ContinuousClock.now - begun) / .seconds(1)) }
         switch output.format {
         case .json: try JSON.write(report.json)
         case .text: try Output.write(report.text)
         }
+        // Only now: nobody is to wait for a fleet's files to be taken back.
+        for part in taken { tellFleet(part) }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 
-    /// Writes down how long it took, where there is a fleet. The kill has landed, whatever becomes of that.
-    private func tellFleet(_ settings: Settings, _ results: [UserResult<Bool>], seconds: Double) {
-        let failed = results.failures().count
+    /// What became of the users of one place.
+    private struct TakenBack {
+        let place: StoreRoot
+        let stores: UserStores
+        let results: [UserResult<Bool>]
+        /// How long it took from the pull.
+        let seconds: Double
+    }
+
+    /// Takes back who has stores in a place, or those of them who are named.
+    ///
+    /// - Throws: why nobody could be looked for there.
+    private func takeBack(_ settings: Settings, since begun: ContinuousClock.Instant) async throws -> TakenBack {
+        let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
+        let listing = try named.map { UserListing(users: $0) } ?? stores.users()
+        let results = await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
+            let landed = try stores.land(user)
+            if landed.owesEvidence { StandardError.note(RolloutNotes.owedEvidence(user)) }
+            return landed.isKilled
+        }
+        let seconds = (ContinuousClock.now - begun) / .seconds(1)
+        return TakenBack(place: settings.place, stores: stores, results: results, seconds: seconds)
+    }
+
+    /// Writes down how long it took, and where users are now, where there is a fleet. The kill has landed, whatever becomes of that.
+    private func tellFleet(_ taken: TakenBack) {
+        let (fleet, failed) = (Fleet(taken.place), taken.results.failures().count)
         do {
-            try Fleet(root: settings.root).noteKill(
-                by: NSUserName(),
-                users: results.count - failed,
-                failed: failed,
-                seconds: seconds
-            )
+            if named == nil {
+                try fleet.noteKill(
+                    by: NSUserName(),
+                    users: taken.results.count - failed,
+                    failed: failed,
+                    seconds: taken.seconds
+                )
+            }
         } catch {
             StandardError.note("the fleet's ledger does not tell of it: \(ErrorReport.message(of: error))")
+        }
+        do {
+            try fleet.noteTakenBack(taken.results.map(\.user), in: taken.stores)
+        } catch {
+            StandardError.note("the fleet's index does not know of it: \(ErrorReport.message(of: error))")
         }
     }
 }

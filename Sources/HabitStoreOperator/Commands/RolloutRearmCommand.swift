@@ -29,6 +29,8 @@ struct RolloutRearmCommand: ReportingCommand {
 
     func run() async throws {
         let settings = try await Settings(userOptions)
+        // Before anything is taken back: a store with a name is not armed while the root is not.
+        try settings.stores(otherVersions: .asWrittenByAnyApp).requireRootRearmed()
         let triggers = try settings.killTriggers(users: all ? nil : [settings.user], by: .both)
         let rearmed = try rearm(triggers)
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)

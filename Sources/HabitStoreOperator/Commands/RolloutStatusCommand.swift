@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HabitStore
 import HabitStoreRollout
 
 /// `habitstore rollout status`.
@@ -10,7 +11,7 @@ struct RolloutStatusCommand: ReportingCommand {
         discussion: """
             All users, or with --user one. A store that cannot be read is named in the user's row, and makes the exit code \
             65 or 74, after all rows, and so does a folder of which nobody can tell whose it is; evidence that is damaged \
-            makes it 1.
+            makes it 1. A root that is not there is exit code 74.
 
             With --watch a move or a kill shows with the next look, ten times a second; tokens, evidence, flag files, the \
             gate's policy and users who come or go are looked at once a second, and everything else every ten seconds. \
@@ -41,6 +42,13 @@ struct RolloutStatusCommand: ReportingCommand {
     }
 
     private func answerOnce(_ looks: StatusLooks) throws {
+        guard FileManager.default.fileExists(atPath: looks.folder) else {
+            throw HabitStoreError(
+                .notFound,
+                "there is no folder here for users to have stores in; name another one with --root or --store-name",
+                at: .init(path: looks.folder)
+            )
+        }
         let report = try report(looks)
         StandardError.write(report.notes)
         try Output.write(try report.answer.text(asLine: false))
@@ -58,7 +66,12 @@ struct RolloutStatusCommand: ReportingCommand {
         guard output.format == .text else { return (.document(RolloutStatusReport.json(statuses)), "", errors) }
         let notes = Set(statuses.flatMap(\.notes)).sorted().map(StandardError.line(ofNote:)).joined()
         guard !statuses.isEmpty || failures.isEmpty else { return (.text(""), notes, errors) }
-        let text = RolloutStatusReport(statuses, options: Terminal.options(), timeZone: looks.timeZone).text
+        let text = RolloutStatusReport(
+            statuses,
+            root: looks.folder,
+            options: Terminal.options(),
+            timeZone: looks.timeZone
+        ).text
         return (.text(text), notes, errors)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
@@ -11,7 +12,7 @@ struct UserBackupCommand: ReportingCommand {
             abstract: "Makes one consistent copy of a user: stores, role, epoch, history and evidence; or checks one.",
             discussion: """
                 The backup is a folder for its owner only, with a manifest and the SHA-256 of each file. Others read and write meanwhile. Nothing \
-                is written over. Where it is made is kept in the user's folder, so that `\(Tool.name) user erase` finds it; one that is moved \
+                is written over, and nothing is made inside of the root. Where it is made is kept in the user's folder, so that `\(Tool.name) user erase` finds it; one that is moved \
                 has to be erased by hand.
 
                 With --verify a backup is checked, and nothing else is done: exit code 1 means that it is not whole.
@@ -43,6 +44,7 @@ struct UserBackupCommand: ReportingCommand {
     func run() async throws {
         if verify { return try check(arguments[0]) }
         let settings = try await Settings(userOptions)
+        try Self.requireOutside(of: settings.home, arguments[1])
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
@@ -63,6 +65,27 @@ struct UserBackupCommand: ReportingCommand {
             if let leftOut = manifest.leftOut { lines.append("left out: \(leftOut)") }
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
         }
+    }
+
+    /// Makes sure that a backup is not made where users' stores are: it would be taken for a user's folder, or for those of a store's users.
+    private static func requireOutside(of root: String, _ path: String) throws {
+        let (place, folder) = (resolved(path), resolved(root))
+        guard place != folder, !place.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/") else {
+            throw CommandFailure.usage(
+                "\(path) is inside of the root \(root), where users have their stores; name a folder elsewhere"
+            )
+        }
+    }
+
+    /// A path without symbolic links, as far as there is anything at it.
+    private static func resolved(_ path: String) -> String {
+        var url = URL(fileURLWithPath: path).standardizedFileURL
+        var missing: [String] = []
+        while url.path != "/", !FileManager.default.fileExists(atPath: url.path) {
+            missing.insert(url.lastPathComponent, at: 0)
+            url.deleteLastPathComponent()
+        }
+        return missing.reduce(url.resolvingSymlinksInPath()) { $0.appendingPathComponent($1) }.path
     }
 
     private func check(_ path: String) throws {

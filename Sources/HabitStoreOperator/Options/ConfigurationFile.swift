@@ -5,7 +5,7 @@ import HabitStore
 /// The configuration file, a JSON object of texts.
 enum ConfigurationFile {
     static let keys: Set<String> = [
-        "root", "user", "flags", "servers", "policy", "evidenceKeyFile", "timeZone", "openUsers",
+        "root", "storeName", "user", "flags", "servers", "policy", "evidenceKeyFile", "timeZone", "openUsers",
     ]
 
     /// Reads the file.

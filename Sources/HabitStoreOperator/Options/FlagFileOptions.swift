@@ -10,12 +10,18 @@ struct FlagFileOptions: ParsableArguments {
     )
     var file: String?
 
-    /// The file's path, and the root, under which the sentinel file stands.
-    func paths() async throws -> (file: String, root: String) {
-        let settings = try await Settings(try UserOptions.parse([]))
-        return (file ?? settings.flags ?? settings.home + "/" + Settings.flagFileName, settings.home)
+    /// The settings, in which this file counts as the one that is named.
+    ///
+    /// - Parameter storeName: which one of several stores is meant; nil for what the settings say.
+    func settings(storeName: String? = nil) async throws -> Settings {
+        var options = try UserOptions.parse([])
+        (options.flags, options.storeName) = (file, storeName)
+        return try await Settings(options)
     }
 
     /// The file's path.
-    func path() async throws -> String { try await paths().file }
+    func path() async throws -> String {
+        if let file { return file }
+        return try await settings().flagFile
+    }
 }

@@ -12,11 +12,29 @@ struct KillOptions: ParsableArguments {
 
     @OptionGroup var fileOptions: FlagFileOptions
 
-    @Option(help: "The kill flag's key.")
-    var flag = RolloutFlags.kill
+    @Option(
+        help: ArgumentHelp(
+            "Which one of several stores that each user has.",
+            discussion:
+                "[$\(Tool.environment)_STORE_NAME; default: the one without a name, whose sentinel file is for all]"
+        )
+    )
+    var storeName: String?
 
     @Option(
-        help: ArgumentHelp("The sentinel file.", discussion: "[default: \(RolloutFlags.sentinelName) under the root]")
+        help: ArgumentHelp(
+            "The kill flag's key.",
+            discussion: "[default: \(RolloutFlags.kill), or NAME-store-kill for the store NAME]"
+        )
+    )
+    var flag: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The sentinel file.",
+            discussion:
+                "[default: \(RolloutFlags.sentinelName) under the root, or under ROOT/stores/NAME for the store NAME]"
+        )
     )
     var sentinel: String?
 
@@ -32,16 +50,13 @@ struct KillOptions: ParsableArguments {
         }
     }
 
-    /// The triggers.
-    func triggers() async throws -> KillTriggers {
-        let paths = try await fileOptions.paths()
-        return KillTriggers(
-            flag: flag,
-            file: paths.file,
-            sentinel: try SentinelFile(path: sentinel ?? RolloutFlags.sentinelPath(root: paths.root)),
-            makesFolder: sentinel == nil,
-            by: by,
-            users: users
+    /// The settings, and the triggers.
+    func triggers() async throws -> (settings: Settings, triggers: KillTriggers) {
+        let settings = try await fileOptions.settings(storeName: storeName)
+        try settings.requireKillFlag(users: users, by: by)
+        return (
+            settings,
+            try settings.killTriggers(users: users, by: by, flag: flag, file: fileOptions.file, sentinel: sentinel)
         )
     }
 

@@ -2,6 +2,7 @@ import FeatureFlags
 import FlagTools
 import Foundation
 import HabitStore
+import HabitStoreRollout
 
 /// The two triggers of the kill switch: the flag in the flag file, and the sentinel file.
 struct KillTriggers {
@@ -28,6 +29,13 @@ struct KillTriggers {
     let by: KillOptions.Trigger
     /// Only these users; nil for everybody.
     let users: [String]?
+    /// The store that they are about; nil for those without a name, and where the sentinel file stands for all.
+    let store: StoreName?
+
+    /// For whom they are, in words.
+    var whom: String {
+        (users.map { $0.joined(separator: ", ") } ?? "everybody") + (store.map { " in the store \($0.text)" } ?? "")
+    }
 
     /// Pulls the triggers that are asked for. For everybody each is tried, whatever became of the other, and it is an error
     /// only where none of them works.

@@ -91,14 +91,40 @@ package struct Settings {
         }
     }
 
+    /// The flag file, whether it is there or not.
+    var flagFile: String { flags ?? home + "/" + Self.flagFileName }
+
     /// The settings for each of the stores that users have under the root; these alone where one is named.
-    func ofAllStores() throws -> [Settings] {
-        guard store == nil else { return [self] }
-        return try StoreRoot.all(under: home).map { place in
-            var settings = self
-            settings.store = place.name
-            return settings
+    ///
+    /// - Returns: also why those with names cannot be listed: the ones without a name are where they are all the same.
+    func ofAllStores() -> (stores: [Settings], failure: (any Error)?) {
+        guard store == nil else { return ([self], nil) }
+        do {
+            let stores = try StoreRoot.all(under: home).map { place in
+                var settings = self
+                settings.store = place.name
+                return settings
+            }
+            return (stores, nil)
+        } catch {
+            return ([self], error)
         }
+    }
+
+    /// That nobody has a store of the name that is meant, and which names there are; nil where somebody has, or none is meant.
+    func absence() -> String? {
+        guard let store, !hasUsers else { return nil }
+        var others = self
+        others.store = nil
+        let names = others.ofAllStores().stores.filter(\.hasUsers).compactMap(\.store?.text)
+        return "nobody has a store \(store.text) under \(home) yet; "
+            + (names.isEmpty ? "there are none with names" : "there are \(names.joined(separator: ", "))")
+    }
+
+    /// Whether anybody has such a store; a folder that cannot be read is not empty.
+    private var hasUsers: Bool {
+        guard let listing = try? stores(otherVersions: .asWrittenByAnyApp).users() else { return true }
+        return !listing.users.isEmpty || !listing.unknown.isEmpty
     }
 
     /// The stores under the root.
@@ -153,17 +179,40 @@ package struct Settings {
         return try Engines(Tool.current.engines.providers + providers)
     }
 
-    /// The triggers of the root's kill switch.
+    /// Makes sure that the kill flag is in a file, where it is asked for.
     ///
-    /// - Parameter users: only these; nil for everybody.
-    func killTriggers(users: [String]?, by: KillOptions.Trigger) throws -> KillTriggers {
+    /// - Throws: a usage error where flags come from a provider: nobody would read the file.
+    func requireKillFlag(users: [String]?, by: KillOptions.Trigger) throws {
+        guard flagProvider == nil || by != .flag && users == nil else {
+            throw CommandFailure.usage(
+                "the kill flag is where \(Tool.name) has its flags, and not in a file: pull it there, and take it back there; the "
+                    + "sentinel file is for everybody"
+            )
+        }
+    }
+
+    /// The triggers of the kill switch of the stores that are meant.
+    ///
+    /// - Parameters:
+    ///   - users: only these; nil for everybody.
+    ///   - flag: another kill flag than these stores'.
+    ///   - file: another flag file.
+    ///   - sentinel: another sentinel file, in a folder that is there.
+    func killTriggers(
+        users: [String]?,
+        by: KillOptions.Trigger,
+        flag: String? = nil,
+        file: String? = nil,
+        sentinel: String? = nil
+    ) throws -> KillTriggers {
         KillTriggers(
-            flag: place.flags.kill,
-            file: flags ?? home + "/" + Self.flagFileName,
-            sentinel: try SentinelFile(path: RolloutFlags.sentinelPath(root: root)),
-            makesFolder: true,
+            flag: flag ?? place.flags.kill,
+            file: file ?? flagFile,
+            sentinel: try SentinelFile(path: sentinel ?? RolloutFlags.sentinelPath(root: root)),
+            makesFolder: sentinel == nil,
             by: flagProvider == nil ? by : .sentinel,
-            users: users
+            users: users,
+            store: store
         )
     }
 

@@ -21,6 +21,8 @@ struct StatusLooks {
     private var signs: [UserKey: UserSigns] = [:]
     private var found: [UserKey: Result<UserStatus, any Error>] = [:]
     private(set) var timeZone = TimeZone.current
+    /// The folder under which users have their folders.
+    private(set) var folder = ""
     private var signsAreDue = ContinuousClock.now
     private var fullIsDue = ContinuousClock.now
     /// How long to wait before the next look.
@@ -79,7 +81,7 @@ struct StatusLooks {
     private mutating func readSettings() async throws -> Settings {
         let (settings, stores) = try await options.stores(otherVersions: .asWrittenByAnyApp)
         listing = try options.userOptions.user.map { UserListing(users: [$0]) } ?? stores.users()
-        (self.stores, root, timeZone) = (stores, stores.signs, settings.timeZone)
+        (self.stores, root, timeZone, folder) = (stores, stores.signs, settings.timeZone, settings.root)
         return settings
     }
 

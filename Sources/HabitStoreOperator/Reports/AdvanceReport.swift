@@ -17,6 +17,7 @@ struct AdvanceReport {
     /// The exit code.
     var status: ExitStatus {
         if let failure = failures.first { return ErrorReport(failure.error, showsDetail: false).status }
+        if reports.contains(where: { $0.flagFailure != nil }) { return .data }
         return reports.contains(where: \.isRefused) ? .different : .success
     }
 
@@ -28,6 +29,13 @@ struct AdvanceReport {
             text += TerminalText.escaped("\(user): FAILED: \(ErrorReport.message(of: error))") + "\n"
         }
         guard hasSummary else { return text }
+        // Mostly one reason for all, which need not be repeated for each.
+        let unread = Dictionary(grouping: reports.compactMap(\.flagFailure), by: \.self).sorted { $0.key < $1.key }
+        for (reason, users) in unread {
+            let line =
+                "\(users.count) of \(reports.count + failures.count) users could not be moved by the flags: \(reason)"
+            text += TerminalText.escaped(line) + "\n"
+        }
         var table = TextTable([
             .init("stage"), .init("users", alignment: .right), .init("kept back", alignment: .right),
         ])

@@ -10,6 +10,8 @@ struct PromotionReport: Encodable {
     let to: Stage
     /// Where the user was to go; nil when the flags want nothing.
     let wanted: Stage?
+    /// Why nobody can tell where the user was to go; nil where the flags say it, or there are none.
+    let flagFailure: String?
     let reasons: [GateReason]
     /// The reasons in words.
     let sentences: [String]
@@ -23,10 +25,10 @@ struct PromotionReport: Encodable {
         user = store.user
         self.from = from
         to = try store.stage()
-        wanted = store.wantedStage
+        (wanted, flagFailure) = (store.wantedStage, store.flagFailure)
         let isRefused = decision.map { !$0.isOpen } ?? false
         reasons = isRefused ? decision?.reasons ?? [] : []
-        sentences = reasons.map(\.description)
+        sentences = reasons.map { $0.sentence(user: ShellWord.quoted(store.user)) }
         cleanShadowReads = decision?.cleanShadowReads ?? 0
         upperBound = decision?.upperBound
         if isRefused, case .lagging(_, let error) = store.mirrorStatus {

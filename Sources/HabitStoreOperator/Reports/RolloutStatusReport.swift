@@ -5,18 +5,20 @@ import HabitStoreRollout
 /// Where users are on the way, as a table and a summary.
 struct RolloutStatusReport {
     private let statuses: [UserStatus]
+    private let root: String
     private let options: TerminalOptions
     private let timeZone: TimeZone
 
-    init(_ statuses: [UserStatus], options: TerminalOptions, timeZone: TimeZone) {
-        self.statuses = statuses
+    /// - Parameter root: the folder under which users were looked for.
+    init(_ statuses: [UserStatus], root: String, options: TerminalOptions, timeZone: TimeZone) {
+        (self.statuses, self.root) = (statuses, root)
         self.options = options
         self.timeZone = timeZone
     }
 
     /// The table, and under it how many users are at each stage.
     var text: String {
-        guard !statuses.isEmpty else { return "no user has stores under the root\n" }
+        guard !statuses.isEmpty else { return TerminalText.escaped("no user has stores under \(root)") + "\n" }
         var table = TextTable([
             .init("user", maximumWidth: 60), .init("stage", canShrink: false), .init("wanted", canShrink: false),
             .init("engine"),

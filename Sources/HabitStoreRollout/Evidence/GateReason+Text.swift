@@ -2,10 +2,15 @@ import HabitStore
 
 extension GateReason: CustomStringConvertible {
     /// One sentence: what is missing, and what provides it.
-    public var description: String {
+    public var description: String { sentence(user: "U") }
+
+    /// The same, with the user in the commands that it names.
+    ///
+    /// - Parameter user: the user's id, as it is typed into a shell.
+    package func sentence(user: String) -> String {
         switch self {
         case .stageSkipped(let from, let to):
-            "\(to) cannot follow \(from): go one stage at a time with `\(OperatorCommand.name) rollout advance --user U`"
+            "\(to) cannot follow \(from): go one stage at a time with `\(OperatorCommand.name) rollout advance --user \(user)`"
         case .alreadyThere: "the user is in this stage already"
         case .notProposed(let wanted):
             (wanted.map { "the flags want \($0) for this user and nothing further" }
@@ -13,63 +18,72 @@ extension GateReason: CustomStringConvertible {
                 + ": change the flag file first, with `\(OperatorCommand.name) flags set habit-store-stage`"
         case .notComplete(let stage):
             "the user is at \(stage), and a store that was left is removed at complete only: "
-                + "`\(OperatorCommand.name) rollout advance --user U` takes the user there"
+                + "`\(OperatorCommand.name) rollout advance --user \(user)` takes the user there"
         case .retentionNotOver(let seconds):
             "the store that was left is kept for \(Self.hours(seconds)) more: run `\(OperatorCommand.name) rollout retire` then, or ask for less "
                 + "with retentionSeconds in the policy"
         case .killed: "the kill switch is pulled: arm it again with `\(OperatorCommand.name) rollout rearm`"
-        case .notBackfilled: "the mirror is not filled yet: `\(OperatorCommand.name) rollout advance --user U` fills it"
+        case .notBackfilled:
+            "the mirror is not filled yet: `\(OperatorCommand.name) rollout advance --user \(user)` fills it"
         case .mirrorParted:
             "the mirror has gone another way than the store that serves, and cannot follow: "
-                + "`\(OperatorCommand.name) rollout doctor --user U --fix` sets its file aside, and a new one is copied"
+                + "`\(OperatorCommand.name) rollout doctor --user \(user) --fix` sets its file aside, and a new one is copied"
         case .lagging(let transactions):
             "the mirror is \(Self.count(transactions, "transaction")) behind: "
-                + "`\(OperatorCommand.name) rollout advance --user U` catches it up"
-        case .verificationMissing: "the stores were not verified in this stage: \(Self.verify)"
+                + "`\(OperatorCommand.name) rollout advance --user \(user)` catches it up"
+        case .verificationMissing: "the stores were not verified in this stage: \(Self.verify(user))"
         case .verificationStale(let seconds):
             seconds < 0
-                ? "the verification is dated \(Self.hours(-seconds)) in the future: \(Self.verify)"
-                : "the verification is \(Self.hours(seconds)) old, which is too long: \(Self.verify)"
+                ? "the verification is dated \(Self.hours(-seconds)) in the future: \(Self.verify(user))"
+                : "the verification is \(Self.hours(seconds)) old, which is too long: \(Self.verify(user))"
         case .verificationNotClean(let verdict, let differences):
             "the last verification came to \(verdict) with \(Self.count(differences, "difference")): "
-                + "resolve what it found, then \(Self.verify)"
+                + "resolve what it found, then \(Self.verify(user))"
         case .coverageIncomplete(let coverage):
-            "the verification covered \(Self.percent(coverage)) of the records, and 100 % are needed: \(Self.verify)"
-        case .repairedSince: "the mirror was repaired after the verification: \(Self.verify)"
+            "the verification covered \(Self.percent(coverage)) of the records, and 100 % are needed: \(Self.verify(user))"
+        case .repairedSince: "the mirror was repaired after the verification: \(Self.verify(user))"
         case .selfComparisonMissing(let side):
-            "the \(side.rawValue) store was not compared with itself lately: \(Self.verify)"
+            "the \(side.rawValue) store was not compared with itself lately: \(Self.verify(user))"
         case .selfComparisonFailed(let side):
             "the \(side.rawValue) store differs from itself, so that no comparison can be believed: "
-                + "run `\(OperatorCommand.name) check` on it, then \(Self.verify)"
+                + "run `\(OperatorCommand.name) check` on it, then \(Self.verify(user))"
         case .tooFewShadowReads(let have, let need):
             "\(have) of \(need) clean shadow reads were made in this stage since the last difference or repair: "
-                + "wait for the user's reads, then run `\(OperatorCommand.name) rollout advance --user U` again"
+                + "wait for the user's reads, then run `\(OperatorCommand.name) rollout advance --user \(user)` again"
         case .shadowDifferences(let count):
             "\(Self.count(count, "difference")) between the stores came up in this stage without a clean verification "
-                + "behind: \(Self.verify)"
-        case .rollbackNotRehearsed: "the way back was not rehearsed lately: \(Self.rehearse)"
-        case .rehearsalFailed: "the last rehearsal of the way back failed: resolve what it found, then \(Self.rehearse)"
+                + "behind: \(Self.verify(user))"
+        case .rollbackNotRehearsed: "the way back was not rehearsed lately: \(Self.rehearse(user))"
+        case .rehearsalFailed:
+            "the last rehearsal of the way back failed: resolve what it found, then \(Self.rehearse(user))"
         case .evidenceExpired:
             "too many of the clean shadow reads are too old, or dated in the future: wait for new reads of the user's"
         case .evidenceDamaged(let line, let why):
-            "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: \(Self.reset)"
+            "the evidence is damaged in line \(line) (\(why)) and proves nothing any more: \(Self.reset(user))"
         case .evidenceUnwritable:
             "the evidence cannot be written, and what cannot be recorded has not been proven: see to the permissions and the "
-                + "space of the user's evidence.jsonl, then run `\(OperatorCommand.name) rollout advance --user U` again"
+                + "space of the user's evidence.jsonl, then run `\(OperatorCommand.name) rollout advance --user \(user)` again"
         case .ignoredRules(let count):
-            "the verification ignored something by \(Self.count(count, "rule")): remove the rules, then \(Self.verify)"
+            "the verification ignored something by \(Self.count(count, "rule")): remove the rules, then \(Self.verify(user))"
         case .anchorMissing:
-            "the evidence does not hold what the stores remember of it, so that lines are missing at its end: \(Self.reset)"
+            "the evidence does not hold what the stores remember of it, so that lines are missing at its end: \(Self.reset(user))"
         case .anotherUsersEvidence:
             "the stores have never been moved, and the evidence says otherwise: it is another user's, or the stores are older "
-                + "than it: \(Self.reset)"
+                + "than it: \(Self.reset(user))"
         }
     }
 
-    private static let verify = "run `\(OperatorCommand.name) rollout verify --user U`"
-    private static let reset =
-        "`\(OperatorCommand.name) rollout evidence --user U` shows it, and `\(OperatorCommand.name) rollout evidence reset` begins it anew"
-    private static let rehearse = "run `\(OperatorCommand.name) rollout rehearse --user U`"
+    private static func verify(_ user: String) -> String {
+        "run `\(OperatorCommand.name) rollout verify --user \(user)`"
+    }
+
+    private static func reset(_ user: String) -> String {
+        "`\(OperatorCommand.name) rollout evidence --user \(user)` shows it, and `\(OperatorCommand.name) rollout evidence reset` begins it anew"
+    }
+
+    private static func rehearse(_ user: String) -> String {
+        "run `\(OperatorCommand.name) rollout rehearse --user \(user)`"
+    }
 
     private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 

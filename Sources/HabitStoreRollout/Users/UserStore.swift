@@ -51,6 +51,13 @@ public final class UserStore: HabitStore {
     /// The stage that the flags want; nil when they say nothing.
     public var wantedStage: Stage? { files.known.wanted?.stage }
 
+    /// Why nobody can tell what the flags want, in one line; nil where they say it, or there are none.
+    package var flagFailure: String? {
+        let wanted = files.known.wanted
+        guard wanted?.stage == nil else { return nil }
+        return wanted?.notes.first ?? files.context.flags.notes.first
+    }
+
     /// The engine that would serve at the wanted stage; nil when the flags say nothing.
     public var wantedEngine: EngineName? { files.known.wanted?.engine }
 

@@ -11,16 +11,19 @@ extension UserStores {
     /// - Throws: ``HabitStoreError/Code/unsupported`` while a sentinel file is there, or the root is not re-armed; what the system says.
     @discardableResult
     public func rearmRoot() throws -> Bool {
-        for root in place.killRoots {
-            let sentinel = try SentinelFile(path: RolloutFlags.sentinelPath(root: root))
-            guard !sentinel.isPresent else {
-                throw HabitStoreError(
-                    .unsupported,
-                    "the sentinel file still pulls the kill switch; remove it first",
-                    at: .init(path: sentinel.path)
-                )
-            }
-        }
+        try requireNoSentinel(root: place.path)
+        try requireRootRearmed()
+        let wasSet = flags.latch.isSet
+        try flags.latch.clear()
+        metrics.killIsEngaged(RootKill(roots: place.killRoots).isEngaged)
+        return wasSet
+    }
+
+    /// Makes sure that the kill switch is re-armed which stores with a name obey besides their own.
+    ///
+    /// - Throws: as ``rearmRoot()`` does.
+    package func requireRootRearmed() throws {
+        for root in place.killRoots.dropFirst() { try requireNoSentinel(root: root) }
         if let latch = flags.places.dropFirst().map(\.latch).first(where: \.isSet) {
             throw HabitStoreError(
                 .unsupported,
@@ -28,9 +31,16 @@ extension UserStores {
                 at: .init(path: latch.path)
             )
         }
-        let wasSet = flags.latch.isSet
-        try flags.latch.clear()
-        metrics.killIsEngaged(RootKill(roots: place.killRoots).isEngaged)
-        return wasSet
+    }
+
+    private func requireNoSentinel(root: String) throws {
+        let sentinel = try SentinelFile(path: RolloutFlags.sentinelPath(root: root))
+        guard !sentinel.isPresent else {
+            throw HabitStoreError(
+                .unsupported,
+                "the sentinel file still pulls the kill switch; remove it first",
+                at: .init(path: sentinel.path)
+            )
+        }
     }
 }
