@@ -27,7 +27,9 @@ fleet-drill: KILLS = 100
 # `make model SIZE=large`
 SIZE ?= small
 # What `make test` runs in processes of their own; the rest is one more.
-TEST_PARTS ?= HabitStoreRolloutTests HabitStore(Postgres|SQLite|LMDB)?Tests
+TEST_PARTS ?= HabitStoreRolloutTests HabitStore(Postgres|SQLite|LMDB|Fleet)?Tests
+# How many tests of a process are begun at once: beside a thousand others each would wait for its turn until its time limit is over.
+TEST_WIDTH ?= 8
 # `make soak-shadow READS=20000 SEED=7`
 READS ?= 1000000
 DATA ?= both
@@ -66,7 +68,7 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
 	@TEST_PARTS="$(TEST_PARTS)" sh scripts/with-promtool.sh sh scripts/with-postgres.sh \
-		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest --experimental-maximum-parallelization-width 8 $(BUILD_FLAGS)
+		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest --experimental-maximum-parallelization-width $(TEST_WIDTH) $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 
