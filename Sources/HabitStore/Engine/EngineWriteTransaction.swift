@@ -107,10 +107,14 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
             try model.write(to: &writer)
         } catch let error as HabitStoreError {
             let description = schema.entities[entity]
+            // The writer stands at the attribute that it could not take.
+            let attribute =
+                description.attributes.indices.contains(writer.field) ? description.attributes[writer.field].name : nil
             throw HabitStoreError(
                 error.code,
-                "\(description.name): \(error.message)",
-                at: .init(entity: description.name, id: model.id)
+                "\(description.name)\(attribute.map { "." + $0 } ?? ""): \(error.message)",
+                at: .init(entity: description.name, attribute: attribute, id: model.id),
+                underlying: error.underlying
             )
         }
         try writer.finish { try body(RecordView(trusting: $0, layout: layout)) }

@@ -7,7 +7,8 @@ public struct AttributeWriter: ~Copyable {
     let layout: RecordLayout
     private var bytes: UnsafeMutableRawBufferPointer
     private var used: Int
-    private var field = 0
+    /// How many attributes were taken.
+    private(set) var field = 0
     private var mismatch: (position: Int, kind: AttributeKind)?
     /// The first value that is too large, or makes the record so.
     private var excess: (position: Int, count: Int, recordBytes: Int)?

@@ -83,7 +83,7 @@ struct UserInspection {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: known)
         let stores = pair.look(limitSeconds: options.stepLimitSeconds)
         var found = Found(stores: stores, engines: pair.engines(stores.standings, preferring: wanted))
-        found.unfinishedMigration = pair.unfinishedMigration
+        found.unfinishedMigration = pair.unfinishedMigration(stores)
         found.hasParted = found.unfinishedMigration == nil && hasParted(found, pair)
         share(found, pair)
         for engine in known.names where stores.failures[engine] == nil { pair.close(engine) }

@@ -29,7 +29,7 @@ struct UserExamination {
         // What else is found of such a user is the middle of it.
         if let interrupted { return [interrupted] }
         let found = pair.look(limitSeconds: options.stepLimitSeconds)
-        if let unfinished = pair.unfinishedMigration {
+        if let unfinished = pair.unfinishedMigration(found) {
             return [
                 UserFinding(
                     .unfinishedMigration,

@@ -50,6 +50,6 @@ extension OpenUser {
     private var hasUnfinishedMigration: Bool {
         let pair = StorePair(directory: directory, schema: context.schema, access: .readOnly, engines: context.engines)
         defer { pair.close() }
-        return pair.unfinishedMigration != nil
+        return pair.unfinishedMigration(pair.look(limitSeconds: options.stepLimitSeconds)) != nil
     }
 }

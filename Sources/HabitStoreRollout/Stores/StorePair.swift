@@ -84,9 +84,11 @@ final class StorePair: Sendable {
 
     /// What is to be done where the user's stores are of different versions, as a migration leaves them whose process has died between the
     /// two; nil where they are of one, or that cannot be told.
-    var unfinishedMigration: UnfinishedMigration? {
-        let versions = known.names.compactMap { engine in
-            (try? store(engine).schema.version).map { (engine: engine, version: $0) }
+    ///
+    /// - Parameter found: what was seen of the stores: no other is opened, since one may hang.
+    func unfinishedMigration(_ found: StandingsFound) -> UnfinishedMigration? {
+        let versions = found.standings.compactMap { standing in
+            (try? store(standing.engine).schema.version).map { (engine: standing.engine, version: $0) }
         }
         guard let first = versions.first, versions.contains(where: { $0.version != first.version }) else { return nil }
         return UnfinishedMigration(versions: versions)

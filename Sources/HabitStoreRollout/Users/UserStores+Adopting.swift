@@ -104,7 +104,9 @@ extension UserStores {
     ) throws {
         let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
         defer { pair.close() }
-        guard let plan = options.migrationPlan, let unfinished = pair.unfinishedMigration else { return }
+        guard let plan = options.migrationPlan,
+            let unfinished = pair.unfinishedMigration(pair.look(limitSeconds: options.stepLimitSeconds))
+        else { return }
         let migration = PairMigration(
             directory: directory,
             plan: plan,

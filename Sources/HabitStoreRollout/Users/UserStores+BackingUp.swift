@@ -71,7 +71,7 @@ extension UserStores {
             directory: directory,
             engines: engines,
             options: options,
-            schema: schema(of: directory),
+            schema: schema,
             replaces: replaces,
             by: person,
             because: reason

@@ -188,16 +188,18 @@ extension StoreContract {
         for number in [Double.nan, .infinity, -.infinity, -.nan] {
             var specimen = Specimen()
             specimen.ratio = number
-            try expectError(.invalidValue, entity: "Specimen") { try store.save(specimen) }
+            try expectError(.invalidValue, entity: "Specimen", attribute: "ratio") { try store.save(specimen) }
             specimen = Specimen()
             specimen.optionalRatio = number
-            try expectError(.invalidValue, entity: "Specimen") { try store.insert([specimen]) }
+            try expectError(.invalidValue, entity: "Specimen", attribute: "optionalRatio") {
+                try store.insert([specimen])
+            }
             specimen = Specimen()
             specimen.moment = Date(timeIntervalSinceReferenceDate: number)
-            try expectError(.invalidValue, entity: "Specimen") { try store.save(specimen) }
+            try expectError(.invalidValue, entity: "Specimen", attribute: "moment") { try store.save(specimen) }
             specimen = Specimen()
             specimen.optionalMoment = Date(timeIntervalSinceReferenceDate: number)
-            try expectError(.invalidValue, entity: "Specimen") { try store.save(specimen) }
+            try expectError(.invalidValue, entity: "Specimen", attribute: "optionalMoment") { try store.save(specimen) }
         }
         try expectEqual(try store.all(Specimen.self).count, 0, "the number of records")
         try expectEqual(try store.currentToken(), .zero, "the token")

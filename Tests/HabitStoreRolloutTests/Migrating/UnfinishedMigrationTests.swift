@@ -89,6 +89,27 @@ struct UnfinishedMigrationTests {
         #expect(status.stage == stage && status.engine == serving, "\(status)")
     }
 
+    /// A restore by a newer command called the stores that are there unreadable, and asked whether to give up what they hold.
+    @Test func aBackupOfAnOlderVersionIsPutBackByANewerProgram() throws {
+        let user = try StagedUser()
+        let app = try user.stores(schema: V1.schema).store(for: "alice")
+        try app.save(V1.Habit(name: "h", tags: "a"))
+        let backup = try user.stores(schema: V1.schema).backUp("alice", to: user.folder.path("backup")).backup
+        try app.save(V1.Habit(name: "written since", tags: "a"))
+        app.close()
+        let error = #expect(throws: HabitStoreError.self) {
+            try stores(user).restore(backup, by: "a test", because: "it was lost")
+        }
+        #expect(
+            error?.code == .staleStore && error?.message.contains("cannot be read") == false,
+            "\(String(describing: error))"
+        )
+        _ = try stores(user).restore(backup, replacing: true, by: "a test", because: "it was lost")
+        let again = try user.stores(schema: V1.schema).store(for: "alice")
+        defer { again.close() }
+        #expect(try again.all(V1.Habit.self).map(\.name) == ["h"])
+    }
+
     /// An operator's command of a newer version moves users whose programs are not updated yet.
     @Test func aUserOfAnOlderVersionIsMovedAsIs() throws {
         let user = try StagedUser()
