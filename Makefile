@@ -28,7 +28,8 @@ fleet-drill: KILLS = 100
 SIZE ?= small
 # What `make test` runs in processes of their own; the rest is one more.
 TEST_PARTS ?= HabitStoreRolloutTests HabitStore(Postgres|SQLite|LMDB|Fleet)?Tests
-# How many tests of a process are begun at once: beside a thousand others each would wait for its turn until its time limit is over.
+# How many tests of a process are begun at once (Swift 6.3; earlier ones begin all): beside a thousand others each would wait for its turn
+# until its time limit is over.
 TEST_WIDTH ?= 8
 # `make soak-shadow READS=20000 SEED=7`
 READS ?= 1000000
@@ -67,8 +68,8 @@ run: setup ## Build, and verify every store in fixtures/ against a fresh copy on
 
 test: setup ## Run all tests, and compare 20,000 reads while others write
 	$(SWIFT) build --build-tests $(BUILD_FLAGS)
-	@TEST_PARTS="$(TEST_PARTS)" sh scripts/with-promtool.sh sh scripts/with-postgres.sh \
-		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest --experimental-maximum-parallelization-width $(TEST_WIDTH) $(BUILD_FLAGS)
+	@TEST_PARTS="$(TEST_PARTS)" SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="$(TEST_WIDTH)" sh scripts/with-promtool.sh sh scripts/with-postgres.sh \
+		sh scripts/test.sh $(SWIFT) test --skip-build --ignore-lock --disable-xctest $(BUILD_FLAGS)
 	@"$$($(SWIFT) build --show-bin-path $(BUILD_FLAGS))/habitstore-trials" soak \
 		--reads 20000 --seed $(SEED) --queries $(FIXTURES)/queries.json
 
