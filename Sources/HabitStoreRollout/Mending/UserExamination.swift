@@ -35,7 +35,7 @@ struct UserExamination {
                     .unfinishedMigration,
                     unfinished.description,
                     unfinished.remedy,
-                    canBeMended: options.migrationPlan != nil
+                    canBeMended: unfinished.isFinished(by: options.migrationPlan)
                 )
             ]
         }

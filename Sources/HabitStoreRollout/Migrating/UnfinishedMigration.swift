@@ -12,6 +12,12 @@ struct UnfinishedMigration {
 
     /// What helps: one sentence.
     var remedy: String {
-        "`\(OperatorCommand.name) migrate --user U` finishes it, as does the next opening by a program with the plan"
+        "`\(OperatorCommand.name) rollout doctor --user U --fix` finishes it, with the plan that leads to the newer one"
+    }
+
+    /// Whether a plan leads to the newer version, and no further: what the app has not begun is not for anybody else.
+    func isFinished(by plan: (any SchemaMigrationPlan.Type)?) -> Bool {
+        guard let end = try? plan?.current().version else { return false }
+        return versions.allSatisfy { $0.version <= end } && versions.contains { $0.version == end }
     }
 }

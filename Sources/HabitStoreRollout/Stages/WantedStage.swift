@@ -56,9 +56,9 @@ struct WantedStage: Sendable, Equatable {
         } else if let proposed {
             let named = try reader.stage(proposed)
             stage = named
-            isBucketed = reader.isStageBucketed || backend != nil && reader.isBackendBucketed
+            isBucketed = reader.isStageBucketed
             // Both say the old engine: whoever was put on the new one directly comes back the same way.
-            isDirect = named == .off && backend == engines.old && !isBucketed
+            isDirect = named == .off && backend == engines.old && !isBucketed && !reader.isBackendBucketed
         } else if backend != nil {
             (stage, isDirect, isBucketed) = (.off, true, reader.isBackendBucketed)
         } else if reader.isSilent {

@@ -17,7 +17,7 @@ extension UserStores {
     /// - Returns: what was done, one line each.
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such store; ``HabitStoreError/Code/notAuthoritative`` when the
     ///   user belongs to another machine, which may go on; ``HabitStoreError/Code/migrationRequired`` where the other store serves and a
-    ///   migration has ended between the two; what is wrong with the store.
+    ///   migration of the plan has ended between the two; what is wrong with the store.
     public func adopt(
         _ engine: EngineName,
         for user: String,

@@ -167,27 +167,29 @@ public final class UserStores: Sendable {
         _ progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
         let directory = try directory(of: user)
-        let (store, isNew) = handles.withLock { handles in
+        let store = handles.withLock { handles in
             if let store = handles[user], !store.files.isClosed {
                 if let attributes { store.files.take(attributes) }
-                return (store, false)
+                return store
             }
-            let store = makeStore(
-                directory,
-                finishesMigration ? .migrating(schema) : .current(schema),
-                attributes ?? [:]
-            )
+            let shape = finishesMigration ? StoreShape.migrating(schema) : .current(schema)
+            let store = makeStore(directory, shape, attributes ?? [:])
             handles[user] = store
-            return (store, true)
+            return store
         }
         do {
             try store.files.begin(progress)
             return store
         } catch {
-            guard isNew, let shape = otherShape(of: directory) else { throw error }
+            guard let shape = otherShape(of: directory, after: error) else { throw error }
+            // Whoever else has found the same is given the same store.
+            let other = handles.withLock { handles in
+                if let other = handles[user], other !== store, !other.files.isClosed { return other }
+                let other = makeStore(directory, shape, store.files.context.subject.context.attributes)
+                handles[user] = other
+                return other
+            }
             store.close()
-            let other = makeStore(directory, shape, attributes ?? [:])
-            handles.withLock { $0[user] = other }
             try other.files.begin(progress)
             return other
         }
@@ -203,7 +205,7 @@ public final class UserStores: Sendable {
         do {
             return try land(directory, .current(schema))
         } catch {
-            guard let shape = otherShape(of: directory) else { throw error }
+            guard let shape = otherShape(of: directory, after: error) else { throw error }
             return try land(directory, shape)
         }
     }
@@ -224,16 +226,24 @@ public final class UserStores: Sendable {
     }
 
     /// In what shape a user's stores may be opened that are not of the current version, where they are not to be migrated; nil for none.
-    /// Where they are of different versions, only the end of the migration brings them together. It is looked at only where the current
-    /// version does not open them, since most are of it.
-    private func otherShape(of directory: UserDirectory) -> StoreShape? {
-        guard options.otherVersions != .migrated else { return nil }
-        let stored = engines.names.compactMap { try? engines.storedSchema(of: engines.address($0, of: directory)) }
-        if options.migrationPlan != nil, Set(stored.map(\.version)).count > 1 { return .migrating(schema) }
-        guard let latest = stored.max(by: { $0.version < $1.version }), latest != StoredSchema(schema) else {
+    /// Where they are of different versions, only the end of the migration brings them together: one that the app has begun, to the version
+    /// that is the current one here. It is looked at only where the current version does not open them, since most are of it.
+    private func otherShape(of directory: UserDirectory, after error: any Error) -> StoreShape? {
+        // A store that hangs is not asked again.
+        guard options.otherVersions != .migrated, (error as? HabitStoreError)?.code != .busy else { return nil }
+        let engines = engines
+        let stored = engines.names.compactMap { engine in
+            let address = engines.address(engine, of: directory)
+            return try? Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
+                try engines.storedSchema(of: address)
+            }
+        }
+        guard let latest = stored.max(by: { $0.version < $1.version }) else { return nil }
+        let isBetween = stored.contains { $0.version != latest.version }
+        if isBetween, latest.version == schema.version, stored.allSatisfy(isOfPlan) { return .migrating(schema) }
+        guard latest != StoredSchema(schema), options.otherVersions == .asWrittenByAnyApp || isOfPlan(latest) else {
             return nil
         }
-        guard options.otherVersions == .asWrittenByAnyApp || isOfPlan(latest) else { return nil }
         return .asWritten(Schema(shapes: latest.entities, version: latest.version))
     }
 

@@ -16,7 +16,10 @@ struct UnfinishedMigrationTests {
     private static let stages: [Stage] = [.dualwrite, .shadow, .live, .complete]
 
     /// A user of version 1 at a stage, with the store that does not serve already of version 3, and a write to the other one after that.
-    private func user(at stage: Stage) throws -> (user: StagedUser, serving: EngineName) {
+    private func user(
+        at stage: Stage,
+        by plan: any SchemaMigrationPlan.Type = HabitMigrationPlan.self
+    ) throws -> (user: StagedUser, serving: EngineName) {
         let user = try StagedUser()
         let store = try user.stores(schema: V1.schema).store(for: "alice")
         for number in 0..<3 { try store.save(V1.Habit(name: "h\(number)", tags: "a, b")) }
@@ -25,7 +28,7 @@ struct UnfinishedMigrationTests {
         store.close()
         let serving = stage.authority == .old ? user.old : user.new
         let other = try user.address(stage.authority == .old ? .new : .old)
-        _ = try StoreMigrator(other, engines: user.engines, plan: HabitMigrationPlan.self).run()
+        _ = try StoreMigrator(other, engines: user.engines, plan: plan).run()
         return (user, serving)
     }
 
@@ -87,6 +90,31 @@ struct UnfinishedMigrationTests {
         #expect(left.isEmpty, "\(left)")
         let status = try stores.status(of: "alice")
         #expect(status.stage == stage && status.engine == serving, "\(status)")
+    }
+
+    private enum ToV2: SchemaMigrationPlan {
+        static let schemas: [any VersionedSchema.Type] = Array(HabitMigrationPlan.schemas.prefix(2))
+        static let stages = HabitMigrationPlan.stages.filter { $0.to.versionIdentifier == .init(2, 0, 0) }
+    }
+
+    /// A command whose plan leads further than the app's, which has begun with the version between, takes nobody there: the app could
+    /// not open the stores any more.
+    @Test(arguments: [Stage.shadow, .live])
+    func nobodyIsTakenPastTheVersionThatTheAppHasBegunWith(stage: Stage) throws {
+        let (user, _) = try user(at: stage, by: ToV2.self)
+        let stores = try stores(user)
+        let findings = try stores.examine("alice")
+        #expect(
+            findings.map(\.kind) == [.unfinishedMigration] && findings.allSatisfy { !$0.canBeMended },
+            "\(findings)"
+        )
+        try user.want(stage.rawValue, kill: true)
+        _ = try? stores.land("alice")
+        _ = try? stores.mend("alice")
+        _ = try? stores.store(for: "alice").close()
+        for side in [StoreSide.old, .new] {
+            #expect(try user.address(side).outline().version <= .init(2, 0, 0))
+        }
     }
 
     /// A restore by a newer command called the stores that are there unreadable, and asked whether to give up what they hold.

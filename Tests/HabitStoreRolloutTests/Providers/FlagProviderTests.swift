@@ -168,6 +168,24 @@ struct FlagProviderTests {
         #expect(try stage() == .off)
     }
 
+    /// A percentage decides which engine, and not which stage: who is told to go back by the stage alone goes back.
+    @Test func aStageTakesBackWhateverChoosesTheEngine() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try store.save(Habit(name: "Run"))
+        try user.bring(store, to: .dualwrite)
+        let text = """
+            {"flags": {
+              "habit-store-stage": {"state": "ENABLED", "variants": {"off": "off"}, "defaultVariant": "off"},
+              "habit-store-backend": {"state": "ENABLED", "variants": {"sqlite": "sqlite", "lmdb": "lmdb"}, "defaultVariant": "sqlite",
+                "targeting": {"fractional": [["sqlite", 100], ["lmdb", 0]]}}}}
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: user.flags))
+        store.reloadFlags()
+        #expect(try store.stage() == .off)
+    }
+
     @Test func aChangeThatIsToldOfIsFollowedAtOnce() async throws {
         let provided = try ProvidedUser()
         let stores = try provided.stores { options in
