@@ -36,7 +36,7 @@ public struct Fleet: Sendable {
     /// - Parameter store: the name; nil for the stores without one.
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
     public init(root: String, store: String?, transport: (any HookTransport)? = nil) throws {
-        self.init(StoreRoot(root, try store.map { try StoreName($0) }), transport: transport)
+        self.init(try StoreRoot(root, named: store), transport: transport)
     }
 
     package init(_ place: StoreRoot, transport: (any HookTransport)? = nil) {

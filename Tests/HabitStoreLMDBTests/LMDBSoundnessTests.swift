@@ -220,15 +220,9 @@ struct LMDBSoundnessTests {
     // MARK: Two processes, each with a keeper of its own
 
     @Test func twoProcessesHandTheMarkToEachOther() throws {
-        let file = folder.path("shared")
-        #expect(FileManager.default.createFile(atPath: file, contents: Data(count: 100)))
-        let descriptor = open(file, O_RDWR | O_CLOEXEC)
-        defer { close(descriptor) }
-        func at(_ transaction: UInt64) -> LMDBSoundKeeper.Position {
-            .init(descriptor: descriptor, transaction: transaction)
-        }
-        let (one, two) = (LMDBSoundKeeper(store: file), LMDBSoundKeeper(store: file))
-        one.endWalk(try #require(one.beginWalk(at(0))), at(0))
+        let file = try SharedFile(folder.path("shared"))
+        defer { withExtendedLifetime(file) {} }
+        let (descriptor, one, two, at) = (file.descriptor, file.one, file.two, file.at)
         #expect(two.isMarked { at(0) })
         for transaction in stride(from: UInt64(1), to: 20, by: 2) {
             for (keeper, number) in [(one, transaction), (two, transaction + 1)] {
@@ -252,22 +246,16 @@ struct LMDBSoundnessTests {
     @Test func aMarkThatIsAboutToBeMadeIsWaitedFor() throws {
         var isHandedOn = false
         for round in 0..<100 where !isHandedOn {
-            let file = folder.path("shared-\(round)")
-            #expect(FileManager.default.createFile(atPath: file, contents: Data(count: 100)))
-            let descriptor = open(file, O_RDWR | O_CLOEXEC)
-            defer { close(descriptor) }
-            func at(_ transaction: UInt64) -> LMDBSoundKeeper.Position {
-                .init(descriptor: descriptor, transaction: transaction)
-            }
-            let (one, two) = (LMDBSoundKeeper(store: file), LMDBSoundKeeper(store: file))
-            one.endWalk(try #require(one.beginWalk(at(0))), at(0))
+            let file = try SharedFile(folder.path("shared-\(round)"))
+            defer { withExtendedLifetime(file) {} }
+            let (descriptor, one, two, at) = (file.descriptor, file.one, file.two, file.at)
             one.beginWrite(transaction: 1, descriptor: descriptor)
             #expect(pwrite(descriptor, [1], 1, 5) == 1)
             let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             Thread {
                 begun.signal()
                 usleep(1_000)
-                one.endWrite(.init(descriptor: descriptor, transaction: 1))
+                one.endWrite(at(1))
                 ended.signal()
             }
             .start()
@@ -279,6 +267,25 @@ struct LMDBSoundnessTests {
         }
         #expect(isHandedOn)
     }
+}
+
+/// A file that two keepers have, as those of two processes do, and that was walked by the first one.
+private final class SharedFile {
+    let descriptor: Int32
+    let one: LMDBSoundKeeper
+    let two: LMDBSoundKeeper
+    /// Where the file is behind a transaction.
+    let at: @Sendable (UInt64) -> LMDBSoundKeeper.Position
+
+    init(_ path: String) throws {
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(count: 100)))
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        (self.descriptor, one, two) = (descriptor, LMDBSoundKeeper(store: path), LMDBSoundKeeper(store: path))
+        at = { .init(descriptor: descriptor, transaction: $0) }
+        one.endWalk(try #require(one.beginWalk(at(0))), at(0))
+    }
+
+    deinit { close(descriptor) }
 }
 
 extension LMDBFileState {

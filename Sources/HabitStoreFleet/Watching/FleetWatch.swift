@@ -56,7 +56,7 @@ public final class FleetWatch: Sendable {
     /// - Parameter store: the name; nil for the stores without one.
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
     public convenience init(root: String, store: String?, flags: String?, showsUsers: Bool = false) throws {
-        self.init(StoreRoot(root, try store.map { try StoreName($0) }), flags: flags, showsUsers: showsUsers)
+        self.init(try StoreRoot(root, named: store), flags: flags, showsUsers: showsUsers)
     }
 
     private init(_ place: StoreRoot, flags: String?, showsUsers: Bool) {

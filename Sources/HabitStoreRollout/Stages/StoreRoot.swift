@@ -16,6 +16,11 @@ package struct StoreRoot: Sendable, Hashable {
     /// The stores of a name under a root; nil for those without one.
     package init(_ root: String, _ name: StoreName? = nil) { (self.root, self.name) = (root, name) }
 
+    /// The same by the name's text.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
+    package init(_ root: String, named name: String?) throws { self.init(root, try name.map { try StoreName($0) }) }
+
     /// The folder that is the stores' own root.
     package var path: String { name.map { "\(root)/\(Self.folderName)/\($0.text)" } ?? root }
 

@@ -99,7 +99,7 @@ public final class UserStores: Sendable {
         try options.validate()
         if let plan = options.migrationPlan { try Self.requireEnd(of: plan, schema) }
         try DispatchTimers.prepare()
-        let place = StoreRoot(root, try name.map { try StoreName($0) })
+        let place = try StoreRoot(root, named: name)
         self.place = place
         self.root = place.path
         flagFile = origin?.path
@@ -172,7 +172,7 @@ public final class UserStores: Sendable {
                 if let attributes { store.files.take(attributes) }
                 return store
             }
-            let shape = finishesMigration ? StoreShape.migrating(schema) : .current(schema)
+            let shape = finishesMigration ? StoreShape.migrating : .current
             let store = makeStore(directory, shape, attributes ?? [:])
             handles[user] = store
             return store
@@ -203,7 +203,7 @@ public final class UserStores: Sendable {
     package func land(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
         let directory = try known(user)
         do {
-            return try land(directory, .current(schema))
+            return try land(directory, .current)
         } catch {
             guard let shape = otherShape(of: directory, after: error) else { throw error }
             return try land(directory, shape)
@@ -219,10 +219,10 @@ public final class UserStores: Sendable {
 
     /// In what shape a user's stores are opened.
     private enum StoreShape {
-        case current(Schema)
+        case current
         case asWritten(Schema)
         /// The current one, to which a migration that has ended between the two stores is brought to its end first.
-        case migrating(Schema)
+        case migrating
     }
 
     /// In what shape a user's stores may be opened that are not of the current version, where they are not to be migrated; nil for none.
@@ -231,20 +231,25 @@ public final class UserStores: Sendable {
     private func otherShape(of directory: UserDirectory, after error: any Error) -> StoreShape? {
         // A store that hangs is not asked again.
         guard options.otherVersions != .migrated, (error as? HabitStoreError)?.code != .busy else { return nil }
+        let stored = storedSchemas(of: directory)
+        guard let latest = stored.max(by: { $0.version < $1.version }) else { return nil }
+        let isBetween = stored.contains { $0.version != latest.version }
+        if isBetween, latest.version == schema.version, stored.allSatisfy(isOfPlan) { return .migrating }
+        guard latest != StoredSchema(schema), options.otherVersions == .asWrittenByAnyApp || isOfPlan(latest) else {
+            return nil
+        }
+        return .asWritten(Schema(shapes: latest.entities, version: latest.version))
+    }
+
+    /// What the user's stores were written with, as far as that can be told: a store that hangs is not waited for.
+    private func storedSchemas(of directory: UserDirectory) -> [StoredSchema] {
         let engines = engines
-        let stored = engines.names.compactMap { engine in
+        return engines.names.compactMap { engine in
             let address = engines.address(engine, of: directory)
             return try? Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
                 try engines.storedSchema(of: address)
             }
         }
-        guard let latest = stored.max(by: { $0.version < $1.version }) else { return nil }
-        let isBetween = stored.contains { $0.version != latest.version }
-        if isBetween, latest.version == schema.version, stored.allSatisfy(isOfPlan) { return .migrating(schema) }
-        guard latest != StoredSchema(schema), options.otherVersions == .asWrittenByAnyApp || isOfPlan(latest) else {
-            return nil
-        }
-        return .asWritten(Schema(shapes: latest.entities, version: latest.version))
     }
 
     private func isOfPlan(_ stored: StoredSchema) -> Bool {
@@ -257,16 +262,11 @@ public final class UserStores: Sendable {
         _ shape: StoreShape,
         _ attributes: [String: FlagValue]
     ) -> UserStore {
-        var options = options
-        let schema: Schema
+        var (options, schema) = (options, schema)
         switch shape {
-        case .current(let current):
-            schema = current
-            if options.otherVersions != .migrated { options.migrationPlan = nil }
-        case .asWritten(let written):
-            schema = written
-            options.migrationPlan = nil
-        case .migrating(let current): schema = current
+        case .current: if options.otherVersions != .migrated { options.migrationPlan = nil }
+        case .asWritten(let written): (options.migrationPlan, schema) = (nil, written)
+        case .migrating: break
         }
         let context = UserContext(
             directory: directory,
@@ -286,8 +286,9 @@ public final class UserStores: Sendable {
     func schema(of directory: UserDirectory) -> Schema {
         guard options.otherVersions == .asWrittenByAnyApp else { return schema }
         // Where they are of different versions, the older one is the one that has to follow.
-        let stored = engines.names.compactMap { try? engines.storedSchema(of: engines.address($0, of: directory)) }
-        guard let latest = stored.max(by: { $0.version < $1.version }), latest != StoredSchema(schema) else {
+        guard let latest = storedSchemas(of: directory).max(by: { $0.version < $1.version }),
+            latest != StoredSchema(schema)
+        else {
             return schema
         }
         return Schema(shapes: latest.entities, version: latest.version)
