@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the model of the rollout (Models/) with Spin: each rule as it once was has to give a counterexample, and the rules
-# as they are none. SIZE=large takes larger bounds for restores, frozen writers and
-# kills that pass the lock: some two minutes more, and 1 GB of memory.
+# as they are none. SIZE=large takes larger bounds for restores, frozen writers, kills that pass the lock, versions and
+# logs: three minutes more, and 2 GB of memory.
 set -eu
 
 size=${1:-small}
@@ -59,6 +59,8 @@ forward="-DFROM_DUAL_UNFILLED -DNO_MIRROR -DGOALS=8 -DMOVES=1 -DWRITES=2 -DCOPIE
 restores="-DFROM_DUAL -DGOALS=7 -DMOVES=1 -DWRITES=2 -DRESTORES=1 -DVERIFICATIONS=1 -DCRASHES=0"
 frozen="-DFROM_COMPLETE -DFENCED -DGOALS=6 -DMOVES=2 -DWRITES=2 -DCRASHES=0"
 passing="-DFROM_COMPLETE -DFENCED -DPASSING -DGOALS=4 -DMOVES=2 -DWRITES=1 -DCRASHES=0"
+versions="-DWRITES=2 -DCRASHES=1"
+logs="-DCOMMITS=5 -DCRASHES=2 -DEXCHANGES=2"
 
 echo "Rules as they were: a counterexample has to be found."
 # The definitions are words of their own.
@@ -80,12 +82,20 @@ echo "Rules as they were: a counterexample has to be found."
     check evidence-lost evidence found -DOLD_EVIDENCE_LOST
     check mark-cleared-blindly evidence found -DMARK_CLEARED_BLINDLY
     check engines-turned flags found -DOLD_FLIP
+    check accepted-blindly versions found -DOLD_ADOPT_BLIND
+    check kill-forgotten versions found -DOLD_KILL_FORGOTTEN
+    check left-store-unmigrated versions found -DFROM_COMPLETE -DOLD_LEFT_UNMIGRATED
+    check left-store-first versions found -DFROM_COMPLETE -DOLD_LEFT_FIRST
+    check log-unchecked logs found -DOLD_LOG_UNCHECKED
+    check log-of-the-base-only logs found -DBASE_ONLY
 }
 
 if [ "$size" = large ]; then
     restores="-DFROM_DUAL -DGOALS=7 -DMOVES=2 -DWRITES=2 -DRESTORES=1 -DVERIFICATIONS=1 -DCRASHES=0"
     frozen="-DFROM_COMPLETE -DFENCED -DGOALS=6 -DMOVES=2 -DWRITES=2 -DCRASHES=1"
     passing="-DFROM_COMPLETE -DFENCED -DPASSING -DGOALS=6 -DMOVES=2 -DWRITES=1 -DCRASHES=0"
+    versions="-DWRITES=4 -DCRASHES=2"
+    logs="-DCOMMITS=6 -DCRASHES=3 -DEXCHANGES=3"
 fi
 echo "Rules as they are ($size): none may be found."
 # shellcheck disable=SC2086
@@ -98,6 +108,9 @@ echo "Rules as they are ($size): none may be found."
     check rules-passing rollout none $passing
     check rules-evidence evidence none
     check rules-flags flags none
+    check rules-versions-live versions none $versions
+    check rules-versions-complete versions none -DFROM_COMPLETE $versions
+    check rules-logs logs none $logs
 }
 
 [ "$failed" = 0 ] || { echo "error: the model and its rules do not agree" >&2; exit 1; }
