@@ -7,6 +7,8 @@ A marker is an HTML comment on the line before a block, or before the blank line
     <!-- example: where MODULE can be imported -->     left out where it cannot
     <!-- example: inside TYPE -->                      members, without the type around them
     <!-- example: figures vary -->                     of shell commands: digits and hashes in what is printed may be others
+    <!-- example: where COMMAND is installed -->       of shell commands: not run where it is not
+    <!-- example: not run: REASON -->                  of shell commands; the reasons are in shell.py
 
 Without one an example is compiled and run.
 """
@@ -104,10 +106,13 @@ def read_page(path, root):
     return page
 
 
+def articles(root):
+    """All articles but the changelog."""
+    found = [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md"]
+    return found + sorted(root.glob("Sources/*/*.docc/*.md")) + sorted(root.glob("*/README.md")) + sorted(root.glob("Examples/*/README.md"))
+
+
 def pages(root):
     """All pages that have blocks, articles first."""
-    articles = [root / "README.md", root / "CONTRIBUTING.md"]
-    articles += sorted(root.glob("Sources/*/*.docc/*.md")) + sorted(root.glob("Examples/*/README.md"))
-    sources = sorted(root.glob("Sources/*/**/*.swift"))
-    found = [read_page(path, root) for path in articles + sources]
+    found = [read_page(path, root) for path in articles(root) + sorted(root.glob("Sources/*/**/*.swift"))]
     return [page for page in found if page.blocks]

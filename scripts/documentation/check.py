@@ -1,29 +1,25 @@
 #!/usr/bin/env python3
 """Compiles and runs the examples in articles and doc comments: check.py ROOT BUILD_FOLDER SWIFT [FLAGS…]
 
-With HABITSTORE_BINARIES, the folder of a built `habitstore`, the shell examples of pages that show what they print are run, too.
-
 What they stand on that is not worth showing, a store or a model, is in Tests/Documentation, a file for each page by the page's name.
 How a block says that it is not run, and why, is in blocks.py. The package that is made of them is in .build/documentation.
 """
 
 import concurrent.futures
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import blocks
 import package
-import shell
 
-FORMS = ("compiled only: ", "not compiled: ", "where ", "inside ", "figures vary")
+FORMS = ("compiled only: ", "not compiled: ", "where ", "inside ")
 
 
 def malformed(pages, root):
     """Markers that nobody understands, and preludes of no page."""
     for page in pages:
-        for block in page.blocks:
+        for block in page.all("swift"):
             if block.marker and not block.marker.startswith(FORMS):
                 yield f"{block.place}: error: '{block.marker}' is not among {', '.join(FORMS)}"
     titles = [page.title for page in pages]
@@ -48,11 +44,6 @@ def main(root, scratch, swift, flags):
             for wrong in pool.map(run, enumerate(files)):
                 errors += wrong
         errors += package.run_tests(f"{where}/Documented", files)
-    shown = [page for page in blocks.pages(root) if any(block.printed for block in page.all("sh"))]
-    if binaries := os.environ.get("HABITSTORE_BINARIES"):
-        environment = {"PATH": f"{binaries}:{os.environ['PATH']}", "BUILD_FLAGS": "--product habitstore"}
-        for page in shown:
-            errors += shell.check(page, root, environment)
     count = sum(file.count for _, file in files)
     print(*errors, f"{count} examples in {len(pages)} pages, {len(errors)} errors", sep="\n")
     return 1 if errors else 0
