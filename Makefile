@@ -78,10 +78,11 @@ examples: setup ## Build, test and run what is in Examples/: packages of their o
 		sh scripts/example.sh "$$example" "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS) || exit 1; \
 	done
 
-docs-test: setup ## Compile and run the examples in articles and doc comments, follow the tutorial, and compare what is printed
+docs-test: setup ## Run the commands and the examples in articles and doc comments, follow the tutorial, and compare what is printed
 	$(SWIFT) build -c release --product habitstore $(BUILD_FLAGS)
-	@HABITSTORE_BINARIES="$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))" \
-		python3 scripts/documentation/check.py . "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS)
+	@sh scripts/with-promtool.sh python3 scripts/documentation/commands.py . \
+		"$$($(SWIFT) build -c release --show-bin-path $(BUILD_FLAGS))"
+	@python3 scripts/documentation/check.py . "$(EXAMPLES_BUILD)" "$(SWIFT)" $(BUILD_FLAGS)
 	@python3 scripts/documentation/tutorial.py . Sources/HabitStore/Documentation.docc/Tutorials/AnAppInTenMinutes.tutorial \
 		Examples/Notes "$(EXAMPLES_BUILD)"
 

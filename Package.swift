@@ -262,7 +262,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HabitStoreLMDBTests",
-            dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting", "OrderedKeys"],
+            dependencies: ["CLMDB", "HabitStoreLMDB", "HabitStoreTesting", "OrderedKeys", "RawStoreFiles"],
             swiftSettings: plannerSettings
         ),
         .testTarget(
@@ -369,7 +369,7 @@ let package = Package(
             dependencies: [
                 "StandardEngines",
                 "HabitStore", "HabitStoreCommand", "HabitStoreLMDB", "HabitStoreOperator", "HabitStoreRollout",
-                "HabitStoreSQLite", "HabitStoreTesting", "ShadowVerifier", "Trials",
+                "HabitStoreSQLite", "HabitStoreTesting", "RawStoreFiles", "ShadowVerifier", "Trials",
             ],
             swiftSettings: crashSettings
         ),

@@ -14,6 +14,9 @@ public enum FlagLimits {
     /// How many operators and computed lists a flag's rule may have, evaluators included. A larger rule quarantines its
     /// flag.
     public static let ruleSize = 10_000
+    /// How many values the `$evaluators` of a file may have, each evaluator counted again at every `$ref` to it. The flag
+    /// whose reference exceeds it is quarantined.
+    public static let sharedValues = 2_000_000
     /// How much work an evaluation may be, in steps: about one for each operator that is evaluated, each element of a
     /// list that is gone through, and each 64 bytes of a text that are read. A longer evaluation is an error.
     public static let evaluationWork = 100_000

@@ -25,8 +25,12 @@ struct FlagDocument: Sendable {
     let warnings: [FlagWarning]
     /// All flags in the order of the file, also those that a later one of the same key hides.
     let flags: [Flag]
+    /// The places of the flags that count, by key, in ``flags``.
+    private let places: [String: Int]
     /// The rules that flags share, by name.
     let evaluators: [String: JSONNode]
+    /// How many values each of them has that refers to no other one. Only these can be used.
+    let evaluatorSizes: [String: Int]
 
     init(bytes: [UInt8], format: FlagFormat, name: String) throws(FlagError) {
         let source = try SourceText(bytes: bytes, name: name)
@@ -41,15 +45,26 @@ struct FlagDocument: Sendable {
         self.root = root
         self.warnings = warnings.warnings
         flags = Self.flags(of: root)
+        places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { _, last in last })
         var evaluators: [String: JSONNode] = [:]
         if case .object(let members)? = root.member("$evaluators")?.value.value {
             for member in members { evaluators[member.key] = member.value }
         }
         self.evaluators = evaluators
+        evaluatorSizes = evaluators.filter { !Self.hasReference($0.value) }.mapValues(\.valueCount)
     }
 
     /// The flag that counts: the last one of this key.
-    func flag(_ key: String) -> Flag? { flags.last { $0.key == key } }
+    func flag(_ key: String) -> Flag? { places[key].map { flags[$0] } }
+
+    private static func hasReference(_ node: JSONNode) -> Bool {
+        switch node.value {
+        case .null, .bool, .int, .double, .string: false
+        case .array(let elements): elements.contains { hasReference($0) }
+        case .object(let members):
+            members.count == 1 && members[0].key == "$ref" || members.contains { hasReference($0.value) }
+        }
+    }
 
     /// The flags of a file, in its order.
     static func flags(of root: JSONNode) -> [Flag] {

@@ -44,6 +44,14 @@ public struct HabitStoreError: Error, Sendable {
             self.id = id
             self.column = column
         }
+
+        /// The place without the passwords of its path.
+        fileprivate var redacted: Location {
+            guard let path, Passwords.isIn(path) else { return self }
+            var place = self
+            place.path = Passwords.redacted(path)
+            return place
+        }
     }
 
     /// The kind of the error.
@@ -80,10 +88,11 @@ public struct HabitStoreError: Error, Sendable {
         underlying: (any Error)? = nil,
         isDamage: Bool
     ) {
+        // Whatever was typed for an address may be repeated in an error, and errors stand in logs.
         self.code = code
-        self.message = message
-        self.location = location
-        self.detail = detail
+        self.message = Passwords.redacted(message)
+        self.location = location.redacted
+        self.detail = detail.map(Passwords.redacted)
         self.underlying = underlying
         self.isDamage = isDamage
     }

@@ -226,6 +226,7 @@ public struct Fleet: Sendable {
     /// - Throws: ``HabitStoreError/Code/inputOutput`` where that cannot be written down.
     @discardableResult
     public func halt(by person: String, because reason: String) throws -> Bool {
+        let reason = Passwords.redacted(reason)
         try requireFleet()
         guard try signals.halt(.init(by: person, because: reason, kind: .haltedByPerson)) else { return false }
         try ledger.append(.halted(by: person, because: reason, user: nil))
@@ -237,17 +238,20 @@ public struct Fleet: Sendable {
     /// - Returns: whether it was not paused before.
     @discardableResult
     public func pause(by person: String, because reason: String) throws -> Bool {
+        let reason = Passwords.redacted(reason)
         try requireFleet()
         guard try signals.pause(.init(by: person, because: reason)) else { return false }
         try ledger.append(.paused(by: person, because: reason))
         return true
     }
 
-    /// Lets a fleet go on that was paused or halted; what was different before a halt counts as seen to.
+    /// Ends a pause or a halt. It refutes no difference: the next run halts again for each user at the plan's stage whose stores no complete
+    /// verification has found equal since.
     ///
     /// - Returns: whether anything had stopped it.
     @discardableResult
     public func resume(by person: String, because reason: String) throws -> Bool {
+        let reason = Passwords.redacted(reason)
         guard signals.halted != nil || signals.paused != nil else { return false }
         // The line first: a run that begins in between finds the file. Who only pauses has looked at nothing.
         let isHalted = signals.isHalted
@@ -319,6 +323,7 @@ public struct Fleet: Sendable {
             index: index,
             ledger: contents,
             signals: signals,
+            root: root,
             isRunning: isRunning
         )
         noteHooks(in: &status, plan, contents)
@@ -374,8 +379,11 @@ public struct Fleet: Sendable {
             var done = 0
             while done < members.members.count {
                 let part = members.members[done...].prefix(Self.rebuildChunk)
-                let found = mover.look(at: part.map(\.user))
-                try index.note(zip(part, found).map { FleetIndex.Entry($0, $1, plan) })
+                // Before the stores: what changes meanwhile is seen by the next look.
+                let signs = part.map { mover.signs(of: $0.user)?.fingerprint }
+                var entries = zip(part, mover.look(at: part.map(\.user))).map { FleetIndex.Entry($0, $1, plan) }
+                for (number, sign) in signs.enumerated() { entries[number].sign = sign }
+                try index.note(entries)
                 done += part.count
                 progress(done, members.members.count)
             }

@@ -35,6 +35,7 @@ public struct FleetAudit: Sendable {
         users = entries.count
         let mover = FleetMover(stores: stores, plan: plan, signals: signals)
         var findings = zip(entries, mover.look(at: entries.map(\.user))).compactMap { entry, found -> Finding? in
+            if found.stage != nil, let error = found.error { return Finding(user: entry.user, message: error) }
             // Nobody has looked at who is not begun with.
             guard let stage = entry.stage else { return nil }
             guard let there = found.stage else {
@@ -44,7 +45,7 @@ public struct FleetAudit: Sendable {
                 let epochs = "epoch \(entry.epoch ?? 0)) and the stores \(there.rawValue) (epoch \(found.epoch ?? 0)"
                 return Finding(user: entry.user, message: "the index says \(stage.rawValue) (\(epochs))")
             }
-            return nil
+            return found.difference.map { Finding(user: entry.user, message: "the stores were found to differ: \($0)") }
         }
         let comparisons = comparesStores ? mover.compare(entries.map(\.user)) : []
         compared = comparisons.count(where: \.isCompared)

@@ -16,6 +16,20 @@ public struct FleetStatus: Sendable {
         public let state: String
     }
 
+    /// A user whose stores were found to differ, and whom no complete verification has found equal since.
+    public struct Different: Sendable, Hashable {
+        /// Whose.
+        public let user: String
+        /// The user's wave, from 0.
+        public let wave: Int
+        /// The stage that the user is known to be at.
+        public internal(set) var stage: Stage?
+        /// What differs, without the user's values; nil where that is not known any more.
+        public internal(set) var message: String?
+        /// When it was found; nil where that is not known any more.
+        public internal(set) var since: Date?
+    }
+
     /// What it is doing: `planned`, `running`, `soaking`, `waiting`, `paused`, `halted`, `done`, or `stopped` where no run is at work.
     public let state: String
     /// The same in one line: what it waits for, who or what has stopped it.
@@ -26,6 +40,8 @@ public struct FleetStatus: Sendable {
     public let since: Date?
     /// The waves.
     public let waves: [Wave]
+    /// The users whose stores differ.
+    public let different: [Different]
     /// Why users wait: kinds of the gate's reasons, and how many users.
     public let waiting: [(reasons: String, users: Int)]
     /// How long what is left may take, in seconds, by the pace of the last hour; nil where that says nothing.
@@ -43,8 +59,10 @@ public struct FleetStatus: Sendable {
         index: FleetIndex,
         ledger: FleetLedger.Contents,
         signals: FleetSignals,
+        root: String,
         isRunning: Bool
     ) throws {
+        different = try FleetDifferences(index, members, root: root).entries
         let counts = try index.counts()
         let events = ledger.entries.map(\.event)
         waves = members.waves.enumerated().map { number, name in

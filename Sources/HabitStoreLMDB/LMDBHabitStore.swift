@@ -8,8 +8,8 @@ import Foundation
 /// deleted when no process has the store open, and the mark (`-sound`) of a file whose structure was found sound.
 ///
 /// The first opening after the system has started, and behind any change by something else, reads the whole file, to be sure
-/// of its structure before LMDB uses it; that takes time in proportion to the file's size. Others believe the mark: the
-/// article *Guarantees* has the rules. Several stores on one file, in one process or in several, share what they see.
+/// of its structure before LMDB uses it; that takes time in proportion to the file's size. Others believe the mark, and check
+/// each page when they read it: the article *Guarantees* has the rules. Several stores on one file, in one process or in several, share what they see.
 public final class LMDBHabitStore: MaintainableStore, ReplicableStore {
     /// How a store is opened.
     public struct Options: Sendable {

@@ -33,6 +33,9 @@ public macro Transient() = #externalMacro(module: "HabitStoreMacrosPlugin", type
 /// What `@Model` puts on properties of types that a macro cannot know, so that the compiler says there what is wrong with one. Apps do
 /// not write it.
 ///
-/// - Parameter isUnique: whether no two records may have the same value, of the property or of a combination with it.
+/// - Parameters:
+///   - isUnique: whether no two records may have the same value, of the property or of a combination with it.
+///   - isIndexed: whether an index names the property.
 @attached(peer, names: prefixed(_coding_))
-public macro _KeptByType(isUnique: Bool = false) = #externalMacro(module: "HabitStoreMacrosPlugin", type: "CodingMacro")
+public macro _KeptByType(isUnique: Bool = false, isIndexed: Bool = false) =
+    #externalMacro(module: "HabitStoreMacrosPlugin", type: "CodingMacro")

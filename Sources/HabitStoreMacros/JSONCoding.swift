@@ -15,6 +15,15 @@ public struct JSONCoding<V: Codable & Sendable & Equatable>: Sendable {
     )
     public var unique: Self { self }
 
+    /// Says why its values cannot be indexed.
+    @available(
+        *,
+        unavailable,
+        message:
+            "it is kept as JSON, so that no filter or order could use the index: take it out of the index, or keep it as a number or text"
+    )
+    public var indexed: Self { self }
+
     /// The next attribute of a row.
     @inlinable
     public func next(_ row: inout AttributeReader) throws -> V { try row.next(JSONAttribute<V>.self).wrappedValue }

@@ -7,6 +7,17 @@ public enum ModelCoding {
     @inlinable
     public static func of<V: AttributeConvertible>(_ type: V.Type) -> ConvertibleCoding<V> { ConvertibleCoding() }
 
+    /// An optional of an optional, as a type alias can hide one.
+    public static func of<V: AttributeConvertible>(_ type: V??.Type) -> RefusedOptionalCoding<ConvertibleCoding<V??>> {
+        .init(coding: .init())
+    }
+
+    /// An optional of an optional that would be kept as JSON.
+    @_disfavoredOverload
+    public static func of<V: Codable & Sendable & Equatable>(
+        _ type: V??.Type
+    ) -> RefusedOptionalCoding<OptionalJSONCoding<V?>> { .init(coding: .init()) }
+
     /// Any other `Codable` type, kept as JSON.
     @inlinable
     @_disfavoredOverload

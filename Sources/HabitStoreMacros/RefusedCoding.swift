@@ -9,6 +9,19 @@ public struct RefusedCoding: UniqueCoding, Sendable {
     public var kept: RefusedCoding { self }
 }
 
+/// Refuses an optional of an optional, whose inner nil would be read back as nil.
+public struct RefusedOptionalCoding<Coding: Sendable>: UniqueCoding, Sendable {
+    let coding: Coding
+
+    /// Says what is wrong; nothing else is, so that nothing else is said.
+    @available(
+        *,
+        unavailable,
+        message: "an optional of an optional would be read back as nil where it holds nil: declare it optional once"
+    )
+    public var kept: Coding { coding }
+}
+
 /// What stands for the coding of a model, which would be kept as a copy that no change of the record reaches.
 public struct RefusedModelCoding<Coding: Sendable>: UniqueCoding, Sendable {
     let coding: Coding

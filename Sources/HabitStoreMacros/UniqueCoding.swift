@@ -4,4 +4,7 @@ public protocol UniqueCoding {}
 extension UniqueCoding {
     /// Itself: what is kept as JSON has no such property.
     public var unique: Self { self }
+
+    /// Itself, as ``unique``.
+    public var indexed: Self { self }
 }

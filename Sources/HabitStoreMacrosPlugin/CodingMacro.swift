@@ -10,13 +10,13 @@ struct CodingMacro: PeerMacro {
     ) throws -> [DeclSyntax] {
         guard let property = declaration.as(VariableDeclSyntax.self).flatMap(ModelReader.keptByType) else { return [] }
         let type = property.type.isOptional ? "(\(property.type.text))" : property.type.text
-        let unique = node.argument("isUnique") == nil ? "" : ".unique"
+        let use = node.argument("isUnique") != nil ? ".unique" : node.argument("isIndexed") != nil ? ".indexed" : ""
         // Two statements: the compiler would otherwise avoid the coding that says what is wrong.
         return [
             """
             private static let \(raw: AttributeType.coding(property.name)) = {
                 let coding = ModelCoding.of(\(raw: type).self)
-                return coding\(raw: unique).kept
+                return coding\(raw: use).kept
             }()
             """
         ]

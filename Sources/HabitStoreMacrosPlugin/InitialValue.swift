@@ -66,20 +66,54 @@ struct InitialValue {
     private static func isType(_ name: String) -> Bool { name.first?.isUppercase == true }
 
     /// Whether it is another value each time it is asked for, as far as its form tells: the present time, a new identifier, or
-    /// what a function gives.
+    /// what a function or a closure returns. A part of it may be: `[UUID()]`, `"\(Date())"`.
     func isFresh(as type: AttributeType) -> Bool {
+        Self.isFresh(expression, as: type.wrapped) || Self.hasFreshPart(Syntax(expression))
+    }
+
+    private static func hasFreshPart(_ node: Syntax) -> Bool {
+        node.children(viewMode: .sourceAccurate).contains { child in
+            // A closure counts only where it is called.
+            if child.is(ClosureExprSyntax.self) { return false }
+            if let expression = child.as(ExprSyntax.self), isFresh(expression, as: nil) { return true }
+            return hasFreshPart(child)
+        }
+    }
+
+    /// - Parameter type: the type that the expression must have; nil where its place does not say.
+    private static func isFresh(_ expression: ExprSyntax, as type: String?) -> Bool {
         if let member = expression.as(MemberAccessExprSyntax.self) { return member.declName.baseName.text == "now" }
         guard let call = expression.as(FunctionCallExprSyntax.self) else { return false }
-        if ["Date", "UUID"].contains(type.wrapped) {
+        let called = withoutParentheses(call.calledExpression)
+        if called.is(ClosureExprSyntax.self) { return true }
+        if let made = typeMade(by: called) ?? type, ["Date", "UUID"].contains(made), isInitializer(called) {
             return call.arguments.isEmpty || call.arguments.first?.label?.text == "timeIntervalSinceNow"
         }
-        if let member = call.calledExpression.as(MemberAccessExprSyntax.self) {
-            return member.declName.baseName.text != "init" && Self.named(call.calledExpression) == nil
-                && member.base != nil
+        if let member = called.as(MemberAccessExprSyntax.self) {
+            return member.declName.baseName.text != "init" && named(called) == nil && member.base != nil
         }
-        if let function = call.calledExpression.as(DeclReferenceExprSyntax.self) {
-            return !Self.isType(function.baseName.text)
-        }
+        if let function = called.as(DeclReferenceExprSyntax.self) { return !isType(function.baseName.text) }
         return false
+    }
+
+    private static func withoutParentheses(_ expression: ExprSyntax) -> ExprSyntax {
+        guard let tuple = expression.as(TupleExprSyntax.self), tuple.elements.count == 1,
+            let only = tuple.elements.first
+        else { return expression }
+        return withoutParentheses(only.expression)
+    }
+
+    /// The type whose initializer is called: of `UUID()`, `UUID.init()` and `Foundation.UUID()` it is `UUID`.
+    private static func typeMade(by called: ExprSyntax) -> String? {
+        if let member = called.as(MemberAccessExprSyntax.self), member.declName.baseName.text == "init" {
+            return member.base.flatMap(typeMade)
+        }
+        return named(called)?.trimmedDescription.replacing("Foundation.", with: "")
+    }
+
+    /// Whether what is called makes a value of the type that it names, or of the one that is expected, as `.init` does.
+    private static func isInitializer(_ called: ExprSyntax) -> Bool {
+        guard let member = called.as(MemberAccessExprSyntax.self) else { return named(called) != nil }
+        return member.base == nil || member.declName.baseName.text == "init" || named(called) != nil
     }
 }

@@ -27,8 +27,9 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         guard let model = declaration.as(StructDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
             let property = ModelReader.keptByType(variable)
         else { return [] }
-        let isUnique = variable.isUnique || model.hasUniqueCombination(with: property.name)
-        return [isUnique ? "@_KeptByType(isUnique: true)" : "@_KeptByType"]
+        if variable.isUnique || model.names(property.name, in: ["Unique"]) { return ["@_KeptByType(isUnique: true)"] }
+        let isIndexed = model.names(property.name, in: ["Index", "ClusteringIndex"])
+        return [isIndexed ? "@_KeptByType(isIndexed: true)" : "@_KeptByType"]
     }
 
     static func expansion(

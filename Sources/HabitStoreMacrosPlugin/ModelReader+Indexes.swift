@@ -14,7 +14,9 @@ extension ModelReader {
             context.report("a model has one clustering index at most: it holds a copy of each record", at: macro)
             return
         }
-        if let root = macro.genericArgumentClause?.arguments.first?.argument.trimmedDescription, root != name {
+        if let root = macro.genericArgumentClause?.arguments.first?.argument.trimmedDescription, root != name,
+            root != "Self"
+        {
             context.report("the key paths must be of \(name)", at: macro)
             return
         }

@@ -9,6 +9,13 @@ extension ModelReader {
             return nil
         }
         let name = pattern.identifier.plainName
+        if name == "self" {
+            context.report(
+                "'self' cannot name a property of a model: a key path to it is the record itself",
+                at: pattern
+            )
+            return nil
+        }
         let isTransient = variable.attribute("Transient") != nil
         guard isFree(of: ["lazy", "weak", "unowned"], variable), isVariable(variable, name),
             hasNoWrapper(variable, name), hasNoAttributeTwice(variable, name)

@@ -28,10 +28,10 @@ extension VariableDeclSyntax {
 }
 
 extension StructDeclSyntax {
-    /// Whether a `#Unique` names the property.
-    func hasUniqueCombination(with property: String) -> Bool {
+    /// Whether one of the freestanding macros, such as `#Unique`, names the property.
+    func names(_ property: String, in macros: Set<String>) -> Bool {
         memberBlock.members.compactMap { $0.decl.as(MacroExpansionDeclSyntax.self) }
-            .filter { $0.macroName.text == "Unique" }
+            .filter { macros.contains($0.macroName.text) }
             .flatMap(\.arguments)
             .flatMap { $0.expression.as(ArrayExprSyntax.self).map { Array($0.elements) } ?? [] }
             .compactMap { $0.expression.as(KeyPathExprSyntax.self)?.components.last?.component }

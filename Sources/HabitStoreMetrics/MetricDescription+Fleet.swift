@@ -52,7 +52,7 @@ extension MetricDescription {
         "different_users",
         .gauge,
         .fleet,
-        "Users whose stores differed when they were last looked at."
+        "Users whose stores were found to differ, and whom no complete verification has found equal since."
     )
     package static let evidenceBroken = Self(
         "evidence_broken",

@@ -18,7 +18,7 @@ extension RolloutCommand {
             try Tool.become(Self.self)
             MappedFileFault.endInOneLine()
             try ArgumentText.check()
-            var command = try parseAsRoot(arguments)
+            var command = try parsed(arguments ?? Array(CommandLine.arguments.dropFirst()))
             if let command = command as? any ReportingCommand {
                 showsDetail = command.output.verbose
                 (isJSON, isFollowing) = (command.output.format == .json, command.isFollowing)
@@ -33,6 +33,14 @@ extension RolloutCommand {
         } catch {
             let report = ErrorReport(error, showsDetail: showsDetail)
             Foundation.exit(report.emit(asJSON: isJSON, asLine: isFollowing).rawValue)
+        }
+    }
+
+    private static func parsed(_ arguments: [String]) throws -> any ParsableCommand {
+        do {
+            return try parseAsRoot(arguments)
+        } catch {
+            throw CommandWords.failure(arguments, of: Self.self) ?? error
         }
     }
 }

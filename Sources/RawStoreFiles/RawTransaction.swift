@@ -17,6 +17,9 @@ package final class RawTransaction {
         }
     }
 
+    /// The name of the database that holds the others.
+    package static let main = ""
+
     /// A key and what stands under it.
     package typealias Item = (key: [UInt8], value: [UInt8])
 
@@ -83,10 +86,23 @@ package final class RawTransaction {
         }
     }
 
+    /// The number of the page that the first record of a database lies on.
+    func firstPage(of database: String) throws -> UInt64 {
+        var cursor: OpaquePointer?
+        try RawEnvironment.check(mdb_cursor_open(transaction, try handle(database), &cursor))
+        defer { mdb_cursor_close(cursor) }
+        var (key, value, figures) = (MDB_val(), MDB_val(), MDB_stat())
+        try RawEnvironment.check(mdb_cursor_get(cursor, &key, &value, MDB_FIRST))
+        try RawEnvironment.check(mdb_stat(transaction, try handle(database), &figures))
+        // A page begins with its number, and keys lie in leaves.
+        let offset = UInt(bitPattern: key.mv_data) % UInt(figures.ms_psize)
+        return (key.mv_data - Int(offset)).load(as: UInt64.self)
+    }
+
     private func handle(_ name: String) throws -> MDB_dbi {
         if let handle = handles[name] { return handle }
         var handle: MDB_dbi = 0
-        try RawEnvironment.check(mdb_dbi_open(transaction, name, 0, &handle))
+        try RawEnvironment.check(mdb_dbi_open(transaction, name == Self.main ? nil : name, 0, &handle))
         handles[name] = handle
         return handle
     }

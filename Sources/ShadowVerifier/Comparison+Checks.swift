@@ -22,9 +22,27 @@ extension Comparison {
                 )
             }
         }
-        gather(left.filter { $0.severity == .anomaly }, right.filter { $0.severity == .anomaly })
+        gather(left.filter { $0.severity != .damage }, right.filter { $0.severity != .damage })
+        noteUnreadable(left, right)
         compareWithExpectedAnomalies(left.filter { $0.severity == .anomaly })
         return [report.a, report.b].flatMap(\.counts.values).reduce(0, &+)
+    }
+
+    /// Records that no fetch can read may be the same in both stores; a match of them proves nothing for a program that cannot read them.
+    private mutating func noteUnreadable(_ left: [StoreFinding], _ right: [StoreFinding]) {
+        for (findings, name) in [(left, stores.a.name), (right, stores.b.name)] {
+            let unreadable = findings.filter { $0.severity == .unreadable }
+            guard let first = unreadable.first, report.failure == nil else { continue }
+            let error = HabitStoreError(
+                .unreadableValue,
+                first.message,
+                at: .init(entity: first.entity, attribute: first.attribute, id: first.id)
+            )
+            report.failure = VerificationReport.Failure(error)
+            report.reason =
+                "\(unreadable.count == 1 ? "a record" : "\(unreadable.count) records") of \(name) cannot be read by this version's models; "
+                + "verify with the version of the app that wrote what they hold"
+        }
     }
 
     private struct AnomalyKey: Hashable {

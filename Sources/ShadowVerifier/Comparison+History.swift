@@ -5,7 +5,7 @@ extension Comparison {
     /// Transactions compared at a time: what is held of each are its number and a digest.
     private static var window: Int64 { 100_000 }
 
-    /// Compares the histories of stores with one lineage, from where both have one.
+    /// Compares the histories of stores with one lineage, from where both have one, and holds the records against them.
     ///
     /// - Returns: the number of transactions compared.
     mutating func compareHistory(_ progress: (ShadowVerifier.Progress) throws -> Void) throws -> Int {
@@ -28,6 +28,7 @@ extension Comparison {
             guard let next else { break }
             after = HistoryToken(rawValue: next.rawValue - 1)
         }
+        try replayHistory()
         return compared
     }
 

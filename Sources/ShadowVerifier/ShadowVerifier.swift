@@ -136,7 +136,9 @@ public struct ShadowVerifier {
     private func side(_ side: Side, _ transaction: any ReadTransaction) throws -> VerificationReport.Side {
         var counts: [String: Int] = [:]
         for (position, entity) in side.store.schema.entities.enumerated() {
-            if options.depth == .keptDigests, let leaves = try transaction.keptDigests(of: position) {
+            if options.depth == .keptDigests, let leaves = try transaction.keptDigests(of: position),
+                !leaves.isEmpty
+            {
                 counts[entity.name] = leaves.reduce(0) { $0 &+ Int($1.digest.count) }
             } else {
                 counts[entity.name] = try transaction.countRecords(RecordQuery(entity: entity.name))

@@ -257,10 +257,12 @@ import Testing
     /// Found by the fuzzer: a file of unclosed definitions within each other was read once for every brace.
     @Test func searchingADamagedFileTakesNoLongerThanAFewReadings() throws {
         let bytes = Array(String(repeating: #"{"key": "kill", "x": "#, count: 40_000).utf8)
-        let start = ContinuousClock.now
-        var damaged = DamagedFile(bytes: bytes, name: "x", configuration: FlagConfiguration(killFlags: ["kill"]))
-        #expect(damaged?.killFlags(.json).isEmpty == true)
-        #expect(ContinuousClock.now - start < .seconds(20))
+        let (killFlags, time) = withThreadTime {
+            var damaged = DamagedFile(bytes: bytes, name: "x", configuration: FlagConfiguration(killFlags: ["kill"]))
+            return damaged?.killFlags(.json)
+        }
+        #expect(killFlags?.isEmpty == true)
+        #expect(time < .seconds(20))
     }
 
     /// Whatever becomes of the flag file, the sentinel works, and an unharmed flag keeps its answer.

@@ -48,9 +48,10 @@ import Testing
     @Test func asksForAFlagThatDoesNotExistStayCheap() throws {
         let flags = (0..<20_000).map { "\"flag-\($0)\": {\"state\": \"ENABLED\", \"variants\": {\"a\": 1}}" }
         let snapshot = try makeSnapshot(#"{"flags": {\#(flags.joined(separator: ", "))}}"#)
-        let start = ContinuousClock.now
-        for number in 0..<20 { #expect(snapshot.resolve("flog-\(number)x").errorCode == .flagNotFound) }
-        #expect(ContinuousClock.now - start < .seconds(20))
+        let (_, time) = withThreadTime {
+            for number in 0..<20 { #expect(snapshot.resolve("flog-\(number)x").errorCode == .flagNotFound) }
+        }
+        #expect(time < .seconds(20))
     }
 
     private func explain(_ targeting: String, _ context: EvaluationContext) throws -> FlagExplanation {

@@ -69,3 +69,16 @@ func withTemporaryDirectory(_ body: (URL) throws -> Void) throws {
     }
     try body(directory)
 }
+
+/// The result of `work`, and the processor time that its thread took: a limit on it holds however many tests run next to this one.
+func withThreadTime<R>(_ work: () throws -> R) rethrows -> (R, Duration) {
+    let start = threadTime()
+    let result = try work()
+    return (result, threadTime() - start)
+}
+
+private func threadTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}

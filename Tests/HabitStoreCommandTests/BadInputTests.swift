@@ -25,6 +25,19 @@ struct BadInputTests {
         return sandbox.path("data/habitstore/users/u-616c696365/store.\(engine)")
     }
 
+    @Test func aMistypedCommandIsNamed() throws {
+        let sandbox = try Sandbox()
+        let typed: [([String], String)] = [
+            (["rolout", "status"], "there is no command \"habitstore rolout\"; did you mean \"rollout\"?"),
+            (["rollout", "statsu", "--user", "x"], "\"habitstore rollout statsu\"; did you mean \"status\"?"),
+            (["rollout", "evidence", "verfy"], "did you mean \"verify\"?"),
+            (["fleet", "zzz"], "there is no command \"habitstore fleet zzz\"; `habitstore fleet --help` lists them"),
+        ]
+        for (arguments, text) in typed { try expect(sandbox, arguments, 64, containing: text) }
+        try sandbox.run("rollout", "--help").expectSuccess()
+        try sandbox.run("help", "rollout").expectSuccess()
+    }
+
     @Test func aMissingPathIsAnErrorAndIsNotMade() throws {
         let sandbox = try Sandbox()
         for path in ["missing", "sqlite:missing", "lmdb:missing", "sqlite:no/folder/missing", "lmdb:no/folder/missing"]

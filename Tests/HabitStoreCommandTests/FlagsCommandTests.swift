@@ -341,18 +341,26 @@ struct FlagsCommandTests {
         #expect(try !content(sandbox).contains("targeting\""))
     }
 
+    /// A user for a kill to reach, in the root that the settings name; `flags.json` is its flag file.
+    private static func settings(_ sandbox: Sandbox) throws -> [String: String?] {
+        #expect(try sandbox.run("habit", "add", "Run", "--flags", "").status == 0)
+        return ["HABITSTORE_FLAGS": sandbox.path("flags.json")]
+    }
+
     @Test func killStopsEverybodyByBothTriggersAndRearmTakesItBack() throws {
         let sandbox = try sandbox()
-        let kill = try sandbox.run("flags", "kill", "--file", "flags.json")
+        let settings = try Self.settings(sandbox)
+        let kill = try sandbox.run("flags", "kill", "--file", "flags.json", environment: settings)
         kill.expectSuccess()
         #expect(kill.output.contains("killed for everybody"))
+        #expect(kill.output.contains("  it reaches 1 user with stores here\n"))
         #expect(sentinelIsThere(sandbox))
         #expect(try content(sandbox) == Self.text.replacing(#": "armed"}"#, with: #": "killed"}"#))
-        try sandbox.run("flags", "kill", "--file", "flags.json").expectSuccess()
-        try sandbox.run("flags", "rearm", "--file", "flags.json").expectSuccess()
+        try sandbox.run("flags", "kill", environment: settings).expectSuccess()
+        try sandbox.run("flags", "rearm", "--file", "flags.json", environment: settings).expectSuccess()
         #expect(try content(sandbox) == Self.text)
         #expect(!sentinelIsThere(sandbox))
-        #expect(try sandbox.run("flags", "rearm", "--file", "flags.json").output == "nothing was pulled\n")
+        #expect(try sandbox.run("flags", "rearm", environment: settings).output == "nothing was pulled\n")
     }
 
     @Test func killStopsSomeUsersByTheFlagAlone() throws {
@@ -399,7 +407,8 @@ struct FlagsCommandTests {
         default: break
         }
         let before = FileManager.default.contents(atPath: path)
-        let kill = try sandbox.run("flags", "kill", "--by", "flag", "--file", "flags.json", "--format", "json")
+        let settings = try Self.settings(sandbox)
+        let kill = try sandbox.run("flags", "kill", "--by", "flag", "--format", "json", environment: settings)
         #expect(kill.status == 0, "\(kill.errors)")
         let isFlagSet = kind == "bad sibling"
         #expect(try (kill.json()["flag"] as? String != nil) == isFlagSet)
@@ -412,9 +421,10 @@ struct FlagsCommandTests {
 
     @Test func rearmLeavesTheSentinelWhereTheFlagCannotBeTakenBack() throws {
         let sandbox = try sandbox()
-        try sandbox.run("flags", "kill", "--file", "flags.json").expectSuccess()
+        let settings = try Self.settings(sandbox)
+        try sandbox.run("flags", "kill", environment: settings).expectSuccess()
         try sandbox.write("flags.json", "{")
-        try sandbox.run("flags", "rearm", "--file", "flags.json").expectError(65)
+        try sandbox.run("flags", "rearm", environment: settings).expectError(65)
         #expect(sentinelIsThere(sandbox))
         try sandbox.run("flags", "rearm", "--by", "sentinel").expectSuccess()
         #expect(!sentinelIsThere(sandbox))
@@ -429,7 +439,9 @@ struct FlagsCommandTests {
         defer {
             _ = try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: sandbox.path("locked"))
         }
-        let kill = try sandbox.run("flags", "kill", "--file", "locked/flags.json")
+        var settings = try Self.settings(sandbox)
+        settings["HABITSTORE_FLAGS"] = sandbox.path("locked/flags.json")
+        let kill = try sandbox.run("flags", "kill", environment: settings)
         #expect(kill.status == 0)
         #expect(sentinelIsThere(sandbox))
         try sandbox.run("flags", "set", "size", "--variant", "small", "--file", "locked/flags.json").expectError(74)

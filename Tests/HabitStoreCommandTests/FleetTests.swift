@@ -37,7 +37,7 @@ struct FleetTests {
     /// How often the user was moved forward. A move that its process did not live to write down is made up for as a recovered one.
     private func promotions(of user: String) throws -> Int {
         try EvidenceLog(UserDirectory(root: root, user: user)).read().records.count { record in
-            guard case .stageChanged(let from, let to, _, _, let reason, _) = record.event else { return false }
+            guard case .stageChanged(let from, let to, _, _, let reason, _, _) = record.event else { return false }
             return to > from && (reason == .promoted || reason == .recovered)
         }
     }

@@ -43,7 +43,7 @@ struct KillTests {
     func aCopyThatWasKilledIsFinishedByTheNext(engine: String, other: String) throws {
         let sandbox = try Sandbox()
         try sandbox.want(engine)
-        try sandbox.run("status").expectSuccess()
+        try sandbox.run("tag", "add", "first").expectSuccess()
         let source = "\(engine):data/habitstore/users/u-616c696365/store.\(engine)"
         try fill(try StoreAddress(parsing: "\(engine):" + sandbox.path(String(source.dropFirst(engine.count + 1)))))
         for moment in Self.moments {
@@ -73,7 +73,7 @@ struct KillTests {
     func aSwitchThatWasKilledLosesNothing(engine: String, other: String) throws {
         let sandbox = try Sandbox()
         try sandbox.want(engine)
-        try sandbox.run("status").expectSuccess()
+        try sandbox.run("tag", "add", "first").expectSuccess()
         let folder = sandbox.path("data/habitstore/users/u-616c696365")
         try fill(try StoreAddress(parsing: "\(engine):\(folder)/store.\(engine)"))
         var accepted = 0

@@ -93,6 +93,28 @@ struct KilledKeepingTests {
         }
     }
 
+    /// At `shadow` the new store is rebuilt, at `live` the old one. The bad store never comes back.
+    @Test(arguments: [("shadow", "lmdb"), ("live", "sqlite")])
+    func aKilledResyncIsFinishedByTheNext(stage: String, bad: String) throws {
+        for point in points("resync.") + ["backfill.begun", "backfill.copied"] {
+            try sandbox.bring("alice", to: stage)
+            try sandbox.run("checkin", "Run", "--note", "at dawn").expectSuccess()
+            try sandbox.change(bad, sandbox.folder(of: "alice") + "/store.\(bad)", removes: false)
+            #expect(try sandbox.run("rollout", "verify").status == 1)
+            let resync = ["rollout", "resync", "--user", "alice", "--because", "a test"]
+            #expect(try run(resync, dyingAt: point), "\(point)")
+            #expect(try sandbox.run("rollout", "doctor", "--user", "alice").status == 1, "\(point)")
+            let again = try sandbox.run(resync)
+            #expect(again.status == 0 && again.output.contains("IDENTICAL"), "\(point): \(again.output)\(again.errors)")
+            #expect(try sandbox.run("rollout", "demote", "--to", "off").status == 0)
+            let entries = try sandbox.run("query", "Entry", "--format", "json")
+            #expect(entries.output.contains("at dawn") && !entries.output.contains("script"), "\(point)")
+            let doctor = try sandbox.run("rollout", "doctor", "--user", "alice")
+            #expect(doctor.output.contains(" 0 open"), "\(point): \(doctor.output)")
+            try sandbox.run("user", "erase", "alice").expectSuccess()
+        }
+    }
+
     @Test func aKilledErasureServesNobodyAndIsFinishedByTheNext() throws {
         for point in points("erase.") {
             try sandbox.bring("alice", to: "live")

@@ -1,6 +1,7 @@
 import Foundation
 import HabitStore
 import HabitStoreSQLite
+import RawStoreFiles
 import Testing
 
 /// `habitstore migrate`, and what the other commands do with stores of older versions.
@@ -33,6 +34,21 @@ struct MigrateTests {
         let drops = (json["stages"] as? [[String: Any]])?.flatMap { $0["drops"] as? [[String: Any]] ?? [] } ?? []
         #expect(drops.map { $0["attribute"] as? String } == ["tags"])
         #expect(drops.allSatisfy { ($0["records"] as? Int ?? 0) > 0 })
+    }
+
+    /// A dry run with nothing to do found what a check finds, and ended with exit code 1.
+    @Test func aDryRunWithNothingToDoFindsNothing() throws {
+        let sandbox = try Sandbox()
+        let (store, _) = try sandbox.differingStores()
+        let database = try RawDatabase(path: store)
+        try database.execute("UPDATE habitstore_digest SET count = count + 1")
+        database.close()
+        #expect(try sandbox.run("check", store).status == 1)
+        for dryRun in [["--dry-run"], []] {
+            let run = try sandbox.run(["migrate", store] + dryRun)
+            run.expectSuccess()
+            #expect(run.output.contains("nothing to do"))
+        }
     }
 
     @Test(arguments: ["v1.sqlite", "v2.lmdb"])

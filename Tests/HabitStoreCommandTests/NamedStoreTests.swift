@@ -43,7 +43,7 @@ struct NamedStoreTests {
         let notes = ["--store-name", "notes"]
         let first = try sandbox.run(["rollout", "kill", "--by", "sentinel"] + notes, environment: environment)
         first.expectSuccess()
-        #expect(first.output.contains("1 of 1 users"))
+        #expect(first.output.contains("1 of 1 user"))
         #expect(try !isKilled([]) && isKilled(notes))
         let all = try sandbox.run(["rollout", "kill", "--by", "sentinel"], environment: environment)
         all.expectSuccess()

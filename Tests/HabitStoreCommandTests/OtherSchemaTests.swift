@@ -47,7 +47,7 @@ struct OtherSchemaTests {
         #expect(try sandbox.status()["stage"] as? String == "complete")
         let kill = try sandbox.run("rollout", "kill", "--user", "alice")
         kill.expectSuccess()
-        #expect(kill.output.contains("1 of 1 users are on the old store"))
+        #expect(kill.output.contains("1 of 1 user is on the old store"))
         #expect(try sandbox.status()["stage"] as? String == "off")
         try sandbox.run("rollout", "doctor").expectSuccess()
         try sandbox.run("rollout", "rearm", "--user", "alice").expectSuccess()

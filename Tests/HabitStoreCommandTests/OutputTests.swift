@@ -112,6 +112,7 @@ struct OutputTests {
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "needs a device that is always full"))
     func anOutputThatCannotBeWrittenIsAnError() throws {
         let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
         let run = try shell("\"$H\" habit list >/dev/full", sandbox)
         #expect(run.status == 74)
         #expect(run.output.hasPrefix("habitstore: error: the output cannot be written"))

@@ -87,6 +87,7 @@ struct RecordQueriesTests {
 
     @Test func whatWasAskedForIsKeptOnRequestOnly() throws {
         let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
         try sandbox.run("search", "my secret", "--record-queries", "redacted.json").expectSuccess()
         try sandbox.run("search", "my secret", "--record-queries", "kept.json", "--record-values").expectSuccess()
         let (redacted, kept) = (try text(sandbox, "redacted.json"), try text(sandbox, "kept.json"))

@@ -6,7 +6,7 @@ struct ReferenceTests {
     @Test func twoHabitsOfOneNameAreToldApartByID() throws {
         let sandbox = try Sandbox()
         try sandbox.run("habit", "add", "Run").expectSuccess()
-        try sandbox.run("habit", "add", "Run").expectSuccess()
+        try sandbox.run("habit", "add", "Run", "--same-name").expectSuccess()
         let ids = try sandbox.run("habit", "list", "--format", "json").list("habits").compactMap { $0["id"] as? String }
         #expect(ids.count == 2)
         let ambiguous = try sandbox.run("checkin", "Run")
@@ -17,6 +17,21 @@ struct ReferenceTests {
         try sandbox.run("checkin", ids[0]).expectSuccess()
         try sandbox.run("checkin", String(ids[1].prefix(6))).expectSuccess()
         #expect(try sandbox.run("query", "Entry", "habitID == \"\(ids[0])\"", "--count").output == "2\n")
+    }
+
+    /// A second habit of a name was accepted, and from then on no command could name either.
+    @Test func aSecondHabitOfANameIsRefused() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        try sandbox.run("habit", "add", "Swim").expectSuccess()
+        try sandbox.run("habit", "add", "Run").expectError(64, containing: "there is a habit \"Run\" (")
+        try sandbox.run("habit", "edit", "Swim", "--name", "Run").expectError(
+            64,
+            containing: "there is a habit \"Run\" ("
+        )
+        try sandbox.run("habit", "edit", "Run", "--name", "Run").expectSuccess()
+        let habits = try sandbox.run("habit", "list", "--format", "json").list("habits")
+        #expect(habits.map { $0["name"] as? String } == ["Run", "Swim"])
     }
 
     @Test func namesThatDifferInCaseOrBlanksAreDifferentNames() throws {

@@ -118,7 +118,7 @@ struct RolloutEvidenceTests {
 
     @Test func whoHasNoneIsTold() throws {
         let sandbox = try Sandbox()
-        try sandbox.run("habit", "list").expectSuccess()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
         #expect(try sandbox.run("rollout", "evidence").output == "there is no evidence yet\n")
     }
 

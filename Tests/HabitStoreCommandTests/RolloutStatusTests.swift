@@ -33,6 +33,19 @@ struct RolloutStatusTests {
         #expect(try sandbox.state() == before)
     }
 
+    @Test func storesThatDifferEndItWithOne() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "shadow")
+        try sandbox.run("checkin", "Run").expectSuccess()
+        try sandbox.run("rollout", "status", "--all").expectSuccess()
+        try sandbox.run("rollout", "status", "--all", "--user", "alice").expectError(64, containing: "not both")
+        try sandbox.change("lmdb", sandbox.folder(of: "alice") + "/store.lmdb", removes: false)
+        #expect(try sandbox.run("rollout", "verify").status == 1)
+        let run = try sandbox.run("rollout", "status")
+        #expect(run.status == 1)
+        #expect(run.output.contains("the stores DIFFER"))
+    }
+
     /// The flags want less, the kill switch is pulled, and a mirror lags: each of them moves a user who is opened.
     @Test func nobodyIsMovedByAsking() throws {
         let sandbox = try Sandbox()

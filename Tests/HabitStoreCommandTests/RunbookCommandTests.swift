@@ -10,7 +10,8 @@ import Testing
 struct RunbookCommandTests {
     /// What stands for the words that have to be filled in.
     private static let fillings = [
-        "ROOT": "/var/lib/habits", "USER": "alice", "STAGE": "live", "FLAGS": "flags.json", "TEXT": "seen to",
+        "ROOT": "/var/lib/habits", "USER": "alice", "STAGE": "live", "WANTED": "shadow", "FLAGS": "flags.json",
+        "TEXT": "seen to",
         "STORE": "sqlite:a.sqlite",
         "ENGINE": "sqlite", "PLAN": "plan.json", "KIND": "killed", "FILE": "flags.json",
     ]

@@ -6,7 +6,9 @@ struct SettingsTests {
     private func status(_ sandbox: Sandbox, _ arguments: [String], _ environment: [String: String]) throws -> [String:
         Any]
     {
-        try sandbox.run(["status", "--format", "json"] + arguments, environment: environment).json()
+        // Looking makes no user.
+        #expect(try sandbox.run(["habit", "add", "Run"] + arguments, environment: environment).status == 0)
+        return try sandbox.run(["status", "--format", "json"] + arguments, environment: environment).json()
     }
 
     @Test func theCommandLineWinsOverTheEnvironmentAndThatOverTheFile() throws {

@@ -52,6 +52,20 @@ struct UserCommandTests {
         #expect(try habits(sandbox) == ["Run"])
     }
 
+    @Test func theUserCanBeNamedByAnOption() throws {
+        let sandbox = try Sandbox()
+        try sandbox.bring("alice", to: "off")
+        try sandbox.run("user", "backup", "--user", "alice", "backup").expectSuccess()
+        try sandbox.run("user", "export", "--user", "alice", "out.json").expectSuccess()
+        try sandbox.run("user", "copies", "--user", "alice").expectSuccess()
+        // The environment's user is not meant.
+        for arguments in [[], ["alice", "--user", "alice"], ["--user", "alice", "--user", "bob"]] {
+            try sandbox.run(["user", "erase"] + arguments).expectError(64, containing: "name one user")
+        }
+        #expect(try habits(sandbox) == ["Run"])
+        try sandbox.run("user", "erase", "--user", "alice").expectSuccess()
+    }
+
     @Test func aDamagedBackupIsSaidInOneLine() throws {
         let sandbox = try Sandbox()
         try sandbox.bring("alice", to: "off")
@@ -135,5 +149,26 @@ struct UserCommandTests {
         while watching.process.isRunning, ContinuousClock.now < end { usleep(50_000) }
         #expect(!watching.process.isRunning)
         #expect(!FileManager.default.fileExists(atPath: sandbox.folder(of: "alice")))
+    }
+
+    /// Copies of before migrations were there for good, and no command named them.
+    @Test func copiesOfBeforeMigrationsAreListedAndRemoved() throws {
+        let sandbox = try Sandbox()
+        for user in ["alice", "bob"] { try sandbox.run("habit", "add", "Run", "--user", user).expectSuccess() }
+        let copy = sandbox.folder(of: "alice") + "/store.sqlite-2.0.0-at-7"
+        try FileManager.default.copyItem(atPath: sandbox.folder(of: "alice") + "/store.sqlite", toPath: copy)
+        let listed = try sandbox.run("user", "copies", "--all", "--quiet")
+        listed.expectSuccess()
+        #expect(listed.output.hasPrefix("alice: \(copy), version 2.0.0 at token 7, "), "\(listed.output)")
+        let recent = try sandbox.run("user", "copies", "alice", "--remove", "--quiet")
+        recent.expectSuccess()
+        #expect(recent.output == "0 copies, 0 bytes, removed\n")
+        let found = try sandbox.run("user", "copies", "alice", "--format", "json").list("users")
+        #expect((found.first?["copies"] as? [[String: Any]])?.first?["path"] as? String == copy)
+        try sandbox.run("user", "copies", "--all", "--remove", "--older-than", "0", "--quiet").expectSuccess()
+        #expect(!FileManager.default.fileExists(atPath: copy))
+        let missing = try sandbox.run("user", "copies", "nobody", "--quiet")
+        #expect(missing.status == 74 && missing.output.hasPrefix("nobody: FAILED: "), "\(missing.output)")
+        #expect(try sandbox.run("user", "copies").status == 64)
     }
 }

@@ -167,6 +167,6 @@ struct VerifyFilesTests {
         #expect(try refused.list("reasons").map { $0["reason"] as? String } == ["ignoredRules"])
         let evidence = try sandbox.run("rollout", "evidence")
         #expect(evidence.output.contains("verified: ignored"))
-        #expect(evidence.output.contains("0 differences, 0 anomalies, 1 rules"))
+        #expect(evidence.output.contains("0 differences, 0 anomalies, 1 rule"))
     }
 }

@@ -70,7 +70,7 @@ struct WatchedUserTests {
         try sandbox.run("habit", "edit", "Run", "--name", "Jog").expectSuccess()
         try chart.wait("the other name") { $0.contains("Jog") }
         try sandbox.run("habit", "add", "Run").expectSuccess()
-        try sandbox.run("habit", "add", "Jog").expectSuccess()
+        try sandbox.run("habit", "add", "Jog", "--same-name").expectSuccess()
         let habits = try sandbox.run("habit", "list", "--format", "json").list("habits")
         let first = try #require(try answers(entries.output()).first?["habitID"] as? String)
         let second = habits.first { $0["name"] as? String == "Jog" && $0["id"] as? String != first }

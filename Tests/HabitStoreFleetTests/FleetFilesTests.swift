@@ -68,9 +68,14 @@ struct FleetFilesTests {
         for round in 0..<6 {
             _ = try test.fleet.rebuild(test.stores()) { _, _ in }
             var bytes = try #require(FileManager.default.contents(atPath: path))
+            let head = Data(try #require(try FleetIndex.open(FleetFolder(root: test.root)).word(FleetIndex.head)).utf8)
             for _ in 0..<4 {
-                bytes[Int.random(in: 0..<bytes.count, using: &generator)] ^=
-                    1 << UInt8.random(in: 0..<8, using: &generator)
+                let (place, bit) = (
+                    Int.random(in: 0..<bytes.count, using: &generator), UInt8.random(in: 0..<8, using: &generator)
+                )
+                // A wrong place of the ledger cannot be told from a ledger that lacks lines, which is refused for good.
+                let around = max(0, place - head.count + 1)..<min(bytes.count, place + head.count)
+                if bytes[around].range(of: head) == nil { bytes[place] ^= 1 << bit }
             }
             try bytes.write(to: URL(fileURLWithPath: path))
             do {

@@ -55,6 +55,7 @@ struct FleetPlanTests {
         (#"{"hooks": [{"url": "https://a/1", "secretFile": "/s", "confirmsWaves": 1}]}"#, 1, 72, "true or false"),
         (#"{"hooks": [{"url": "https://a/1", "secretFile": "/s", "timeoutSeconds": 0}]}"#, 1, 73, "from 0.1 to 120"),
         (#"{"waves": [{"percent": 100}], "usersPerMinute": 1e-300}"#, 1, 49, "from 0.001"),
+        (#"{"stage": "dualwrite", "waves": [{"percent": 100, "cleanShadowReads": 5}]}"#, 1, 71, "ends at dualwrite"),
         (#"{"stage": "live", "stage": "complete", "waves": [{"percent": 100}]}"#, 1, 19, "twice"),
     ])
     func whatIsWrongHasItsPlace(_ text: String, _ line: Int, _ column: Int, _ words: String) throws {

@@ -77,7 +77,7 @@ struct TestFleet {
             uniqueKeysWithValues: users.map { name in
                 let records = try stores.evidence(of: name).read().records
                 let promoted = records.count { record in
-                    if case .stageChanged(_, _, _, _, .promoted, _) = record.event { true } else { false }
+                    if case .stageChanged(_, _, _, _, .promoted, _, _) = record.event { true } else { false }
                 }
                 return (name, promoted)
             }

@@ -23,6 +23,27 @@ struct LiveObserverTests {
         #expect(observer.error == nil)
     }
 
+    /// Sections were compared by their text: nil and "" were one section, and so were dates within a second.
+    @MainActor @Test func valuesOfOneTextAreSectionsOfTheirOwn() async throws {
+        let store = try #require(store)
+        let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
+        try await store.insert(
+            [nil, "", "a", "a"].enumerated().map { place, category in
+                Habit(name: "\(place)", createdAt: date + Double(place) / 4, category: category)
+            }
+        )
+        let byCategory = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.category), SortDescriptor(\.name)])
+        let observer = ResultsObserver(store, byCategory, sectionBy: \.category)
+        while observer.change == nil { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(observer.sections.map { $0.records.map(\.name) } == [["0"], ["1"], ["2", "3"]])
+        #expect(observer.sections.map(\.id) == ["", " (2)", "a"])
+        let byDate = FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.createdAt)])
+        let dated = ResultsObserver(store, byDate, sectionBy: \.createdAt)
+        while dated.change == nil { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(dated.sections.map { $0.records.map(\.name) } == [["0"], ["1"], ["2"], ["3"]])
+        #expect(Set(dated.sections.map(\.id)).count == 4)
+    }
+
     @MainActor @Test func aChangeIsObserved() async throws {
         let store = try #require(store)
         let observer = ResultsObserver(store, FetchDescriptor<Draft>())

@@ -16,11 +16,17 @@ struct LiveQueryFuzzTests {
         #expect(report.patched > 300)
     }
 
-    /// What is not found by the comparison above would prove nothing of it.
+    /// What is not found by the comparison above would prove nothing of it. Some faults need more luck than 5,000 commits have.
     @Test(arguments: LiveMutant.allCases) func everyPlantedFaultIsFound(mutant: LiveMutant) throws {
-        let failure = #expect(throws: Disagreement.self) {
-            try LiveMutant.$planted.withValue(mutant) { try LiveQueryTest(seed: 3, commits: 5_000).run(against: .lmdb) }
+        for seed in UInt64(3)...7 {
+            do {
+                _ = try LiveMutant.$planted.withValue(mutant) {
+                    try LiveQueryTest(seed: seed, commits: 5_000).run(against: .lmdb)
+                }
+            } catch let failure as Disagreement {
+                return print("\(mutant.rawValue): found after \(failure.step) commits of seed \(seed)")
+            }
         }
-        print("\(mutant.rawValue): found after \(failure?.step ?? 0) commits")
+        Issue.record("\(mutant.rawValue): not found in 25,000 commits")
     }
 }

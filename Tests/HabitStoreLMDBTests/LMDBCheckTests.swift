@@ -1,8 +1,9 @@
 import Foundation
 @_spi(Engines) import HabitStore
+import RawStoreFiles
 import Testing
 
-@testable import HabitStoreLMDB
+@_spi(Engines) @testable import HabitStoreLMDB
 
 @Suite("LMDB's check")
 struct LMDBCheckTests {
@@ -60,6 +61,30 @@ struct LMDBCheckTests {
         }
         try expectKinds(["indexEntryMissing"])
         #expect(try findings()[0].entity == "Entry" && findings()[0].id != nil)
+    }
+
+    /// Records that no store writes, more than a walk lists: they are found, hide nothing else, and keep the store neither from being
+    /// opened nor from being rescued.
+    @Test func recordsAmongTheDatabasesAreFoundAndHideNothing() throws {
+        try tamper("Entry.date") { transaction, database, contents in
+            _ = try transaction.delete(database, contents[3].key)
+        }
+        let environment = try RawEnvironment(path: path)
+        try environment.write { transaction in
+            for number in 0..<2_000 {
+                let key = Array("stray\(number)".utf8)
+                try transaction.put(
+                    RawTransaction.main,
+                    key,
+                    [UInt8](repeating: 1, count: number % 10 == 0 ? 5_000 : 1)
+                )
+            }
+        }
+        environment.close()
+        try expectKinds(["foreignRecord", "indexEntryMissing"])
+        let rescued = try RescuedLMDBStore(rescuing: path, schema: HabitSchema.current)
+        defer { rescued.close() }
+        #expect(try rescued.all(Entry.self).count == 30)
     }
 
     @Test func anIndexEntryThatNoRecordCallsForIsFound() throws {

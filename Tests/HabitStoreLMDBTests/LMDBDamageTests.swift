@@ -117,4 +117,93 @@ struct LMDBDamageTests {
             try FileManager.default.removeItem(atPath: path)
         }
     }
+
+    // MARK: Below a valid mark
+
+    /// A medium that loses bytes changes neither the file's times nor the mark: gives a file the mark that it would still have.
+    private func markAsSound(_ path: String) throws {
+        let source = try LMDBPageSource(path: path)
+        defer { source.close() }
+        guard let header = try? LMDBFileHeader(source) else { return }
+        let file = try #require(LMDBSoundFile(store: path, isMaking: true))
+        file.mark = LMDBSoundMark(
+            boot: try #require(LMDBBoot.current),
+            file: try #require(try LMDBFileState(path: path)),
+            transaction: header.current.transaction,
+            walkedAt: Int64(Date().timeIntervalSince1970)
+        )
+    }
+
+    /// A page that rotted after its file had been found sound led liblmdb out of the file: SIGSEGV ended `verify` and every command
+    /// over many users, none of which could say whose file it was. Now a damaged page is an error that names the page.
+    @Test(arguments: [66, 67, 68, 69] as [UInt64])
+    func aPageThatRotsBelowAValidMarkIsAnErrorValueOrAFinding(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let whole = try sample()
+        let pages = stride(from: 8_192, to: whole.count, by: 4_096).filter { whole[$0 + 10] & 7 != 0 }
+        let extremes: [UInt16] = [0, 1, 15, 16, 0x7FFF, 0xFFF0, 0xFFFF]
+        var noticed = 0
+        for round in 0..<150 {
+            var bytes = whole
+            let page = pages[Int.random(in: 0..<pages.count, using: &random)]
+            let place =
+                switch Int.random(in: 0..<4, using: &random) {
+                // The header, the nodes' places, anything, and what the nodes begin with.
+                case 0: Int.random(in: 0..<8, using: &random) * 2
+                case 1: 16 + Int.random(in: 0..<20, using: &random) * 2
+                case 2: Int.random(in: 0..<2_048, using: &random) * 2
+                default: nodePlace(bytes, page, &random) + Int.random(in: 0..<5, using: &random) * 2
+                }
+            let value = extremes.randomElement(using: &random).flatMap { Bool.random(using: &random) ? $0 : nil }
+            let number = value ?? UInt16.random(in: .min ... .max, using: &random)
+            bytes[page + min(place, 4_094)] = UInt8(truncatingIfNeeded: number)
+            bytes[page + min(place, 4_094) + 1] = UInt8(truncatingIfNeeded: number >> 8)
+            let path = folder.path("rotten-\(round)")
+            try bytes.write(to: URL(fileURLWithPath: path))
+            try markAsSound(path)
+            let (errors, findings) = readEverything(path)
+            for error in errors {
+                #expect(error is HabitStoreError, "seed \(seed), round \(round): \(error)")
+            }
+            if !errors.isEmpty || findings > 0 { noticed += 1 }
+        }
+        #expect(noticed > 50, "seed \(seed)")
+    }
+
+    private func nodePlace(_ bytes: Data, _ page: Int, _ random: inout SeededGenerator) -> Int {
+        let count = (Int(bytes[page + 12]) | Int(bytes[page + 13]) << 8) / 2 - 8
+        guard count > 0 else { return 16 }
+        let pointer = page + 16 + Int.random(in: 0..<count, using: &random) * 2
+        return min(4_080, Int(bytes[pointer]) | Int(bytes[pointer + 1]) << 8)
+    }
+
+    /// Below a valid mark every reader believed the place of a node.
+    @Test func everyPageWhoseNodesLeadOutOfItIsNoticedBelowAValidMark() throws {
+        let whole = try sample()
+        let path = folder.path("rotten")
+        for page in stride(from: 8_192, to: whole.count, by: 4_096) where [1, 2].contains(whole[page + 10]) {
+            var bytes = whole
+            let isUsed = try isReached(page / 4_096)
+            for place in stride(from: page + 16, to: page + Int(bytes[page + 12]) + Int(bytes[page + 13]) << 8, by: 2) {
+                bytes[place] = 0xF0
+                bytes[place + 1] = 0xFF
+            }
+            try bytes.write(to: URL(fileURLWithPath: path))
+            try markAsSound(path)
+            let (errors, findings) = readEverything(path)
+            #expect(!isUsed || !errors.isEmpty || findings > 0, "page \(page / 4_096)")
+            #expect(errors.allSatisfy { ($0 as? HabitStoreError)?.code == .corrupt }, "page \(page / 4_096): \(errors)")
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
+    /// Whether a page of the sample is in use.
+    private func isReached(_ page: Int) throws -> Bool {
+        let source = try LMDBPageSource(path: folder.path("sample"))
+        defer { source.close() }
+        let walker = try LMDBFileWalker(source: source, header: try LMDBFileHeader(source))
+        _ = try walker.walkFile()
+        return !walker.claim(UInt64(page), as: .free, from: nil)
+            && walker.findings.contains { $0.message == "is in use and listed as free" }
+    }
 }

@@ -63,6 +63,32 @@ struct MadeModelTests {
         #expect(throws: HabitStoreError.self) { try mixed.validate() }
     }
 
+    /// "Only stored attributes can be projected" was the answer for a stored attribute that is kept as JSON, such as a `Decimal`.
+    @Test(arguments: TestedStore.allCases)
+    func attributesKeptAsJSONAreProjected(_ kind: TestedStore) throws {
+        let folder = try TestFolder()
+        let store = try kind.open(in: folder, NotebookSchema.schema)
+        defer { store.close() }
+        var first = Note(slug: "a")
+        (first.style, first.otherStyle, first.mood) = (Style(theme: "dark", sizes: [1]), Style(theme: "light"), .bad)
+        let second = Note(slug: "b")
+        try store.insert([first, second])
+        let descriptor = FetchDescriptor<Note>(sortBy: [SortDescriptor(\.slug)])
+        let projected = try store.project(descriptor, [\.style, \.slug, \.otherStyle, \.flags, \.mood])
+        for (projection, note) in zip(projected, [first, second]) {
+            #expect(try projection[\.style] == note.style)
+            #expect(try projection[\.otherStyle] == .some(note.otherStyle))
+            #expect(try projection[\.flags] == note.flags)
+            #expect(projection[\.slug] == note.slug)
+            #expect(projection[\.mood] == note.mood)
+            #expect(try projection[\.numbers] == nil)
+        }
+        #expect(projected.count == 2)
+        let error = #expect(throws: HabitStoreError.self) { try store.project(descriptor, [\.style.theme]) }
+        #expect(error?.code == .unsupported)
+        #expect(error?.message.contains("theme") == true)
+    }
+
     @Test(arguments: TestedStore.allCases)
     func everyKindOfAttributeComesBackAsItWasSaved(_ kind: TestedStore) throws {
         let folder = try TestFolder()

@@ -1,7 +1,7 @@
 import Foundation
 import HabitStoreMacros
 
-enum Mood: String, AttributeEnum, Codable { case good, bad }
+enum Mood: String, AttributeEnum { case good, bad }
 
 struct Style: Codable, Sendable, Equatable {
     var theme = "light"
@@ -104,7 +104,7 @@ enum NotebookPlan: SchemaMigrationPlan {
     ]
 }
 
-enum RepeatRule: String, AttributeEnum, Codable { case none, daily }
+enum RepeatRule: String, AttributeEnum { case none, daily }
 
 enum PlainNote: VersionedSchema {
     static let versionIdentifier = Schema.Version(1, 0, 0)

@@ -109,7 +109,7 @@ struct RolloutMetricsTests {
     }
 
     @Test func answersOfLiveQueriesAreCountedByHowTheyCameAbout() async throws {
-        let store = try stores().store(for: "alice")
+        let store = try await stores().store(for: "alice")
         defer { store.close() }
         try await store.save(Habit(name: "Run"))
         var answers = store.results(of: FetchDescriptor<Habit>()).makeAsyncIterator()

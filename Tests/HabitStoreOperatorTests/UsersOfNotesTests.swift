@@ -41,7 +41,7 @@ struct UsersOfNotesTests {
         try sandbox.run("add", "bread").succeeded()
         #expect(try sandbox.run("rollout", "verify").succeeded().output.hasPrefix("IDENTICAL"))
         try sandbox.run("rollout", "doctor").succeeded()
-        #expect(try sandbox.run("rollout", "kill").succeeded().output.contains("1 of 1 users are on the old store"))
+        #expect(try sandbox.run("rollout", "kill").succeeded().output.contains("1 of 1 user is on the old store"))
         #expect(try stage() == "off")
         let waiting = try sandbox.run("rollout", "promote")
         #expect(waiting.output.contains("arm it again with `notes-ops rollout rearm`"), "\(waiting.output)")

@@ -69,4 +69,26 @@ struct AppErrorTests {
         #expect(try store.fetchCount(FetchDescriptor<OlderApp.Note>()) == 4)
         #expect(try store.stage() == .live)
     }
+
+    /// The stores were alike, the check called them sound, and the user went to `live`, where every fetch of all records threw.
+    @Test(arguments: EngineName.standard)
+    func aUserWhoseRecordsThisVersionCannotReadDoesNotReachLive(old: EngineName) throws {
+        let user = try StagedUser(old: old)
+        do {
+            let store = try user.stores(schema: Schema([NewerApp.Note.self])).store(for: "alice")
+            defer { store.close() }
+            try store.insert([NewerApp.Note(mood: .elated), NewerApp.Note()])
+            try user.bring(store, to: .shadow) { _ = try $0.all(NewerApp.Note.self) }
+        }
+        let store = try user.stores(schema: Schema([OlderApp.Note.self])).store(for: "alice")
+        defer { store.close() }
+        let report = try store.verify()
+        #expect(report.verdict == .error)
+        #expect(report.differenceCount == 0)
+        #expect(report.failure?.code == HabitStoreError.Code.unreadableValue.rawValue)
+        #expect(report.reason?.contains("cannot be read by this version's models") == true)
+        let reasons = try store.decision().reasons
+        #expect(reasons.contains(.verificationNotClean(verdict: "error", differences: 0)), "\(reasons)")
+        #expect(try store.stage() == .shadow)
+    }
 }

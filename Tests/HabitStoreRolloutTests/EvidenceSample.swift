@@ -50,19 +50,20 @@ enum EvidenceSample {
         }
     }()
 
-    static let reasons: [GateReason] = [
-        .stageSkipped(from: .off, to: .live), .alreadyThere, .notProposed(wanted: .shadow), .killed, .notBackfilled,
-        .mirrorParted, .notComplete(stage: .live), .retentionNotOver(seconds: 86_400),
-        .lagging(transactions: 3),
-        .verificationMissing, .verificationStale(seconds: 90_000),
-        .verificationNotClean(verdict: "mismatch", differences: 2), .coverageIncomplete(coverage: 0.999999),
-        .repairedSince, .selfComparisonMissing(side: .old), .selfComparisonFailed(side: .new),
-        .tooFewShadowReads(have: 3, need: 1_000),
-        .shadowDifferences(count: 1), .rollbackNotRehearsed, .rehearsalFailed, .evidenceExpired,
-        .evidenceDamaged(line: 7, why: "it is not a record"), .ignoredRules(count: 2), .anchorMissing,
-        .evidenceUnwritable,
-        .anotherUsersEvidence,
-    ]
+    static let reasons: [GateReason] =
+        [
+            .stageSkipped(from: .off, to: .live), .alreadyThere, .notProposed(wanted: .shadow), .killed, .notBackfilled,
+            .mirrorParted, .notComplete(stage: .live), .retentionNotOver(seconds: 86_400),
+            .lagging(transactions: 3),
+            .verificationMissing, .verificationStale(seconds: 90_000),
+            .verificationNotClean(verdict: "mismatch", differences: 2), .coverageIncomplete(coverage: 0.999999),
+            .repairedSince, .selfComparisonMissing(side: .old), .selfComparisonFailed(side: .new),
+            .tooFewShadowReads(have: 3, need: 1_000),
+            .shadowDifferences(count: 1), .rollbackNotRehearsed, .rehearsalFailed, .evidenceExpired,
+            .evidenceDamaged(line: 7, why: "it is not a record"), .ignoredRules(count: 2), .anchorMissing,
+            .evidenceUnwritable,
+            .anotherUsersEvidence,
+        ] + GateReason.Hold.allCases.map { .notTakenBack(wanted: .off, because: $0) }
 
     static func token(_ number: Int64) -> HistoryToken { HistoryToken(rawValue: number) }
 

@@ -177,7 +177,7 @@ struct InterruptedSwitchTests {
         try fixture.want(engine.otherStandard)
         try fixture.with { opened in
             #expect(try opened.engine() == engine)
-            #expect(opened.notes.first?.contains("1 differences") == true)
+            #expect(opened.notes.first?.contains("1 difference") == true)
             #expect(try opened.model(Entry.self, id: entry.id)?.note == nil)
             try opened.save(Habit(name: "still takes writes"))
         }
@@ -206,7 +206,7 @@ struct InterruptedSwitchTests {
         try fixture.file(engine.otherStandard) { try $0.replicate { try $0.put(entity: 1, id: entry.id, wrong) } }
         try fixture.want(engine.otherStandard)
         #expect(try fixture.with { try $0.engine() } == engine)
-        try fixture.with { #expect($0.notes.first?.contains("1 differences") == true) }
+        try fixture.with { #expect($0.notes.first?.contains("1 difference") == true) }
         let record = try #require(right)
         try fixture.file(engine.otherStandard) { try $0.replicate { try $0.put(entity: 1, id: entry.id, record) } }
         #expect(try fixture.with { try $0.engine() } == engine.otherStandard)

@@ -29,7 +29,7 @@ struct LiveUserTests {
     /// A stream goes on whichever store answers: nothing is lost and nothing comes twice.
     @Test(arguments: EngineName.standard) func aStreamGoesOnThroughAWholeRollout(old: EngineName) async throws {
         let user = try StagedUser(old: old)
-        let store = try user.stores().store(for: "alice")
+        let store = try await user.stores().store(for: "alice")
         defer { store.close() }
         try SampleRecords.fill(store)
         let following = Task { try await follow(store, until: 60) }
@@ -83,7 +83,7 @@ struct LiveUserTests {
             }
             for number in 1...5 {
                 for name in names {
-                    let other = try others.store(for: name)
+                    let other = try await others.store(for: name)
                     try await other.save(Draft(content: "\(number)"))
                     other.close()
                 }
@@ -96,7 +96,7 @@ struct LiveUserTests {
     /// The control file is looked at by its own mapping: one that is removed and made anew is followed as well.
     @Test func aControlFileThatIsMadeAnewIsFollowed() async throws {
         let fixture = try UserStoresFixture(.sqlite)
-        let store = try fixture.stores().store(for: "alice")
+        let store = try await fixture.stores().store(for: "alice")
         defer { store.close() }
         var answers = store.count(of: FetchDescriptor<Draft>()).makeAsyncIterator()
         #expect(try await answers.next()?.count == 0)
@@ -109,7 +109,7 @@ struct LiveUserTests {
 
     @Test func theEndOfTheStoreIsTheEndOfItsStreams() async throws {
         let fixture = try UserStoresFixture(.lmdb)
-        let store = try fixture.stores().store(for: "alice")
+        let store = try await fixture.stores().store(for: "alice")
         var answers = store.results(of: Self.drafts).makeAsyncIterator()
         _ = try await answers.next()
         store.close()

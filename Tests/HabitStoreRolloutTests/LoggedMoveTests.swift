@@ -32,7 +32,7 @@ struct LoggedMoveTests {
 
     private func recoveries() throws -> [Int] {
         try EvidenceLog(user.directory).read().records.compactMap { record in
-            guard case .stageChanged(_, .dualwrite, let epoch, _, .recovered, _) = record.event else { return nil }
+            guard case .stageChanged(_, .dualwrite, let epoch, _, .recovered, _, _) = record.event else { return nil }
             return epoch
         }
     }
@@ -75,7 +75,9 @@ struct LoggedMoveTests {
         #expect(try recoveries().isEmpty)
         let events = try EvidenceLog(user.directory).read().records.map(\.event)
         #expect(
-            events.contains { if case .stageChanged(.dualwrite, .off, _, _, .killed, _) = $0 { true } else { false } }
+            events.contains {
+                if case .stageChanged(.dualwrite, .off, _, _, .killed, _, _) = $0 { true } else { false }
+            }
         )
         #expect(store.files.leases.present?.actual.epoch == (try EvidenceLog(user.directory).summary().evidence.epoch))
     }
@@ -124,7 +126,7 @@ struct LoggedMoveTests {
         defer { store.close() }
         #expect(try store.stage() == .off)
         let last = try #require(try log.read().records.last)
-        guard case .stageChanged(.dualwrite, .off, let epoch, _, .recovered, _) = last.event else {
+        guard case .stageChanged(.dualwrite, .off, let epoch, _, .recovered, _, _) = last.event else {
             Issue.record("the last record is \(last.event)")
             return
         }

@@ -117,7 +117,7 @@ struct OwedEvidenceTests {
         try free()
         try store.opened().record([])
         let kinds = try store.files.context.evidence.log.read().records.suffix(2).map(\.event)
-        guard case .killed = kinds.first, case .stageChanged(.live, .off, _, _, .killed, _) = kinds.last else {
+        guard case .killed = kinds.first, case .stageChanged(.live, .off, _, _, .killed, _, _) = kinds.last else {
             Issue.record("the last lines are \(kinds)")
             return
         }

@@ -34,6 +34,25 @@ struct RehearsalTests {
         #expect(failure.withLock { $0 } == nil)
     }
 
+    /// `advance` refused after a failed rehearsal, even when the cause was gone.
+    @Test func anAdvanceByHandRepeatsAFailedRehearsal() throws {
+        let user = try StagedUser()
+        let store = try user.stores().store(for: "alice")
+        defer { store.close() }
+        try SampleRecords.fill(store)
+        try user.bring(store, to: .shadow)
+        for _ in 0..<5 { _ = try store.all(Habit.self) }
+        try user.want("live")
+        store.reloadFlags()
+        let failed = EvidenceEvent.rehearsed(token: try store.currentToken(), isClean: false, message: "no space")
+        try store.opened().record([failed])
+        let fleet = try store.advance(to: .live, permit: {})
+        #expect(fleet?.reasons.contains(.rehearsalFailed) == true)
+        let decision = try store.advance(to: .live)
+        #expect(decision?.isOpen == true, "\(decision.map { "\($0.reasons)" } ?? "nothing")")
+        #expect(try store.stage() == .live)
+    }
+
     /// A process that was killed while it rehearsed left copies of both stores beside the user's own, for ever.
     @Test func whatAKilledRehearsalLeftIsRemovedByTheNext() throws {
         let user = try StagedUser()

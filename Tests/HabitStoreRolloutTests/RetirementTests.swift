@@ -51,6 +51,25 @@ struct RetirementTests {
         #expect(try store.fetchCount(FetchDescriptor<Habit>()) == count)
     }
 
+    /// A kill by flag or sentinel refused all writes of a user without an old store until an operator ran `rollout kill`: a short process has
+    /// no thread that copies the store.
+    @Test(arguments: EngineName.standard) func aKilledUserWithoutAnOldStoreIsTakenBackByOpening(_ engine: EngineName)
+        throws
+    {
+        let (user, store) = try completed(engine)
+        let count = try store.fetchCount(FetchDescriptor<Habit>())
+        #expect(try store.retire(by: "a test").isRemoved)
+        store.close()
+        try user.want("complete", kill: true)
+        let killed = try user.stores().store(for: "alice")
+        defer { killed.close() }
+        try killed.save(Habit(name: "after the kill"))
+        #expect(try killed.stage() == .off)
+        #expect(try killed.engine() == engine)
+        #expect(try killed.fetchCount(FetchDescriptor<Habit>()) == count + 1)
+        #expect(try user.stores().status(of: "alice").isKilled)
+    }
+
     /// The next rollout begins where the last one has ended.
     @Test func aRetiredUserGoesOnToAThirdEngine() throws {
         let user = try StagedUser(

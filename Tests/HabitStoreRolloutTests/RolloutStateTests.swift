@@ -18,6 +18,8 @@ struct RolloutStateTests {
                             movingTo: movingTo
                         )
                         state.evidence = evidence
+                        state.placedBy = isKilled ? .percentage : movingTo.map { _ in .rule }
+                        state.pairedBy = isKilled ? .percentage : nil
                         state.vouched = evidence.map { $0.sequence == 0 ? "" : "1-12,14-4711" }
                         return state
                     }

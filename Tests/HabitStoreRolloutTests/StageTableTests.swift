@@ -39,7 +39,7 @@ struct StageTableTests {
         try user.bring(store, to: .complete)
         while try store.stage() > .off { try store.demote() }
         let stages = try store.files.context.evidence.log.read().records.compactMap { record -> [Stage]? in
-            guard case .stageChanged(let from, let to, _, _, _, _) = record.event else { return nil }
+            guard case .stageChanged(let from, let to, _, _, _, _, _) = record.event else { return nil }
             return [from, to]
         }
         #expect(stages.count == 10)

@@ -51,4 +51,26 @@ struct SQLiteMovedFileTests {
         #expect(code { try store.save(HabitTag(name: "lost")) } == .fileMoved)
         store.close()
     }
+
+    /// A file with two names was refused to readers, too.
+    @Test(arguments: [true, false]) func aFileWithTwoNamesIsReadAndNotWrittenTo(hasLog: Bool) throws {
+        let store = try SQLiteHabitStore(path: path)
+        try store.save(HabitTag(name: "one"))
+        if !hasLog { store.close() }
+        try #require(link(path, folder.file("other")) == 0)
+        if hasLog {
+            // As a process leaves it that was killed.
+            let log = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+            store.close()
+            try log.write(to: URL(fileURLWithPath: path + "-wal"))
+        }
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let again = try SQLiteHabitStore(path: path)
+        #expect(try again.all(HabitTag.self).map(\.name) == ["one"])
+        let error = #expect(throws: HabitStoreError.self) { try again.save(HabitTag(name: "two")) }
+        #expect(error?.code == .unsupported)
+        #expect(error?.message.contains("cp -p \(path) \(path).own && mv \(path).own \(path)") == true)
+        again.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+    }
 }

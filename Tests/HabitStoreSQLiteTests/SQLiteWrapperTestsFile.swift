@@ -175,9 +175,10 @@ struct SQLiteWrapperTestsFile {
         try first.close()
         #expect(try folder.names().filter { $0.hasSuffix("-lock") } == ["store.sqlite-lock"])
         // From here on no one can know which name the log belongs to.
-        try expectSQLiteWrapperError(.unsupported) {
-            _ = try SQLiteDatabase(path: folder.file("hard"), mode: .readWrite)
-        }
+        let linked = try SQLiteDatabase(path: folder.file("hard"), mode: .readWrite)
+        try expectSQLiteWrapperError(.unsupported) { try linked.insert(rows: 1) }
+        #expect(try linked.rowCount() == 3)
+        try linked.close()
         let reading = try SQLiteDatabase(path: folder.file("hard"), mode: .readOnly)
         #expect(try reading.rowCount() == 3)
         try reading.close()

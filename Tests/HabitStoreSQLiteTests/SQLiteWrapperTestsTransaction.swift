@@ -144,6 +144,17 @@ struct SQLiteWrapperTestsTransaction {
         try database.close()
     }
 
+    /// The seventeenth read of a process was refused as busy after five seconds.
+    @Test func fortyReadsAreOpenAtOnce() throws {
+        let folder = try SQLiteWrapperFolder()
+        let database = try folder.makeStore()
+        func read(_ depth: Int) throws -> Int {
+            try database.withRead { _ in depth == 0 ? 1 : try 1 + read(depth - 1) }
+        }
+        #expect(try read(39) == 40)
+        try database.close()
+    }
+
     @Test func aWriterThatWaitsTooLongIsBusy() throws {
         let folder = try SQLiteWrapperFolder()
         var options = SQLiteOptions()

@@ -98,6 +98,32 @@ struct FilterTextTests {
         #expect(wasRead > 100)
     }
 
+    /// `habit == 3` was answered by "Entry has no attribute or relationship of this name; it has …, habit".
+    @Test func aNameOfAnotherSortIsNotSaidToBeMissing() throws {
+        let schema = HabitSchema.current
+        for (text, reason) in [
+            ("value.unit == 1", "Entry.value is an attribute"),
+            ("ANY value { note == nil }", "Entry.value is an attribute"),
+            ("habit == 3", "Entry.habit leads to a record"), ("LENGTH(habit) > 1", "Entry.habit leads to a record"),
+            ("habit.tags == \"x\"", "Habit.tags leads to many records"),
+            ("ANY habit { name == \"x\" }", "Entry.habit leads to one record"),
+        ] {
+            let filter = try FilterExpression(text: text)
+            let error = #expect(throws: HabitStoreError.self) {
+                try filter.bound(to: schema, entity: schema.position(ofEntity: "Entry"))
+            }
+            #expect(error?.code == .invalidQuery, "\(text)")
+            #expect(error?.message.hasPrefix(reason) == true, "\(text): \(error?.message ?? "")")
+        }
+        let sorted = RecordQuery(entity: "Entry", sort: [.init("habit")])
+        #expect(#expect(throws: HabitStoreError.self) { try sorted.bound(to: schema) }?.code == .invalidQuery)
+        let unknown = try FilterExpression(text: "habits == nil")
+        let error = #expect(throws: HabitStoreError.self) {
+            try unknown.bound(to: schema, entity: schema.position(ofEntity: "Entry"))
+        }
+        #expect(error?.code == .unknownAttribute)
+    }
+
     private func onSmallStack<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
         let result = ResultBox<R>()
         let done = DispatchSemaphore(value: 0)

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HabitStore
 import HabitStoreTesting
@@ -14,5 +15,23 @@ struct InMemoryEscapeTests {
         }
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(said.contains(RelationshipEscape.sentence), "\(said)")
+        // It said `\Entry.<computed 0x… (Optional<Habit>)>`.
+        #expect(said.contains("the relationship Entry.habit was read"), "\(said)")
+    }
+
+    @Test func statisticsReadOnAnotherThreadMeanwhileAreATrapThatSaysSo() async throws {
+        let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try InMemoryHabitStore().read { transaction in
+                nonisolated(unsafe) let carried = transaction
+                let isDone = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    print(carried.statistics)
+                    isDone.signal()
+                }
+                isDone.wait()
+            }
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(said.contains("were read on another thread while its closure runs"), "\(said)")
     }
 }

@@ -23,7 +23,7 @@ struct SurfaceTests {
         MaintainableStore MigrationDrop MigrationOutcome MigrationProgress
         MigrationRehearsal MigrationStage MigrationStep ModelSubtype OperatorCommand Page PageCursor PersistentModel
         PreparedFetch Projection Query QueryAnalysis QueryExplanation ReadTransaction ResultsChange
-        ResultsChangeCause ResultsDifference ResultsObserver Record RecordLayout
+        ResultsChangeCause ResultsDifference ResultsObserver Record RecordBatches RecordLayout
         RecordPath RecordQuery RelationshipDescription RelationshipScope ReplicableStore RowSource Schema
         SchemaDifference SchemaMigrationPlan StoreAccess StoreAddress StoreDispatcher StoreFinding
         StoreInformation StoreMigrator StoreOutline StoredSchema StoreRole Tag UniquenessDescription UserStoreBackend Value
@@ -33,7 +33,7 @@ struct SurfaceTests {
         LMDBHabitStore LMDBProvider
         """,
         "HabitStoreMacros": """
-        ConvertibleCoding JSONCoding ModelCoding OptionalJSONCoding RawValueCoding RefusedCoding RefusedModelCoding RefusedModelsCoding
+        ConvertibleCoding JSONCoding ModelCoding OptionalJSONCoding RawValueCoding RefusedCoding RefusedModelCoding RefusedModelsCoding RefusedOptionalCoding
         UniqueCoding
         """,
         "HabitStoreMetrics": """
@@ -42,8 +42,8 @@ struct SurfaceTests {
         "HabitStoreRollout": """
         Backfill BackupManifest BackupOutcome ErasureElsewhere ErasureOutcome EvidenceChain EvidenceCheckpoint EvidenceEvent EvidenceHead EvidenceKeys EvidenceListing
         EvidenceLog EvidenceRecord EvidenceReset EvidenceSummary EvidenceVerification Gate GateDecision
-        FlagOrigin GateFacts GatePolicy GateReason MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
-        RestorationOutcome RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide
+        FlagOrigin GateFacts GatePolicy GateReason MigrationCopy MirrorOptions MirrorStatus QueryRecorder RolloutFlagProvider RolloutFlags RolloutOptions
+        RestorationOutcome ResyncOutcome RetirementOutcome Runbook RunbookEntry ShadowReadOptions ShadowVerdict Stage StageChangeReason StoreSide
         UserBackup UserDirectory UserFinding UserListing UserStatus UserStore UserStores VersionComparison
         """,
         "HabitStoreSQLite": """

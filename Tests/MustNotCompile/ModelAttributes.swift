@@ -1,3 +1,4 @@
+import Foundation
 import HabitStoreMacros
 
 enum Mood: String, Codable {
@@ -39,6 +40,26 @@ struct NotCodable {}
     #Unique<Distinct>([\.number, \.place])
 }
 
+// Opening a store said so, far from the declaration.
+@Model struct Priced {
+    // error: it is kept as JSON, so that no filter or order could use the index
+    var amount: Decimal
+    var spot: Place?  // error: it is kept as JSON, so that no filter or order could use the index
+    var size: Size
+    #Index<Self>([\.size], [\.amount, \.size])
+    #ClusteringIndex<Self>([\.spot])
+    #Index<Sealed>([\.size])  // error: the key paths must be of Priced
+}
+
+// An alias hid the second optional from the macro.
+@Model struct Aliased {
+    var nickname: Maybe?  // error: an optional of an optional would be read back as nil where it holds nil
+    var price: MaybePrice?  // error: an optional of an optional would be read back as nil where it holds nil
+    var size: Size?
+}
+
+typealias Maybe = String?
+typealias MaybePrice = Decimal?
 typealias Number = Int
 
 enum Size: String, AttributeEnum, Codable {

@@ -39,6 +39,14 @@ import HabitStoreMacros
     var changedAt: Date = .now  // error: write '@Attribute(initial: Date.now) var changedAt: Date'
     var token = UUID()  // error: the initial value of 'token' is another one each time
     var code: String = randomCode()  // error: the initial value of 'code' is another one each time
+    // fix: @Attribute(initial: { Int.random(in: 0...9) }()) var number: Int
+    var number: Int = { Int.random(in: 0...9) }()  // error: the initial value of 'number' is another one each time
+    var tokens: [UUID] = [UUID()]  // error: the initial value of 'tokens' is another one each time
+    var label: String = "no. \(randomCode())"  // error: the initial value of 'label' is another one each time
+    var settings = Settings(theme: randomCode())  // error: the initial value of 'settings' is another one each time
+    var other: UUID = .init()  // error: the initial value of 'other' is another one each time
+    var always: Date = .init(timeIntervalSinceReferenceDate: 0)
+    var half = Settings(theme: "half")
 }
 
 // The second one was ignored in silence, and a migration lost what the property had been called.

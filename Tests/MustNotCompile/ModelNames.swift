@@ -10,6 +10,10 @@ import HabitStoreMacros
     var _hidden = 0  // error: '_hidden' is a name that the store needs for itself; choose another
 }
 
+@Model struct Pronoun {
+    var `self`: Int  // error: 'self' cannot name a property of a model
+}
+
 @Model struct Notebook {
     var name: String
 }

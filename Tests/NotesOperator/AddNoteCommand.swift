@@ -13,7 +13,7 @@ struct AddNoteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (stores, user) = try await users.stores()
-        let store = try stores.store(for: user)
+        let store = try await stores.store(for: user)
         defer { store.close() }
         try await store.save(NotesSchemaV2.Note(title: title))
     }

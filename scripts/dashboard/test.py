@@ -69,6 +69,32 @@ class Server:
         connection.close()
         return answer.status, answer.headers, text
 
+    def raw(self, head):
+        """The status of what a request's head is answered with that no library would send."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+            token = f"Authorization: Bearer {self.token}\r\n" if self.token else ""
+            connection.sendall(f"{head}{token}Connection: close\r\n\r\n".encode())
+            return int(connection.makefile("rb").readline().split()[1])
+
+    def half_open(self, count):
+        """How many of so many connections are still open that have sent half a head."""
+        connections = [socket.create_connection(("127.0.0.1", self.port), timeout=20) for _ in range(count)]
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.sendall(b"GET / HTTP/1.1\r\n")
+        time.sleep(1)
+        left = 0
+        for connection in connections:
+            connection.setblocking(False)
+            try:
+                left += connection.recv(1) != b""
+            except BlockingIOError:
+                left += 1
+            except OSError:
+                pass
+            connection.close()
+        return left
+
     def form(self, verb, typed, token=TOKEN, origin=None, **headers):
         fields = {"by": "Ada", "because": "a test of <b>words</b> & \"quotes\"", "typed": typed, "token": token}
         return self.ask(f"/actions/{verb}", "POST", fields, Origin=origin or self.url.rstrip("/"), **headers)
@@ -127,6 +153,14 @@ def refusals(server, root):
         check(server.ask("/", Host=host)[0] == 421, f"the name \"{host}\" is not the server's")
     for host in ["localhost:1", "127.0.0.1", "[::1]:9", "10.1.2.3:80", "fleet.example"]:
         check(server.ask("/", Host=host)[0] == 200, f"{host} may be the server's")
+    for target in [f"http://127.0.0.1:{server.port}/", "http://evil.example/", "//evil.example/", "*"]:
+        check(server.raw(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n") == 400, f"the target \"{target}\" is not a path")
+    for second in ["evil.example", "127.0.0.1"]:
+        check(server.raw(f"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: {second}\r\n") == 400, f"a second Host, {second}, is refused")
+    for fields, status in [({"name": "0123456789ab", "token": TOKEN[::-1]}, 403), ({"name": "0123456789ab", "token": TOKEN}, 404)]:
+        check(server.ask("/who", "POST", fields, Origin=server.url.rstrip("/"))[0] == status, f"a name that nobody has: {status}")
+    check(server.half_open(100) <= 32, "a client has 32 connections that say nothing")
+    check(server.ask("/")[0] == 200, "the page is there all the same")
     wave = "25 %"
     check(server.form("pause", wave, origin="http://evil.example")[0] == 403, "a form of another page does nothing")
     check(server.form("pause", wave, origin="null")[0] == 403, "a form of no page does nothing")
@@ -176,7 +210,7 @@ def page(server, users):
     server.ask("/")
     check(status == 200, f"the page is there after {first:.3f} s, and after {time.monotonic() - begun:.3f} s for the next viewer")
     order = [text.index(f'id="{part}"') for part in
-             ["summary", "stages", "waves", "waiting", "differences", "timing", "switch", "people", "audit"]]
+             ["summary", "differences", "stages", "waves", "waiting", "timing", "switch", "people", "audit"]]
     check(order == sorted(order), "its parts stand in their order")
     check("user-" not in text and "u-7573" not in text, "it names no user")
     check("soaks until" in text and f"of {users:,} users are on LMDB" in text, "one sentence says how it goes")

@@ -34,10 +34,12 @@ struct Serve {
         var logger = Logger(label: "habitstore-serve")
         logger.logLevel = .critical
         let listen = options.listen
+        let halfOpen = HalfOpenConnections()
         let application = Application(
             responder: site,
             server: .http1(
                 configuration: .init(
+                    additionalChannelHandlers: [HalfOpenLimit(halfOpen)],
                     idleTimeout: .seconds(idleSeconds),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: headBytes,

@@ -46,6 +46,15 @@ extension JSONNode {
         }
     }
 
+    /// How many values there are in it, itself included.
+    package var valueCount: Int {
+        switch value {
+        case .null, .bool, .int, .double, .string: 1
+        case .array(let elements): elements.reduce(1) { $0 + $1.valueCount }
+        case .object(let members): members.reduce(1) { $0 + $1.value.valueCount }
+        }
+    }
+
     /// The first number in the value that cannot be used: one that is too large or too long, or YAML's `.inf` and
     /// `.nan`. It is not finite. The file can be read nevertheless, and what the number stands in is refused.
     package var unusableNumber: JSONNode? {

@@ -59,6 +59,17 @@ package final class CompiledFlag: Sendable {
                 )
         }
     }
+
+    /// The outcome, and the steps that the evaluation took.
+    package func measured(
+        _ context: EvaluationContext,
+        clock: @escaping @Sendable () -> Int64
+    ) -> (resolution: Resolution, work: Int) {
+        guard case .targeted(let targeting) = behavior else { return (resolve(context, clock: clock), 1) }
+        var evaluation = Evaluation(flagKey: key, context: context, clock: clock)
+        let resolution = targeting.resolve(&evaluation)
+        return (resolution, evaluation.spentWork)
+    }
 }
 
 extension CompiledFlag.Targeting {

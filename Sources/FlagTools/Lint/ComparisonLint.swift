@@ -189,6 +189,8 @@ struct ComparisonLint {
 
     private func checkRepeated(_ operation: RuleReader.Operation) {
         var known: Set<FlagValue> = []
+        let size = operation.arguments.reduce(0) { $0 + $1.range.count / 8 }
+        guard reader.work.spend(size, at: operation.nameRange) else { return }
         for argument in operation.arguments where !known.insert(argument.flagValue).inserted {
             add(.constantCondition, "this stands in the \(quoted(operation.name)) twice", argument.range)
         }

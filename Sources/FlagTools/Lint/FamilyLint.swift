@@ -6,6 +6,7 @@ struct FamilyLint {
     let document: FlagDocument
     let collector: LintCollector
     let configuration: FlagConfiguration
+    let work: LintWork
 
     private static let nearDistance = 2
 
@@ -65,7 +66,9 @@ struct FamilyLint {
     }
 
     private func checkKey(of flag: FlagDocument.Flag, _ keys: [String]) {
-        guard let meant = keys.first(where: { isNear(flag.key, $0) }) else { return }
+        guard work.spend(keys.count, at: flag.keyRange), let meant = keys.first(where: { isNear(flag.key, $0) }) else {
+            return
+        }
         collector.add(
             .unknownFlag,
             "nobody is moved or killed by the flag \(quoted(flag.key)); did you mean \(quoted(meant))?",

@@ -52,7 +52,7 @@ public struct FlagExplanation: Sendable {
         var decisions: [Decision] = []
         var hints: [Hint] = []
         if let targeting = document.flag(flagKey)?.node.member("targeting"), !steps.isEmpty {
-            let reader = RuleReader(document: document, configuration: configuration)
+            let reader = RuleReader(document: document, configuration: configuration, work: LintWork())
             var walk = DecisionWalk(reader: reader, steps: steps)
             walk.follow(targeting.value)
             decisions = walk.decisions

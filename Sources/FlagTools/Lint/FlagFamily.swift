@@ -22,6 +22,14 @@ package struct FlagFamily: Sendable {
         }
     }
 
+    /// Two endings whose flags must give different values: where users come from, and where they go.
+    package struct Pair: Sendable, Hashable {
+        let from: String
+        let to: String
+
+        package init(from: String, to: String) { (self.from, self.to) = (from, to) }
+    }
+
     /// A flag of the family, by its key.
     struct Member {
         let name: String
@@ -32,10 +40,16 @@ package struct FlagFamily: Sendable {
     let first: String
     /// What keys end with.
     let endings: [String: Values]
+    let pair: Pair?
     private let canBeName: @Sendable (String) -> Bool
 
-    package init(first: String, endings: [String: Values], canBeName: @escaping @Sendable (String) -> Bool) {
-        (self.first, self.endings, self.canBeName) = (first, endings, canBeName)
+    package init(
+        first: String,
+        endings: [String: Values],
+        pair: Pair? = nil,
+        canBeName: @escaping @Sendable (String) -> Bool
+    ) {
+        (self.first, self.endings, self.pair, self.canBeName) = (first, endings, pair, canBeName)
     }
 
     /// What a key says; nil for one that is not of the family.

@@ -12,6 +12,8 @@ public struct FlagLinter: Sendable {
     private let stages: [StageOrder]
     private let family: FlagFamily?
     private let configuration: FlagConfiguration
+    /// The work that one pass over a file may take; tests make it less.
+    var maximumWork = LintWork.maximum
 
     /// Makes a linter.
     ///
@@ -72,42 +74,90 @@ public struct FlagLinter: Sendable {
             return LintReport(source: name, findings: [finding], isReadable: false)
         }
         let collector = LintCollector(source: document.source)
+        let reader = RuleReader(document: document, configuration: configuration, work: LintWork(maximumWork))
+        let oldReader = old.map { RuleReader(document: $0, configuration: configuration, work: LintWork(maximumWork)) }
         SchemaLint(document: document, collector: collector).run()
-        let splits = lintRules(document, collector)
+        let splits = lintRules(reader, collector)
         for key in configuration.killFlags.sorted() {
             guard let flag = document.flag(key) else { continue }
             KillFlagLint(flag: flag, collector: collector, configuration: configuration).run()
         }
         if let family {
-            FamilyLint(family: family, document: document, collector: collector, configuration: configuration).run()
-        }
-        let (flags, isLoadable) = compiled(document, collector)
-        let oldFlags = old.map { compiled($0, nil).flags }
-        for order in stages {
-            guard let flag = document.flag(order.flagKey), let new = flags[order.flagKey] else { continue }
-            let lint = StageLint(order: order, document: document, flag: flag, collector: collector)
-            lint.checkPercentages(splits[order.flagKey] ?? [])
-            if let old, let oldFlags {
-                let probe = StageProbe(documents: [old, document], flagKey: order.flagKey, now: configuration.clock())
-                lint.checkChange(from: oldFlags[order.flagKey], to: new, probe)
-            }
-        }
-        if let old {
-            RebucketingLint(
-                old: old,
-                new: document,
-                newSplits: splits,
+            FamilyLint(
+                family: family,
+                document: document,
+                collector: collector,
                 configuration: configuration,
-                collector: collector
+                work: reader.work
             )
             .run()
+        }
+        let (flags, isLoadable) = compiled(document, collector)
+        let probes = LintWork(maximumWork)
+        lintOutcomes(reader, oldReader, splits, flags, probes, collector)
+        if let oldReader { lintChange(oldReader, document, splits, collector) }
+        let place = document.root.member("flags")?.keyRange ?? document.root.range
+        let isOldUnchecked = oldReader?.work.isSpent ?? false
+        if let end = reader.work.end ?? (probes.isSpent || isOldUnchecked ? place : nil) {
+            collector.add(
+                .unchecked,
+                "checking the rules took too much work and was not finished, so findings may be missing; let fewer rules refer "
+                    + "to large evaluators, and take large conditions apart",
+                at: end
+            )
         }
         return LintReport(source: name, findings: collector.sorted, isReadable: isLoadable)
     }
 
+    /// Looks at what users get, in this version and in the one in force.
+    private func lintOutcomes(
+        _ reader: RuleReader,
+        _ oldReader: RuleReader?,
+        _ splits: [String: [FractionalSplit]],
+        _ flags: [String: CompiledFlag],
+        _ probes: LintWork,
+        _ collector: LintCollector
+    ) {
+        let oldFlags = oldReader.map { compiled($0.document, nil).flags }
+        let readers = (oldReader.map { [$0] } ?? []) + [reader]
+        for order in stages {
+            guard let flag = reader.document.flag(order.flagKey), let new = flags[order.flagKey] else { continue }
+            let lint = StageLint(order: order, document: reader.document, flag: flag, collector: collector)
+            lint.checkPercentages(splits[order.flagKey] ?? [])
+            guard let oldFlags else { continue }
+            let now = configuration.clock()
+            let probe = StageProbe(readers: readers, flagKeys: [order.flagKey], now: now, work: probes)
+            lint.checkChange(from: oldFlags[order.flagKey], to: new, probe)
+        }
+        guard let family else { return }
+        FlagPairLint(
+            family: family,
+            readers: readers,
+            new: reader.document,
+            configuration: configuration,
+            collector: collector,
+            work: probes
+        )
+        .run(flags, oldFlags ?? [:])
+    }
+
+    private func lintChange(
+        _ old: RuleReader,
+        _ new: FlagDocument,
+        _ splits: [String: [FractionalSplit]],
+        _ collector: LintCollector
+    ) {
+        RebucketingLint(old: old, newSplits: splits, collector: collector).run()
+        let isRead = { (key: String) in
+            configuration.killFlags.contains(key) || stages.contains { $0.flagKey == key }
+                || family?.member(key) != nil
+        }
+        RemovalLint(old: old.document, new: new, isRead: isRead, collector: collector).run()
+    }
+
     /// Looks at all rules. Returns the percentages that each flag hands out.
-    private func lintRules(_ document: FlagDocument, _ collector: LintCollector) -> [String: [FractionalSplit]] {
-        let reader = RuleReader(document: document, configuration: configuration)
+    private func lintRules(_ reader: RuleReader, _ collector: LintCollector) -> [String: [FractionalSplit]] {
+        let document = reader.document
         let references = ReferenceList()
         let variables = VariableList(collector: collector)
         defer { variables.finish() }

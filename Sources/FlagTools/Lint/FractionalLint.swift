@@ -10,10 +10,12 @@ struct FractionalLint {
     /// Looks at the entries; returns them, or nil where they are of no use.
     func check(_ operation: RuleReader.Operation) -> FractionalSplit? {
         var nodes = operation.arguments[...]
+        var bucketing: JSONNode?
         if let first = nodes.first {
             if case .array = reader.resolved(first).value {
             } else {
                 checkBucketing(first)
+                bucketing = first
                 nodes = nodes.dropFirst()
             }
         }
@@ -30,7 +32,11 @@ struct FractionalLint {
             guard let entry = entry(reader.resolved(node)) else { return nil }
             entries.append(entry)
         }
-        let split = FractionalSplit(range: operation.nameRange, entries: entries)
+        let split = FractionalSplit(
+            range: operation.nameRange,
+            entries: entries,
+            bucketing: reader.bucketing(bucketing)
+        )
         checkSum(split)
         if entries.count > 1, let variant = entries[0].variant, entries.allSatisfy({ $0.variant == variant }) {
             collector?.add(
@@ -87,7 +93,14 @@ struct FractionalLint {
             default: nil
             }
         var weight: UInt64? = 1
-        if parts.count > 1, parts[1].typeName != "null" {
+        if parts.count > 1, case .null = parts[1].value {
+            collector?.add(
+                .arguments,
+                "a weight of null counts as 1, and the schema of flagd refuses it; write 1, or leave it out",
+                at: parts[1].range,
+                severity: .warning
+            )
+        } else if parts.count > 1 {
             guard let value = reader.constant(parts[1]) else {
                 return .init(variant: name, weight: nil, range: node.range, node: variant, weightRange: nil)
             }

@@ -17,6 +17,8 @@ struct FractionalSplit {
     /// The operator's name, to point to.
     let range: Range<Int>
     let entries: [Entry]
+    /// What users are bucketed by, in the form of ``RuleReader/bucketing(_:)``.
+    let bucketing: FlagValue
 
     /// The sum of the weights; nil where one is computed.
     var totalWeight: UInt64? {

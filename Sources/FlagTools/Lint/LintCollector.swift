@@ -7,27 +7,48 @@ final class LintCollector {
     private(set) var errorLocations: Set<FlagError.Location> = []
     private var known: Set<LintFinding> = []
     private var counts: [LintFinding.Severity: Int] = [:]
-    private var places: Set<Int> = []
+    /// Where findings are, in order and without repeats.
+    private var places: [Int] = []
 
     init(source: SourceText) { self.source = source }
 
     func add(_ rule: LintRule, _ message: String, at range: Range<Int>, severity: LintFinding.Severity? = nil) {
         let location = source.location(at: range.lowerBound)
-        places.insert(range.lowerBound)
-        add(LintFinding(rule, message, at: location, severity: severity))
+        if add(LintFinding(rule, message, at: location, severity: severity)) { note(range.lowerBound) }
+    }
+
+    private func note(_ place: Int) {
+        let index = firstIndex(from: place)
+        if index == places.count || places[index] != place { places.insert(place, at: index) }
+    }
+
+    /// The index of the first place at an offset or after it.
+    private func firstIndex(from offset: Int) -> Int {
+        var range = 0..<places.count
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range = places[middle] < offset ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
     }
 
     /// Whether something was found within a range. YAML's ranges are of one byte, and so the answer there is no.
-    func hasFinding(in range: Range<Int>) -> Bool { places.contains { range.contains($0) } }
+    func hasFinding(in range: Range<Int>) -> Bool {
+        let index = firstIndex(from: range.lowerBound)
+        return index < places.count && range.contains(places[index])
+    }
 
     /// A finding that was made already, such as one in an evaluator that several flags refer to, counts once. Each
-    /// severity has a limit of its own, so that warnings cannot crowd out an error.
-    func add(_ finding: LintFinding) {
+    /// severity has its own limit, so that warnings cannot crowd out an error. Returns whether there was room for it.
+    @discardableResult
+    func add(_ finding: LintFinding) -> Bool {
         let count = counts[finding.severity, default: 0]
-        guard count < FlagLinter.maximumFindings, known.insert(finding).inserted else { return }
+        guard count < FlagLinter.maximumFindings else { return false }
+        guard known.insert(finding).inserted else { return true }
         counts[finding.severity] = count + 1
         findings.append(finding)
         if finding.severity == .error { errorLocations.insert(finding.location) }
+        return true
     }
 
     var sorted: [LintFinding] {

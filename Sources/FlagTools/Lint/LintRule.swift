@@ -64,19 +64,28 @@ public enum LintRule: String, Sendable, CaseIterable {
     case unknownFlag = "unknown-flag"
     /// A cohort that would jump over a stage.
     case stageJump = "stage-jump"
-    /// A change of weights or their order that moves users both ways.
+    /// A change of weights, of their order, or of what users are bucketed by, that moves users both ways.
     case rebucketing
+    /// A flag that the caller reads, and that the version in force has.
+    case removedFlag = "removed-flag"
+    /// Two flags that must differ and give the same, or that have exchanged their values.
+    case flagPair = "flag-pair"
+    /// A version of the file that is lower than the one in force, or none where that has one.
+    case version
+    /// The rules are too much work to check all of them.
+    case unchecked
 
     /// How bad a finding of this rule is, where the finding says nothing else.
     public var severity: LintFinding.Severity {
         switch self {
         case .syntax, .schema, .duplicateKey, .unknownOperator, .arguments, .unknownReference, .unknownVariant,
-            .constantBucket, .weights, .invalidVersion, .timestamp, .killFlag, .wrongValue:
+            .constantBucket, .weights, .invalidVersion, .timestamp, .killFlag, .wrongValue,
+            .flagPair:
             .error
         case .unknownVariable, .exchangedArguments, .suspiciousText, .equalBranches, .unknownMember, .metadata,
             .encoding, .unusedEvaluator, .percentages, .emptyList, .typeMismatch,
             .constantCondition, .unreachableBranch, .neverMatches, .disabledTargeting, .killPulled, .stageJump,
-            .unknownFlag, .rebucketing:
+            .unknownFlag, .rebucketing, .removedFlag, .version, .unchecked:
             .warning
         }
     }

@@ -96,11 +96,12 @@ struct OperatorLint {
         }
         references.add(name)
         if reader.document.evaluators[name] == nil {
-            let question = NearMiss.question(name, among: reader.document.evaluators.keys.sorted())
+            let range = member.value.range
+            let question = reader.question(name, among: reader.document.evaluators.keys, at: range)
             collector.add(
                 .unknownReference,
                 "there is no evaluator \(quoted(name)) under \"$evaluators\"\(question)",
-                at: member.value.range
+                at: range
             )
         }
     }
@@ -146,6 +147,7 @@ struct OperatorLint {
     private func checkEqualBranches(_ operation: RuleReader.Operation) {
         let arguments = operation.arguments
         guard arguments.count >= 3, arguments.count % 2 == 1,
+            reader.work.spend(arguments[arguments.count - 1].range.count / 8, at: operation.nameRange),
             arguments[arguments.count - 2].flagValue == arguments[arguments.count - 1].flagValue
         else { return }
         collector.add(
@@ -166,6 +168,7 @@ struct OperatorLint {
                 addUnreachable(condition.range)
                 return
             }
+            guard reader.work.spend(condition.range.count / 8, at: condition.range) else { return }
             if !earlier.insert(condition.flagValue).inserted {
                 collector.add(
                     .unreachableBranch,

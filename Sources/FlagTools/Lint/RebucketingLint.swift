@@ -1,33 +1,52 @@
 import FeatureFlags
 
-/// Whether a change of percentages moves users both ways. A user's bucket follows from the key and the sum of the
-/// weights: with another sum, or another order of the entries, some users go forward and others back.
+/// Whether a change of percentages moves users both ways. A user's bucket follows from what is hashed and the sum of the
+/// weights: with another salt, attribute, sum, or order of the entries, some users go forward and others back.
 struct RebucketingLint {
-    let old: FlagDocument
-    let new: FlagDocument
+    let old: RuleReader
     let newSplits: [String: [FractionalSplit]]
-    let configuration: FlagConfiguration
     let collector: LintCollector
 
     func run() {
-        let reader = RuleReader(document: old, configuration: configuration)
-        let nothing = LintCollector(source: old.source)
-        for flag in old.flags {
+        let nothing = LintCollector(source: old.document.source)
+        for flag in old.document.flags {
             guard let after = newSplits[flag.key], !after.isEmpty else { continue }
             var lint = TargetingLint(
                 flag: flag,
-                reader: reader,
+                reader: old,
                 collector: nothing,
                 references: ReferenceList(),
                 variables: VariableList(collector: nothing)
             )
             lint.run()
-            guard lint.splits.count == after.count else { continue }
-            for (before, after) in zip(lint.splits, after) { compare(before, after) }
+            for (before, after) in pairs(lint.splits, after) { compare(before, after) }
         }
     }
 
+    /// The percentages of which one took the place of the other: by their order if there are as many as before, else
+    /// the only one that is gone and the only one that is new.
+    private func pairs(
+        _ before: [FractionalSplit],
+        _ after: [FractionalSplit]
+    ) -> [(FractionalSplit, FractionalSplit)] {
+        if before.count == after.count { return Array(zip(before, after)) }
+        let comparisons = before.count.multipliedReportingOverflow(by: after.count)
+        guard !comparisons.overflow, old.work.spend(2 * comparisons.partialValue, at: after[0].range) else { return [] }
+        let gone = before.filter { split in !after.contains { $0.isSame(as: split) } }
+        let new = after.filter { split in !before.contains { $0.isSame(as: split) } }
+        return gone.count == 1 && new.count == 1 ? [(gone[0], new[0])] : []
+    }
+
     private func compare(_ before: FractionalSplit, _ after: FractionalSplit) {
+        if before.bucketing != after.bucketing {
+            collector.add(
+                .rebucketing,
+                "\"fractional\" buckets by something else than before, and every user gets another place; users move both "
+                    + "ways, so keep what it buckets by",
+                at: after.range
+            )
+            return
+        }
         guard let old = before.totalWeight, let new = after.totalWeight else { return }
         if old != new {
             collector.add(
@@ -47,5 +66,13 @@ struct RebucketingLint {
     private func isReordered(_ before: [String?], _ after: [String?]) -> Bool {
         let common = Set(before).intersection(after)
         return before.filter(common.contains) != after.filter(common.contains)
+    }
+}
+
+extension FractionalSplit {
+    fileprivate func isSame(as other: FractionalSplit) -> Bool {
+        bucketing == other.bucketing
+            && entries.map(\.variant) == other.entries.map(\.variant)
+            && entries.map(\.weight) == other.entries.map(\.weight)
     }
 }

@@ -36,8 +36,7 @@ extension RuleReader {
     /// A list that stands in the file decides alone: the rule for its elements sees nothing but them.
     private func quantified(_ node: JSONNode, _ arguments: [JSONNode]) -> Bool? {
         guard let list = arguments.first, constant(list) != nil else { return nil }
-        return RuleCompiler.value(of: node, in: document.source, configuration, evaluators: document.evaluators)?
-            .isTruthy
+        return value(of: node)?.isTruthy
     }
 
     /// Whether there can be a value between the two limits of a comparison with three arguments.

@@ -17,6 +17,7 @@ struct RuleReader {
 
     let document: FlagDocument
     let configuration: FlagConfiguration
+    let work: LintWork
 
     /// The operation that an object of one member is; nil for anything else, also for a `$ref`.
     func operation(_ node: JSONNode) -> Operation? {
@@ -37,9 +38,20 @@ struct RuleReader {
     }
 
     /// The evaluator in the place of a `$ref` to it; any other node as it is.
+    ///
+    /// A reference to an evaluator that refers to another one stays: no flag can use it, and following such references
+    /// would multiply with each of them.
     func resolved(_ node: JSONNode) -> JSONNode {
-        guard let (name, _) = reference(node), let evaluator = document.evaluators[name] else { return node }
+        guard let (name, range) = reference(node), let size = document.evaluatorSizes[name],
+            let evaluator = document.evaluators[name], work.spend(size, at: range)
+        else { return node }
         return evaluator
+    }
+
+    /// The question whether another name was meant, or nothing; nothing too where the names are too many to be compared again.
+    func question(_ name: String, among names: some Collection<String>, at range: Range<Int>) -> String {
+        guard work.spend(4 * names.count, at: range) else { return "" }
+        return NearMiss.question(name, among: names.sorted())
     }
 
     /// The value of a rule that needs no context; nil where one is needed.
@@ -49,7 +61,21 @@ struct RuleReader {
         case .double, .array, .object: break
         }
         guard isConstant(resolved(node)) else { return nil }
-        return RuleCompiler.value(of: node, in: document.source, configuration, evaluators: document.evaluators)
+        return value(of: node)
+    }
+
+    /// Evaluates a rule without a context; nil if that is too much work.
+    func value(of node: JSONNode) -> FlagValue? {
+        guard !work.isSpent else { return nil }
+        var steps = 0
+        let value = RuleCompiler.value(
+            of: node,
+            in: document.source,
+            configuration,
+            evaluators: document.evaluators,
+            work: &steps
+        )
+        return work.spend(steps, at: node.range) ? value : nil
     }
 
     /// The operators whose result follows from their arguments alone.
@@ -59,6 +85,7 @@ struct RuleReader {
     ]
 
     private func isConstant(_ node: JSONNode) -> Bool {
+        guard work.spend(1, at: node.range) else { return false }
         switch node.value {
         case .null, .bool, .int, .double, .string:
             return true

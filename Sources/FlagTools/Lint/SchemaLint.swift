@@ -63,6 +63,14 @@ struct SchemaLint {
         case .object:
             break
         case .array(let elements):
+            if elements.isEmpty {
+                collector.add(
+                    .schema,
+                    "the \"flags\" are an empty list, which the schema of flagd refuses; write {} for none",
+                    at: node.range,
+                    severity: .warning
+                )
+            }
             var known: Set<String> = []
             for element in elements {
                 guard let member = element.member("key"), case .string(let key) = member.value.value else {
@@ -184,7 +192,13 @@ struct SchemaLint {
     private func checkTargeting(_ flag: FlagDocument.Flag) {
         guard let member = flag.node.member("targeting") else { return }
         switch member.value.value {
-        case .null: break
+        case .null:
+            collector.add(
+                .schema,
+                "the schema of flagd refuses a \"targeting\" of null; leave it out",
+                at: member.value.range,
+                severity: .warning
+            )
         case .object(let members) where members.count <= 1: break
         case .object:
             collector.add(

@@ -13,9 +13,13 @@ struct StageProbe {
         /// The values that were chosen, for a message.
         fileprivate(set) var description: String
 
+        fileprivate let work: LintWork
+
         func evaluate(_ flag: CompiledFlag) -> Resolution {
             let time = time
-            return flag.resolve(context, clock: { time })
+            let (resolution, steps) = flag.measured(context, clock: { time })
+            _ = work.spend(steps, at: 0..<0)
+            return resolution
         }
     }
 
@@ -27,16 +31,24 @@ struct StageProbe {
     private static let sampledKeys = 4_000
 
     private let now: Int64
+    private let work: LintWork
     private var candidates: [String: [FlagValue]] = [:]
     private var hasPercentages = false
     /// The variables that percentages are bucketed by.
     private var bucketingPaths: Set<String> = []
 
-    init(documents: [FlagDocument], flagKey: String, now: Int64) {
+    /// - Parameters:
+    ///   - readers: The versions of the file.
+    ///   - work: Limits the evaluations.
+    init(readers: [RuleReader], flagKeys: [String], now: Int64, work: LintWork) {
         self.now = now
-        for document in documents {
-            guard let targeting = document.flag(flagKey)?.node.member("targeting") else { continue }
-            collect(targeting.value, RuleReader(document: document, configuration: FlagConfiguration()))
+        self.work = work
+        for reader in readers {
+            for key in flagKeys {
+                if let targeting = reader.document.flag(key)?.node.member("targeting") {
+                    collect(targeting.value, reader)
+                }
+            }
         }
     }
 
@@ -48,9 +60,9 @@ struct StageProbe {
         let tried = min(combinations, Self.maximumCombinations)
         let named = (candidates["targetingKey"] ?? []).compactMap { $0.stringValue }
         let sampled = hasPercentages ? max(8, min(Self.sampledKeys, Self.maximumSubjects / tried - named.count)) : 1
-        for number in 0..<tried {
+        for number in 0..<tried where !work.isSpent {
             var rest = Self.combination(number, of: combinations, tried: tried)
-            var base = Subject(context: EvaluationContext(), time: now, description: "")
+            var base = Subject(context: EvaluationContext(), time: now, description: "", work: work)
             var parts: [String] = []
             for (path, choice) in zip(paths, choices) {
                 defer { rest /= choice.count }
@@ -58,9 +70,9 @@ struct StageProbe {
                 parts.append("\(path) \(Self.text(value))")
                 Self.set(value, at: path, &base)
             }
-            for key in named { body(base.named(key, parts, isSampled: false)) }
+            for key in named where !work.isSpent { body(base.named(key, parts, isSampled: false)) }
             let free = bucketingPaths.filter { path in !parts.contains { $0.hasPrefix(path + " ") } }.sorted()
-            for index in 0..<sampled {
+            for index in 0..<sampled where !work.isSpent {
                 var subject = base.named("sample-\(index)", parts, isSampled: true)
                 for path in free { Self.set(.string("sample-\(index)"), at: path, &subject) }
                 body(subject)

@@ -120,7 +120,7 @@ struct TargetingLint {
         collector.add(
             .unknownVariant,
             "\(quoted(name)) is no variant of the flag \(quoted(flag.key)); whoever gets it is served the caller's default"
-                + NearMiss.question(name, among: variants.sorted()),
+                + reader.question(name, among: variants, at: node.range),
             at: node.range
         )
     }

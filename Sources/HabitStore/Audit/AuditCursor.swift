@@ -27,4 +27,7 @@ import Foundation
 
     /// The kept digests of an entity, ascending; nil in a store that was never written to by a version that keeps them.
     func keptDigests(entity: Int) throws -> [DigestLeaf]?
+
+    /// Whether the store's file was migrated: its history may then name records of entities that the schema no longer has.
+    func wasMigrated() throws -> Bool
 }

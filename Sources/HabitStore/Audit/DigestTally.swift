@@ -32,7 +32,7 @@ import Foundation
     /// Begins, or goes on.
     ///
     /// - Parameters:
-    ///   - leaves: what was kept, ascending; at least one.
+    ///   - leaves: what was kept, ascending.
     ///   - state: how far an earlier run had come with them.
     public init(_ leaves: [DigestLeaf], _ state: State = State()) {
         self.leaves = leaves

@@ -43,7 +43,9 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
     func requireOpen() throws { try thread.require() }
 
     var statistics: FetchStatistics {
-        precondition(thread.isCurrent, "the statistics of a transaction were read outside of its closure")
+        guard thread.isCurrent || thread.hasEnded else {
+            fatalError("the statistics of a transaction were read on another thread while its closure runs")
+        }
         return work
     }
 
@@ -141,6 +143,11 @@ class EngineReadTransaction<Snapshot: EngineSnapshot>: AuditableTransaction {
         try requireOpen()
         return try snapshot.digestLeaves(entity: entity)
     }
+
+    func wasMigrated() throws -> Bool {
+        try requireOpen()
+        return try StoreBookkeeping.standing(snapshot).migrations > 0
+    }
 }
 
 /// Follows the models' relationship properties through a snapshot, on the thread that runs the transaction.
@@ -171,7 +178,10 @@ final class SnapshotResolver<Snapshot: EngineSnapshot>: RelationshipResolver {
     func records<M: PersistentModel, D: PersistentModel>(_ keyPath: KeyPath<M, [D]>, of owner: UUID) -> [D] {
         attempt {
             guard case .relationship(let entity, let position)? = schema.property(at: keyPath) else {
-                throw HabitStoreError(.unknownAttribute, "\(keyPath) is no relationship of the store's schema")
+                throw HabitStoreError(
+                    .unknownAttribute,
+                    "\(M.entity.title(of: keyPath)) is not a relationship of the store's schema"
+                )
             }
             let relationship = schema.relationships[entity][position]
             let ids = try snapshot.identifiers(

@@ -69,7 +69,7 @@ import Foundation
     /// The kept digest in whose range an identifier is; nil in a store that keeps no digests yet.
     func digestLeaf(entity: Int, covering id: UUID) throws -> DigestLeaf?
 
-    /// All kept digests of an entity, ascending; nil in a store that keeps none yet.
+    /// All kept digests of an entity, ascending; nil in a store that keeps none yet. None in one that has a place for them is damage.
     func digestLeaves(entity: Int) throws -> [DigestLeaf]?
 
     /// The lines of a rollout's evidence from a number on, ascending, `limit` at most; the last one for nil. Only asked of engines

@@ -196,8 +196,9 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
 
     // MARK: References
 
-    /// Each reference that is new, net, must lead to a record. Only when one that was set leads nowhere are the records
-    /// of the transaction looked at again: the one that set it may have been changed since, or be what it was.
+    /// Requires that each reference which the transaction has set leads to a record. Where one leads nowhere, the records of the
+    /// transaction are read again: the one that set it may have been changed or deleted since. A reference that the record
+    /// already had is carried on if its target was missing before the transaction, but not if the transaction deleted it.
     private func requireReferences() throws {
         let missing = try references.all.filter { try !exists($0) }
         guard !missing.isEmpty else { return }
@@ -209,7 +210,8 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
             switch changes[key] {
             case .inserted: original = nil
             case .updated(let old, _): original = old
-            case nil, .untouched, .deleted: continue
+            case .untouched: original = record
+            case nil, .deleted: continue
             }
             try requireReferences(key, record, original, missing)
         }
@@ -225,8 +227,13 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
         for reference in schema.storedReferences[key.entity] {
             var dangling: [UUID] = []
             func look(_ view: RecordView, _ original: RecordView?) throws {
-                try reference.forEachNewTarget(of: view, since: original) { target in
-                    guard missing.contains(RecordKey(entity: reference.destination, id: target)) else { return }
+                var new: Set<UUID> = []
+                try reference.forEachNewTarget(of: view, since: original) { new.insert($0) }
+                try reference.forEachNewTarget(of: view, since: nil) { target in
+                    let found = RecordKey(entity: reference.destination, id: target)
+                    guard missing.contains(found), new.contains(target) || releases(key.entity, reference, found) else {
+                        return
+                    }
                     dangling.append(target)
                 }
             }
@@ -243,6 +250,14 @@ final class EngineWriteTransaction<Writer: EngineWriter>: EngineReadTransaction<
                     + "store that first or in the same transaction",
                 at: .init(entity: description.name, attribute: relationship.description.name, id: key.id)
             )
+        }
+    }
+
+    /// Whether the transaction has deleted a record, by a rule that leaves no reference of this kind to it.
+    private func releases(_ entity: Int, _ reference: StoredReference, _ target: RecordKey) -> Bool {
+        guard case .deleted? = changes[target] else { return false }
+        return schema.inbound[target.entity].contains {
+            $0.entity == entity && $0.attribute == reference.attribute && $0.rule != .noAction
         }
     }
 

@@ -77,6 +77,7 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
         var combinations: [[Int]: Set<[Value]>] = [:]
         let query = BoundQuery(entity: entity)
         let plan = try snapshot.plan(query)
+        let read = description.isUntyped ? nil : Self.reading(description.modelType)
         var found: [StoreFinding] = []
         try snapshot.walk(plan) { row in
             checked += 1
@@ -116,10 +117,54 @@ private struct StoreCheck<Snapshot: EngineSnapshot> {
                     )
                 )
             }
+            if let read, let finding = try unreadable(&row, id, description, read) { found.append(finding) }
             return true
         }
         findings += found
         try progress(checked)
+    }
+
+    /// Reads a row as its model, as a fetch does.
+    private typealias Reading = (inout AttributeReader) throws -> Void
+
+    private static func reading<M: PersistentModel>(_ model: M.Type) -> Reading {
+        { row in
+            row.rewind()
+            _ = try M.read(from: &row)
+        }
+    }
+
+    /// The finding about a sound record that its model cannot read; nil when the model reads it.
+    private func unreadable(
+        _ row: inout AttributeReader,
+        _ id: UUID,
+        _ entity: EntityDescription,
+        _ read: Reading
+    ) throws -> StoreFinding? {
+        do {
+            try read(&row)
+            return nil
+        } catch let error as HabitStoreError where error.code == .unreadableValue {
+            let attribute = error.location.attribute
+            return StoreFinding(
+                .unreadable,
+                "unreadableValue",
+                error.message,
+                entity: entity.name,
+                id: id,
+                attribute: attribute
+            )
+        } catch let error as HabitStoreError where error.isDamage {
+            throw error
+        } catch {
+            return StoreFinding(
+                .unreadable,
+                "unreadableRecord",
+                "\(entity.name): its init(row:) throws \(type(of: error)) for a record that the store has whole",
+                entity: entity.name,
+                id: id
+            )
+        }
     }
 
     private func findings(

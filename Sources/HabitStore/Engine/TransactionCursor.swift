@@ -36,7 +36,7 @@ final class TransactionCursor<Snapshot: EngineSnapshot>: AuditCursor {
 
     private var required: any AuditCursor {
         guard transaction.thread.isCurrent, let base = place.base else {
-            preconditionFailure("a transaction's cursor was read outside of its closure, or on another thread")
+            fatalError("a transaction's cursor was read outside of its closure, or on another thread")
         }
         return base
     }

@@ -28,7 +28,11 @@ package struct TransactionThread: ~Copyable, Sendable {
 
     /// The transaction ends; nothing of it can be used any more.
     @inlinable
-    package func end() { owner.store(0, ordering: .relaxed) }
+    package func end() { owner.store(0, ordering: .releasing) }
+
+    /// Whether the transaction has ended. What its thread counted until then can be read by any thread.
+    @inlinable
+    package var hasEnded: Bool { owner.load(ordering: .acquiring) == 0 }
 
     /// - Throws: ``HabitStoreError/Code/transactionEnded`` when the transaction has ended, or belongs to another thread.
     @inlinable

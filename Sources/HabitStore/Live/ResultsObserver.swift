@@ -13,7 +13,8 @@ import Observation
 public final class ResultsObserver<Model: PersistentModel> {
     /// Records that follow one another and have the same value to be sectioned by.
     public struct Section: Identifiable, Sendable {
-        /// The value, in text; empty for nil, and for all records where nothing is sectioned by.
+        /// The value, in text; empty for nil, and for all records where nothing is sectioned by. Where an earlier section has the same
+        /// text, a number follows it, as in the section of `""` after the section of nil: no two sections have the same `id`.
         public let id: String
         /// The records, in order.
         public let records: [Model]
@@ -27,25 +28,25 @@ public final class ResultsObserver<Model: PersistentModel> {
     /// The records, in order; none until the first answer is there.
     public var records: LiveRecords<Model> { change?.records ?? LiveRecords([]) }
 
-    @ObservationIgnored private let title: (@Sendable (Model) -> String)?
+    @ObservationIgnored private let sectioning: Sectioning?
     @ObservationIgnored private nonisolated(unsafe) var task: Task<Void, Never>?
 
     /// Follows a fetch.
     public init(_ store: some HabitStore, _ descriptor: FetchDescriptor<Model>) {
-        title = nil
+        sectioning = nil
         follow(store, descriptor)
     }
 
     /// Follows a fetch whose records are shown in sections. The order of the fetch has to begin with what is sectioned by.
-    public init<Value: Sendable>(
+    public init<Value: Equatable & Sendable>(
         _ store: some HabitStore,
         _ descriptor: FetchDescriptor<Model>,
         sectionBy keyPath: any KeyPath<Model, Value> & Sendable
     ) {
-        title = { model in
-            let value: Any = model[keyPath: keyPath]
-            return Self.text(value)
-        }
+        sectioning = Sectioning(
+            isSame: { $0[keyPath: keyPath] == $1[keyPath: keyPath] },
+            title: { Self.text($0[keyPath: keyPath]) }
+        )
         follow(store, descriptor)
     }
 
@@ -53,19 +54,34 @@ public final class ResultsObserver<Model: PersistentModel> {
 
     /// The records in sections: as many as there are runs of one value.
     public var sections: [Section] {
-        guard let title else { return records.isEmpty ? [] : [Section(id: "", records: Array(records))] }
+        guard let sectioning else { return records.isEmpty ? [] : [Section(id: "", records: Array(records))] }
         var sections: [Section] = []
-        var run: (id: String, records: [Model])?
-        for record in records {
-            let id = title(record)
-            if run?.id != id {
-                if let run { sections.append(Section(id: run.id, records: run.records)) }
-                run = (id, [])
+        var names: Set<String> = []
+        var run: [Model] = []
+        func end() {
+            guard let first = run.first else { return }
+            let title = sectioning.title(first)
+            var id = title
+            var number = 1
+            while !names.insert(id).inserted {
+                number += 1
+                id = "\(title) (\(number))"
             }
-            run?.records.append(record)
+            sections.append(Section(id: id, records: run))
+            run = []
         }
-        if let run { sections.append(Section(id: run.id, records: run.records)) }
+        for record in records {
+            if let last = run.last, !sectioning.isSame(last, record) { end() }
+            run.append(record)
+        }
+        end()
         return sections
+    }
+
+    /// Compares two records by the property that makes the sections, and names a section.
+    private struct Sectioning: Sendable {
+        let isSame: @Sendable (Model, Model) -> Bool
+        let title: @Sendable (Model) -> String
     }
 
     private nonisolated static func text(_ value: Any) -> String {

@@ -11,6 +11,7 @@ extension PreparedFetch {
         evaluate: (FilterCondition<Model>) -> Condition
     ) throws {
         let entity = try schema.position(of: Model.self)
+        try FetchWindow.require(limit: descriptor.fetchLimit, entity: schema.entities[entity].name)
         if !evaluatesPredicates, let predicate = descriptor.onlyPredicate,
             let found = schema.shapes.shape(of: predicate, schema: schema, entity: entity)
         {

@@ -246,12 +246,13 @@ extension MigrationStage {
 }
 
 extension HistoryTransaction {
-    /// Whether a migration by a plan wrote it.
-    package func isMigration(of plan: any SchemaMigrationPlan.Type) -> Bool {
-        let versions = plan.schemas.map { $0.versionIdentifier }
-        return versions.contains { from in
-            versions.contains { author == MigrationStage.author(from: from, to: $0) }
-        }
+    /// Whether a migration wrote it, by whatever plan.
+    package var isMigration: Bool {
+        let words = author?.split(separator: " ", omittingEmptySubsequences: false) ?? []
+        guard words.count == 4, let from = Schema.Version(parsing: String(words[1])),
+            let to = Schema.Version(parsing: String(words[3]))
+        else { return false }
+        return author == MigrationStage.author(from: from, to: to)
     }
 }
 

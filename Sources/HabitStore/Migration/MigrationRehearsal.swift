@@ -27,6 +27,6 @@ public struct MigrationRehearsal: Sendable, Hashable, Codable {
 
     /// Whether no record is gone that its entity has not taken along, and the migrated store contradicts itself nowhere.
     public var isSound: Bool {
-        entities.allSatisfy { $0.after == nil || $0.missing == 0 } && !findings.contains { $0.severity == .damage }
+        entities.allSatisfy { $0.after == nil || $0.missing == 0 } && findings.allSatisfy { $0.severity == .anomaly }
     }
 }

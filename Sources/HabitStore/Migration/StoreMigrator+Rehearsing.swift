@@ -12,7 +12,11 @@ extension StoreMigrator {
         progress: (MigrationProgress) throws -> Void = { _ in }
     ) throws -> MigrationRehearsal {
         let stages = try pending()
-        let schema = try stages.first?.from.earlierSchema ?? plan.current()
+        // A store without pending stages may still be damaged, which `check` reports.
+        guard let schema = stages.first?.from.earlierSchema else {
+            let outcome = MigrationOutcome(version: try plan.current().version, steps: [], backups: [])
+            return MigrationRehearsal(outcome: outcome, entities: [], findings: [])
+        }
         return try ScratchFolder.with(in: directory, for: "migration") { folder in
             let before = try open(path, schema, .readOnly)
             defer { before.close() }
@@ -26,11 +30,11 @@ extension StoreMigrator {
             outcome.backups = []
             let after = try migration.open(copy, try plan.current(), .readOnly)
             defer { after.close() }
-            let known = Set(try before.check { _ in })
+            let known = Set(try before.check { _ in } + before.checkDigests())
             return MigrationRehearsal(
                 outcome: outcome,
                 entities: try MigrationComparison(stages, from: schema, to: after.schema).compare(before, after),
-                findings: try after.check { _ in }.filter { !known.contains($0) } + after.checkDigests()
+                findings: try (after.check { _ in } + after.checkDigests()).filter { !known.contains($0) }
             )
         }
     }

@@ -16,9 +16,10 @@ public struct FetchDescriptor<Model: PersistentModel>: Sendable {
     public var filter: Filter<Model>
     /// The keys of the order.
     public var sortBy: [SortDescriptor<Model>]
-    /// How many records at most: nil for all, and 0 for none. Pages of a fetch have this many together.
+    /// How many records at most: nil for all, and 0 for none. Pages of a fetch have this many together. A fetch with a negative limit
+    /// throws ``HabitStoreError/Code/invalidQuery``.
     public var fetchLimit: Int?
-    /// How many records of the order are passed over first.
+    /// How many records of the order are passed over first; none where it is negative.
     public var fetchOffset: Int
     /// The page begins behind the record that this cursor names; see `fetchPage`.
     public var cursor: PageCursor?

@@ -244,7 +244,22 @@ private struct Binder {
         return (collection, try condition(inner, environment))
     }
 
+    /// Explains why a name cannot be used where it stands: nothing has it, or something of another sort.
     private static func unknown(_ name: String, in entity: EntityDescription) -> HabitStoreError {
+        let title = "\(entity.name).\(name)"
+        let other: String? =
+            if let relationship = entity.relationships.first(where: { $0.name == name }) {
+                relationship.isToOne
+                    ? "\(title) leads to a record; name one of its attributes after a point, or compare it with nil"
+                    : "\(title) leads to many records; use ANY, ALL or COUNT"
+            } else if entity.position(of: name) != nil {
+                "\(title) is an attribute and leads to no record; compare it directly"
+            } else {
+                nil
+            }
+        if let other {
+            return HabitStoreError(.invalidQuery, other, at: .init(entity: entity.name, attribute: name))
+        }
         let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
         return HabitStoreError(
             .unknownAttribute,

@@ -43,11 +43,20 @@ public struct RecordQuery: Sendable, Hashable, Codable {
     /// Resolves the names.
     @_spi(Engines) public func bound(to schema: Schema) throws -> BoundQuery {
         let entity = try schema.position(ofEntity: entity)
+        try FetchWindow.require(limit: limit, entity: schema.entities[entity].name)
         return BoundQuery(
             entity: entity,
             filter: try filter.bound(to: schema, entity: entity),
             order: try sort.map { key in
                 guard let position = schema.entities[entity].position(of: key.attribute) else {
+                    if schema.entities[entity].relationships.contains(where: { $0.name == key.attribute }) {
+                        throw HabitStoreError(
+                            .invalidQuery,
+                            "\(schema.entities[entity].name).\(key.attribute) leads to other records, and records are sorted by "
+                                + "their own attributes only",
+                            at: .init(entity: schema.entities[entity].name, attribute: key.attribute)
+                        )
+                    }
                     throw HabitStoreError(
                         .unknownAttribute,
                         "\(schema.entities[entity].name) has no attribute of this name to sort by; it has "

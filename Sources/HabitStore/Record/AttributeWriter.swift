@@ -236,8 +236,10 @@ public struct AttributeWriter: ~Copyable {
     public mutating func append(_ value: [String]?) { if let value { append(value) } else { appendNull() } }
 
     /// Writes the next attribute, of any convertible type: enums, JSON values, and generic code.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a value that would not be read back equal.
     public mutating func append(converting value: some AttributeConvertible) throws {
-        try append(value: value.attributeValue())
+        try append(value: value.valueThatReadsBackEqual())
     }
 
     /// Writes the next attribute without its Swift type.

@@ -55,6 +55,14 @@ public struct EntityDescription: Sendable {
     /// The position of an attribute, or nil.
     @_spi(Engines) public func position(of attribute: String) -> Int? { attributes.firstIndex { $0.name == attribute } }
 
+    /// The name of the property at a key path of the model: `Entry.habit`. The description of a key path shows an address instead.
+    func title(of keyPath: AnyKeyPath) -> String {
+        let name =
+            relationships.first { $0.keyPath as AnyKeyPath == keyPath }?.name
+            ?? attributes.first { $0.keyPath as AnyKeyPath == keyPath }?.name
+        return name.map { "\(self.name).\($0)" } ?? "\(keyPath)"
+    }
+
     /// The relationship of a name, or nil.
     @_spi(Engines) public func relationship(_ name: String) -> RelationshipDescription? {
         relationships.first { $0.name == name }

@@ -35,10 +35,11 @@ public enum RelationshipScope {
         resolver(keyPath).records(keyPath, of: owner)
     }
 
-    private static func resolver(_ keyPath: AnyKeyPath) -> any RelationshipResolver {
+    private static func resolver<M: PersistentModel>(_ keyPath: PartialKeyPath<M>) -> any RelationshipResolver {
         guard let current else {
-            preconditionFailure(
-                "the relationship \(keyPath) was read outside of a transaction; read it inside store.read { … }, on its thread. "
+            // Unlike preconditionFailure, this says its sentence in release builds too.
+            fatalError(
+                "the relationship \(M.entity.title(of: keyPath)) was read outside of a transaction; read it inside store.read { … }, on its thread. "
                     + "Ask a predicate that reads it by store.read { try $0.matches(model, predicate) }"
             )
         }

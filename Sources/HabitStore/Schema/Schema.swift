@@ -58,6 +58,8 @@ public final class Schema: Sendable {
     private let typePositions: [ObjectIdentifier: Int]
     // The key paths come from `any AnyKeyPath & Sendable`; only the dictionary's key type forgets it.
     private nonisolated(unsafe) let properties: [AnyKeyPath: Property]
+    /// The positions of attributes that filters do not see, see ``AttributeDescription/isOpaque``.
+    private nonisolated(unsafe) let opaquePositions: [AnyKeyPath: Int]
     private let validation: Result<Void, any Error>
     private let entityHashes: [String]
     /// The predicates that were asked.
@@ -137,15 +139,21 @@ public final class Schema: Sendable {
             uniquingKeysWith: { first, _ in first }
         )
         var properties: [AnyKeyPath: Property] = [:]
+        var opaquePositions: [AnyKeyPath: Int] = [:]
         for (index, entity) in typed {
-            for (position, attribute) in entity.attributes.enumerated() where !attribute.isOpaque {
-                properties[attribute.keyPath] = .attribute(entity: index, position: position)
+            for (position, attribute) in entity.attributes.enumerated() {
+                if attribute.isOpaque {
+                    opaquePositions[attribute.keyPath] = position
+                } else {
+                    properties[attribute.keyPath] = .attribute(entity: index, position: position)
+                }
             }
             for (position, relationship) in entity.relationships.enumerated() {
                 properties[relationship.keyPath] = .relationship(entity: index, position: position)
             }
         }
         self.properties = properties
+        self.opaquePositions = opaquePositions
         entityHashes = entities.map(Self.hash)
         layouts = entities.map(\.layout)
         uniquePositions = entities.map { entity in
@@ -210,6 +218,12 @@ public final class Schema: Sendable {
             if known.count < Self.mostSeenKeyPaths { known[ObjectIdentifier(keyPath)] = seen }
         }
         return property
+    }
+
+    /// The position of the attribute that a key path leads to, also of one that is kept as JSON; nil for anything else.
+    func attributePosition(at keyPath: AnyKeyPath) -> Int? {
+        if case .attribute(_, let position)? = property(at: keyPath) { return position }
+        return opaquePositions[keyPath]
     }
 
     private static let mostSeenKeyPaths = 512

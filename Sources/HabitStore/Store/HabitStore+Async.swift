@@ -124,10 +124,9 @@ extension HabitStore {
     ///
     /// No transaction stays open between two batches: each begins behind the last record of the one before, so that
     /// records written meanwhile neither repeat nor skip any other.
-    public func stream<M: PersistentModel>(
-        _ descriptor: FetchDescriptor<M>,
-        batchSize: Int = 500
-    ) -> AsyncThrowingStream<[M], any Error> {
-        PagedStream.make(self, descriptor, batchSize: batchSize)
+    ///
+    /// A loop whose task is cancelled before the last record throws `CancellationError`: what was read by then is not all.
+    public func stream<M: PersistentModel>(_ descriptor: FetchDescriptor<M>, batchSize: Int = 500) -> RecordBatches<M> {
+        RecordBatches(store: self, descriptor: descriptor, size: max(1, batchSize))
     }
 }

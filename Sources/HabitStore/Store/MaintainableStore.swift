@@ -4,7 +4,7 @@ public protocol MaintainableStore: HabitStore {
     var path: String? { get }
 
     /// Checks the store against itself: the file's structure, every record, every index, every relationship, the
-    /// history. An empty result is a clean bill.
+    /// history. Each record is read as its model, where the schema has models. An empty result is a clean bill.
     ///
     /// - Parameter progress: is told now and then how many records were checked; a throw ends the check.
     func check(progress: (Int) throws -> Void) throws -> [StoreFinding]

@@ -1,35 +1,38 @@
-/// An async sequence over a fetch that holds no transaction open while the consumer is busy: it goes from page to page
-/// by cursor.
-enum PagedStream {
-    static func make<M: PersistentModel>(
-        _ store: some HabitStore,
-        _ descriptor: FetchDescriptor<M>,
-        batchSize: Int
-    ) -> AsyncThrowingStream<[M], any Error> {
-        let state = PageState(store, descriptor, size: max(1, batchSize))
-        return AsyncThrowingStream { try await state.nextPage() }
-    }
-}
+/// The records of a fetch in batches, in order, read as the consumer asks for them; see ``HabitStore/stream(_:batchSize:)``.
+///
+/// Each loop over it begins with the first batch.
+public struct RecordBatches<Model: PersistentModel>: AsyncSequence, Sendable {
+    let store: any HabitStore
+    let descriptor: FetchDescriptor<Model>
+    let size: Int
 
-/// Where the next page begins.
-private actor PageState<M: PersistentModel> {
-    private let store: any HabitStore
-    private var descriptor: FetchDescriptor<M>
-    private let size: Int
-    private var isDone = false
+    /// Begins with the first batch.
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    init(_ store: any HabitStore, _ descriptor: FetchDescriptor<M>, size: Int) {
-        self.store = store
-        self.descriptor = descriptor
-        self.size = size
-    }
+    /// The batches of one loop. No transaction stays open while the consumer is busy: each batch begins after the last record of the
+    /// one before.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let batches: RecordBatches
+        private var cursor: PageCursor?
+        private var isDone = false
 
-    func nextPage() async throws -> [M]? {
-        guard !isDone else { return nil }
-        let (store, descriptor, size) = (store, descriptor, size)
-        let page = try await store.read { try $0.fetchPage(descriptor, size: size) }
-        self.descriptor.cursor = page.next
-        isDone = page.next == nil
-        return page.models.isEmpty ? nil : page.models
+        init(_ batches: RecordBatches) {
+            self.batches = batches
+            cursor = batches.descriptor.cursor
+        }
+
+        /// The next batch; nil after the last record.
+        ///
+        /// - Throws: what is wrong with the fetch or the store; `CancellationError` when the task is cancelled and records are left.
+        public mutating func next() async throws -> [Model]? {
+            guard !isDone else { return nil }
+            var descriptor = batches.descriptor
+            descriptor.cursor = cursor
+            let (asked, size) = (descriptor, batches.size)
+            let page = try await batches.store.read { try $0.fetchPage(asked, size: size) }
+            cursor = page.next
+            isDone = page.next == nil
+            return page.models.isEmpty ? nil : page.models
+        }
     }
 }

@@ -34,10 +34,38 @@ public struct Projection<Model: PersistentModel>: Sendable {
 
     /// The value of one of the attributes that were asked for; nil when it was not asked for.
     public subscript<V: AttributeConvertible>(_ keyPath: KeyPath<Model, V>) -> V? {
-        guard let place = attributes.place(of: keyPath), let value = place == 0 ? first : others[place - 1] else {
-            return nil
-        }
-        return V(attributeValue: value)
+        value(of: keyPath).flatMap { V(attributeValue: $0) }
+    }
+
+    /// The value of one of the attributes that were asked for and are kept as JSON; nil when it was not asked for.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unreadableValue`` for JSON that is not a value of the attribute's type.
+    @_disfavoredOverload
+    public subscript<V: Codable & Sendable & Equatable>(_ keyPath: KeyPath<Model, V>) -> V? {
+        get throws { try decoded(JSONAttribute<V>.self, keyPath)?.wrappedValue }
+    }
+
+    /// The value of one of the attributes that were asked for and are kept as JSON or null; nil when it was not asked for.
+    ///
+    /// - Throws: ``HabitStoreError/Code/unreadableValue`` for JSON that is not a value of the attribute's type.
+    @_disfavoredOverload
+    public subscript<V: Codable & Sendable & Equatable>(_ keyPath: KeyPath<Model, V?>) -> V?? {
+        get throws { try decoded(JSONAttribute<V>?.self, keyPath).map { $0?.wrappedValue } }
+    }
+
+    private func value<V>(of keyPath: KeyPath<Model, V>) -> Value? {
+        guard let place = attributes.place(of: keyPath) else { return nil }
+        return place == 0 ? first : others[place - 1]
+    }
+
+    private func decoded<A: AttributeConvertible, V>(_ type: A.Type, _ keyPath: KeyPath<Model, V>) throws -> A? {
+        guard let value = value(of: keyPath) else { return nil }
+        if let decoded = A(attributeValue: value) { return decoded }
+        throw HabitStoreError(
+            .unreadableValue,
+            "the stored JSON is not a value of the attribute's type \(V.self)",
+            at: .init(entity: Model.entity.name, attribute: attributes.name(of: keyPath, in: Model.entity), id: id)
+        )
     }
 }
 
@@ -55,10 +83,10 @@ final class ProjectedAttributes: Sendable {
     init<Model: PersistentModel>(_ properties: [PartialKeyPath<Model>], schema: Schema) throws {
         self.schema = schema
         positions = try properties.map { keyPath in
-            guard case .attribute(_, let position)? = schema.property(at: keyPath) else {
+            guard let position = schema.attributePosition(at: keyPath) else {
                 throw HabitStoreError(
                     .unsupported,
-                    "only stored attributes of \(Model.entity.name) can be projected",
+                    "\(keyPath) is not a stored attribute of \(Model.entity.name), and only these can be projected",
                     at: .init(entity: Model.entity.name)
                 )
             }
@@ -87,7 +115,12 @@ final class ProjectedAttributes: Sendable {
         if let offset = MemoryLayout<Model>.offset(of: keyPath), let place = offsets.firstIndex(of: offset) {
             return place
         }
-        guard case .attribute(_, let position)? = schema.property(at: keyPath) else { return nil }
+        guard let position = schema.attributePosition(at: keyPath) else { return nil }
         return positions.firstIndex(of: position)
+    }
+
+    /// The name of the attribute that a key path leads to.
+    func name(of keyPath: AnyKeyPath, in entity: EntityDescription) -> String? {
+        schema.attributePosition(at: keyPath).map { entity.attributes[$0].name }
     }
 }

@@ -14,7 +14,8 @@ public protocol ReadTransaction: RowSource {
     /// Makes a fetch ready for this transaction.
     @_spi(Engines) func prepare<M: PersistentModel>(_ descriptor: FetchDescriptor<M>) throws -> PreparedFetch
 
-    /// How much work all queries of this transaction have been so far.
+    /// How much work all queries of this transaction have been so far. It can still be read when the transaction has ended; on another
+    /// thread while the closure runs, reading it stops the program with a sentence that says so.
     var statistics: FetchStatistics { get }
 
     /// The number of records of a fetch, its window applied.

@@ -6,6 +6,9 @@ public struct StoreFinding: Sendable, Hashable, Codable {
     public enum Severity: String, Sendable, Hashable, Codable {
         /// Odd data that is carried as it is: dangling references, duplicates, odd dates.
         case anomaly
+        /// A sound record that this program's model cannot read, so that each fetch that finds it throws. Most likely a newer version
+        /// of the app wrote it.
+        case unreadable
         /// The store contradicts itself or is damaged.
         case damage
     }

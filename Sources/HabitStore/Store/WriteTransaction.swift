@@ -24,7 +24,9 @@ public protocol WriteTransaction: ReadTransaction {
 
     /// Stores a record: a new one, or the new state of the one that has its identifier.
     ///
-    /// A reference that is new or changed must lead to a record by the end of the transaction.
+    /// A reference that is new or changed must lead to a record by the end of the transaction. So must one to a record that the
+    /// transaction has deleted, unless the delete rule is ``DeleteRule/noAction``; otherwise the commit throws
+    /// ``HabitStoreError/Code/danglingReference``.
     ///
     /// - Throws: as ``insert(_:)`` does, but for the identifier.
     func save<M: PersistentModel>(_ model: M) throws

@@ -14,6 +14,9 @@ public protocol AttributeConvertible: Sendable {
     /// A value that tells the attribute at `position` from the others: another one for each of a model's positions as far as the
     /// type has so many, and two at least for 0 and 1. A model's mapping is proven by them.
     static func probe(position: Int) -> Value
+    /// Whether ``init(attributeValue:)`` always restores an equal value from ``attributeValue()``. Where it is false, the store compares
+    /// each value before it stores it.
+    static var alwaysReadsBackEqual: Bool { get }
     /// Makes a value from what is kept, or nil when it is of another kind.
     init?(attributeValue: Value)
     /// What is kept.
@@ -25,11 +28,36 @@ extension AttributeConvertible {
     public static var isOptionalAttribute: Bool { false }
     /// It has several, unless a type says otherwise.
     public static var hasOneValue: Bool { false }
+    /// Values are compared, unless a type says otherwise.
+    public static var alwaysReadsBackEqual: Bool { false }
+
+    /// The value to store.
+    ///
+    /// - Throws: also ``HabitStoreError/Code/invalidValue`` when another value would be read back, or none.
+    func valueThatReadsBackEqual() throws -> Value {
+        let value = try attributeValue()
+        guard !Self.alwaysReadsBackEqual else { return value }
+        guard let back = try Self(attributeValue: value.normalized()) else {
+            throw HabitStoreError(
+                .invalidValue,
+                "a value of type \(Self.self) is kept as something that its init(attributeValue:) does not take; let both agree"
+            )
+        }
+        func isEqual<E: Equatable>(_ value: E) -> Bool { back as? E == value }
+        guard let own = self as? any Equatable, !isEqual(own) else { return value }
+        throw HabitStoreError(
+            .invalidValue,
+            "a value of type \(Self.self) would be read back as another one; let init(attributeValue:) make of attributeValue() what it "
+                + "was made from"
+        )
+    }
 }
 
 extension Bool: AttributeConvertible {
     /// ``AttributeKind/bool``.
     public static var attributeKind: AttributeKind { .bool }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// Odd positions are true.
     public static func probe(position: Int) -> Value { .bool(position % 2 == 1) }
     /// Takes a ``Value/bool(_:)``.
@@ -44,6 +72,8 @@ extension Bool: AttributeConvertible {
 extension Int: AttributeConvertible {
     /// ``AttributeKind/int``.
     public static var attributeKind: AttributeKind { .int }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// The position itself.
     public static func probe(position: Int) -> Value { .int(Int64(position)) }
     /// Takes a ``Value/int(_:)``.
@@ -58,6 +88,8 @@ extension Int: AttributeConvertible {
 extension Double: AttributeConvertible {
     /// ``AttributeKind/double``.
     public static var attributeKind: AttributeKind { .double }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// The position and a half.
     public static func probe(position: Int) -> Value { .double(Double(position) + 0.5) }
     /// Takes a ``Value/double(_:)``.
@@ -72,6 +104,8 @@ extension Double: AttributeConvertible {
 extension String: AttributeConvertible {
     /// ``AttributeKind/string``.
     public static var attributeKind: AttributeKind { .string }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// A text that names the position.
     public static func probe(position: Int) -> Value { .string("field \(position)") }
     /// Takes a ``Value/string(_:)``.
@@ -86,6 +120,8 @@ extension String: AttributeConvertible {
 extension Date: AttributeConvertible {
     /// ``AttributeKind/date``.
     public static var attributeKind: AttributeKind { .date }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// That many seconds after the reference date.
     public static func probe(position: Int) -> Value {
         .date(Date(timeIntervalSinceReferenceDate: Double(position) + 0.25))
@@ -102,6 +138,8 @@ extension Date: AttributeConvertible {
 extension UUID: AttributeConvertible {
     /// ``AttributeKind/uuid``.
     public static var attributeKind: AttributeKind { .uuid }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// Zeros, and the position as the last byte.
     public static func probe(position: Int) -> Value {
         .uuid(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(truncatingIfNeeded: position))))
@@ -118,6 +156,8 @@ extension UUID: AttributeConvertible {
 extension Data: AttributeConvertible {
     /// ``AttributeKind/data``.
     public static var attributeKind: AttributeKind { .data }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// One byte, the position.
     public static func probe(position: Int) -> Value { .data(Data([UInt8(truncatingIfNeeded: position)])) }
     /// Takes a ``Value/data(_:)``.
@@ -132,6 +172,8 @@ extension Data: AttributeConvertible {
 extension Array: AttributeConvertible where Element == String {
     /// ``AttributeKind/strings``.
     public static var attributeKind: AttributeKind { .strings }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// A list of one text that names the position.
     public static func probe(position: Int) -> Value { .strings(["element \(position)"]) }
     /// Takes a ``Value/strings(_:)``.
@@ -146,6 +188,8 @@ extension Array: AttributeConvertible where Element == String {
 extension Set: AttributeConvertible where Element == UUID {
     /// ``AttributeKind/links``.
     public static var attributeKind: AttributeKind { .links }
+    /// True: each value reads back equal.
+    public static var alwaysReadsBackEqual: Bool { true }
     /// One identifier that names the position.
     public static func probe(position: Int) -> Value {
         guard case .uuid(let id) = UUID.probe(position: position) else { return .links([]) }
@@ -165,6 +209,8 @@ extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
     public static var attributeKind: AttributeKind { Wrapped.attributeKind }
     /// nil is a value.
     public static var isOptionalAttribute: Bool { true }
+    /// The wrapped type's.
+    public static var alwaysReadsBackEqual: Bool { Wrapped.alwaysReadsBackEqual }
     /// The wrapped type's.
     public static func probe(position: Int) -> Value { Wrapped.probe(position: position) }
     /// Takes what the wrapped type takes, and null.

@@ -3,7 +3,7 @@ import Foundation
 /// An enum that an attribute can have: it is kept as its raw value, and filters compare raw values.
 ///
 /// Declare `enum Mood: String, AttributeEnum { case good, bad }` and nothing more.
-public protocol AttributeEnum: RawRepresentable, CaseIterable, AttributeConvertible
+public protocol AttributeEnum: RawRepresentable, CaseIterable, Codable, AttributeConvertible
 where RawValue: AttributeConvertible {}
 
 extension AttributeEnum {
@@ -12,6 +12,9 @@ extension AttributeEnum {
 
     /// Whether there is one case.
     public static var hasOneValue: Bool { allCases.count == 1 }
+
+    /// A case has one raw value.
+    public static var alwaysReadsBackEqual: Bool { true }
 
     /// The raw value of one of the cases.
     public static func probe(position: Int) -> Value {

@@ -34,12 +34,19 @@ public struct JSONAttribute<Wrapped: Codable & Sendable & Equatable>: AttributeC
         wrappedValue = value
     }
 
+    /// True: ``attributeValue()`` compares each value.
+    public static var alwaysReadsBackEqual: Bool { true }
+
     /// The JSON, with sorted keys.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for a value that cannot be encoded, or that its JSON does not decode to: a
+    ///   `Decimal` that is NaN, a `URL` that is relative to another one.
     public func attributeValue() throws -> Value {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let json: Data
         do {
-            return .data(try encoder.encode(wrappedValue))
+            json = try encoder.encode(wrappedValue)
         } catch {
             throw HabitStoreError(
                 .invalidValue,
@@ -47,5 +54,24 @@ public struct JSONAttribute<Wrapped: Codable & Sendable & Equatable>: AttributeC
                 underlying: error
             )
         }
+        let decoded: Wrapped
+        do {
+            decoded = try JSONDecoder().decode(Wrapped.self, from: json)
+        } catch {
+            throw HabitStoreError(
+                .invalidValue,
+                "a value of type \(Wrapped.self) could not be decoded from the JSON that it is kept as: a Decimal in it may be NaN; "
+                    + "store a value that can be read back, or nil",
+                underlying: error
+            )
+        }
+        guard decoded == wrappedValue else {
+            throw HabitStoreError(
+                .invalidValue,
+                "a value of type \(Wrapped.self) would be read back as another one from the JSON that it is kept as: of a relative URL "
+                    + "store the absoluteURL; otherwise let its init(from:) restore all that == compares"
+            )
+        }
+        return .data(json)
     }
 }

@@ -16,7 +16,7 @@ struct DraftAddCommand: ReportingCommand {
     var attachments: [String] = []
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(trackerOptions, mayBegin: true)
         defer { tracker.close() }
         let draft = Draft(content: text, creationDate: tracker.now, attachments: attachments)
         try tracker.write { try $0.insert(draft) }

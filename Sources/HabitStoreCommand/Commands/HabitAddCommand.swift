@@ -36,10 +36,13 @@ struct HabitAddCommand: ReportingCommand {
     )
     var tags: [String] = []
 
+    @Flag(help: "Also where a habit has that name: both are then named by their ids.")
+    var sameName = false
+
     func validate() throws { try HabitRules.check(name: name, times: times, period: period, target: target) }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(trackerOptions, mayBegin: true)
         defer { tracker.close() }
         var habit = Habit(
             name: name,
@@ -51,6 +54,7 @@ struct HabitAddCommand: ReportingCommand {
             target: target
         )
         let summary = try tracker.write { transaction in
+            if !sameName { try transaction.requireNewName(name) }
             habit.tagIDs = try transaction.tagIDs(named: tags)
             try transaction.insert(habit)
             return try transaction.summary(habit, tracker)

@@ -33,7 +33,7 @@ struct HabitDeleteCommand: ReportingCommand {
             )
         case .text:
             let name = TerminalText.escaped(deleted.name)
-            let count = entries == 1 ? "1 entry" : "\(entries) entries"
+            let count = entries.counted("entry", plural: "entries")
             try Output.write("deleted \(RecordReference.short(deleted.id)) \(name) and \(count)\n")
         }
     }

@@ -42,6 +42,9 @@ struct HabitEditCommand: ReportingCommand {
     @Option(name: [.customLong("untag"), .customLong("remove-tag")], help: "A tag to take away. May be repeated.")
     var untags: [String] = []
 
+    @Flag(help: "Also where another habit has the new name: both are then named by their ids.")
+    var sameName = false
+
     func validate() throws {
         try HabitRules.check(name: name, times: times, period: period, target: target)
         guard target == nil || !noTarget else { throw ValidationError("--target and --no-target exclude each other") }
@@ -56,6 +59,7 @@ struct HabitEditCommand: ReportingCommand {
         defer { tracker.close() }
         let summary = try tracker.write { transaction in
             var edited = try transaction.habit(habit)
+            if let name, !sameName { try transaction.requireNewName(name, for: edited.id) }
             apply(to: &edited)
             edited.tagIDs.formUnion(try transaction.tagIDs(named: tags))
             for tag in untags { edited.tagIDs.remove(try transaction.tag(tag).id) }

@@ -83,7 +83,7 @@ struct ImportCoreDataCommand: ReportingCommand {
 
     func run() async throws {
         if suggestMapping { return try suggest() }
-        let tracker = into == nil ? try await Tracker.open(trackerOptions, isFollowing: follow) : nil
+        let tracker = into == nil ? try await Tracker.open(trackerOptions, isFollowing: follow, mayBegin: true) : nil
         defer { tracker?.close() }
         let mirror = CoreDataMirror(path: file, try await update(tracker))
         let bar = ProgressBar(isQuiet: quiet || output.format == .json)

@@ -18,7 +18,8 @@ struct ImportFileCommand: ReportingCommand {
 
             Run again it adds only what is new. What has no place in a store is counted by name, and kept in a file: in the \
             user's folder under imports/, or beside the store that --into names. Afterwards the store is held against the \
-            source by other code; exit code 1 when that finds a difference.
+            source by other code; exit code 1 when that finds a difference, when most of the source became no record, or when \
+            something of the file proves a loss that --allow-loss does not name.
             """
     )
 
@@ -60,6 +61,18 @@ struct ImportFileCommand: ReportingCommand {
     @Flag(help: "An export of this program was edited, and has another number of records than it says.")
     var edited = false
 
+    @Flag(help: "Most of the source, or of a habit, becomes no record, and that is right.")
+    var allowAside = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A loss that is accepted, so that the exit code is not 1 for it; repeatable, or all.",
+            discussion: "One of \(TrackerReport.Loss.kinds.joined(separator: ", ")).",
+            valueName: "kind"
+        )
+    )
+    var allowLoss: [String] = []
+
     @Flag(help: "Only say what would be done.")
     var dryRun = false
 
@@ -72,6 +85,11 @@ struct ImportFileCommand: ReportingCommand {
         }
         guard !suggestMapping || (mapping == nil && into == nil && !dryRun) else {
             throw ValidationError("--suggest-mapping imports nothing; leave out --mapping, --into and --dry-run")
+        }
+        if let unknown = allowLoss.first(where: { $0 != "all" && !TrackerReport.Loss.kinds.contains($0) }) {
+            throw ValidationError(
+                "--allow-loss \(unknown): there is all, \(TrackerReport.Loss.kinds.joined(separator: ", "))"
+            )
         }
         guard into == nil || !trackerOptions.user.isGiven else {
             throw ValidationError("--into names a store, and --root and --user another one; give one of them")
@@ -98,18 +116,18 @@ struct ImportFileCommand: ReportingCommand {
         } else {
             report = try await reportOfUser(work, settings)
         }
+        let unaccepted = allowLoss.contains("all") ? [] : report.losses.filter { !allowLoss.contains($0.kind) }
+        let text = TrackerReportText(report, isRehearsal: dryRun, unaccepted: unaccepted, allowsAside: allowAside)
         switch output.format {
         case .json: try JSON.write(report)
-        case .text: try Output.write(TrackerReportText(report, isRehearsal: dryRun).text)
+        case .text: try Output.write(text.text)
         }
-        if report.verification?.isEqual == false { throw ExitCode(ExitStatus.different.rawValue) }
+        if !text.isVerified || !unaccepted.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
     private func reportOfUser(_ work: TrackerImport, _ settings: Settings) async throws -> TrackerReport {
-        let tracker = try await Tracker.open(trackerOptions)
-        defer { tracker.close() }
         let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
-        return try report(work, tracker.store, folder)
+        return try await Tracker.importing(trackerOptions, isDry: dryRun) { try report(work, $0, folder) }
     }
 
     // MARK: Exports of this program
@@ -119,11 +137,11 @@ struct ImportFileCommand: ReportingCommand {
         defer { bar.clear() }
         guard let into else {
             try work.check()
-            let tracker = try await Tracker.open(trackerOptions)
-            defer { tracker.close() }
-            guard !dryRun else { return try work.rehearse(into: tracker.store) }
             let folder = try UserDirectory(root: settings.root, user: settings.user).path + "/imports"
-            return try work.run(into: tracker.store, attachmentsIn: folder) { bar.show("importing", $0, $1) }
+            return try await Tracker.importing(trackerOptions, isDry: dryRun) { store in
+                guard !dryRun else { return try work.rehearse(into: store) }
+                return try work.run(into: store, attachmentsIn: folder) { bar.show("importing", $0, $1) }
+            }
         }
         let address = try StoreAddress(destination: into)
         let store: any UserStoreBackend

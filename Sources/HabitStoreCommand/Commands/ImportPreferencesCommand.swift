@@ -1,6 +1,7 @@
 import ArgumentParser
 import HabitStore
 import HabitStoreOperator
+import HabitStoreReports
 import HabitStoreRollout
 import HabitTrackerImport
 
@@ -31,15 +32,11 @@ struct ImportPreferencesCommand: ReportingCommand {
     func run() async throws {
         // What is wrong with the file is told before any store is made.
         _ = try PreferencesImport.count(in: file, key: key)
-        let tracker = try await Tracker.open(trackerOptions)
-        defer { tracker.close() }
-        let work = PreferencesImport(
-            path: file,
-            key: key,
-            into: tracker.store,
-            journalsIn: try await Self.folder(trackerOptions.user)
-        )
-        let outcome = try dryRun ? work.rehearse() : work.run()
+        let folder = try await Self.folder(trackerOptions.user)
+        let outcome = try await Tracker.importing(trackerOptions, isDry: dryRun) { store in
+            let work = PreferencesImport(path: file, key: key, into: store, journalsIn: folder)
+            return try dryRun ? work.rehearse() : work.run()
+        }
         switch output.format {
         case .json:
             try JSON.write(
@@ -49,6 +46,7 @@ struct ImportPreferencesCommand: ReportingCommand {
                     "made": .int(outcome.made),
                     "madeBefore": .int(outcome.madeBefore),
                     "normalized": .int(outcome.normalized),
+                    "originals": .optional(outcome.originals),
                     "emptied": .bool(outcome.isEmptied),
                     "wasInterrupted": .bool(outcome.wasInterrupted),
                     "dryRun": .bool(dryRun),
@@ -77,10 +75,17 @@ struct ImportPreferencesCommand: ReportingCommand {
             lines.append("made \(drafts(outcome.made)), and emptied the key \(key)")
         }
         if outcome.normalized > 0 {
-            lines.append("\(outcome.normalized) texts are kept in Unicode's composed form (NFC)")
+            lines.append(
+                "\(outcome.normalized.counted("text")) \(outcome.normalized == 1 ? "is" : "are") kept in Unicode's composed form (NFC)"
+            )
+        }
+        if let originals = outcome.originals {
+            lines.append(
+                "NFC replaces characters of some texts; their originals are in \(TerminalText.escaped(originals))"
+            )
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private func drafts(_ count: Int) -> String { count == 1 ? "1 draft" : "\(count) drafts" }
+    private func drafts(_ count: Int) -> String { count.counted("draft") }
 }

@@ -9,7 +9,8 @@ import HabitStoreRollout
 struct StatusCommand: ReportingCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows which engine a user is on, which one the flag file wants, and how much there is."
+        abstract:
+            "Shows which engine a user is on, which one the flag file wants, why it is another one, and how much there is."
     )
 
     @OptionGroup var trackerOptions: TrackerOptions
@@ -20,6 +21,7 @@ struct StatusCommand: ReportingCommand {
         defer { tracker.close() }
         let store = tracker.store
         let (stage, engine) = (try store.stage(), try store.engine())
+        let reason = try tracker.stores.status(of: store.user).whyNotThere(user: ShellWord.quoted(store.user))
         let (information, counts) = try tracker.read { transaction in
             let counts = try transaction.schema.entities.map {
                 ($0.name, try transaction.countRecords(RecordQuery(entity: $0.name)))
@@ -35,6 +37,7 @@ struct StatusCommand: ReportingCommand {
                     "wanted": .optional(store.wantedEngine?.rawValue),
                     "stage": .string(stage.rawValue),
                     "wantedStage": .optional(store.wantedStage?.rawValue),
+                    "reason": .optional(reason),
                     "mirror": .string(store.mirrorStatus.description),
                     "notes": .array(store.notes.map { .string($0) }),
                     "token": .int(Int(information.token.rawValue)),
@@ -51,6 +54,7 @@ struct StatusCommand: ReportingCommand {
             table.append(["stage", stage.rawValue])
             table.append(["wanted stage", store.wantedStage?.rawValue ?? "as it is"])
             table.append(["mirror", store.mirrorStatus.description])
+            if let reason { table.append(["reason", reason]) }
             table.append(["token", information.token.description])
             table.append(["time zone", tracker.timeZone.identifier])
             for (name, count) in counts { table.append([name, String(count)]) }

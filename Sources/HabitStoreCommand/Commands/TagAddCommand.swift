@@ -18,7 +18,7 @@ struct TagAddCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let tracker = try await Tracker.open(trackerOptions)
+        let tracker = try await Tracker.open(trackerOptions, mayBegin: true)
         defer { tracker.close() }
         let tag = Tag(name: name)
         try tracker.write { try $0.insert(tag) }

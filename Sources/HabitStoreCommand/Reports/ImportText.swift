@@ -37,10 +37,12 @@ struct ImportText {
         let updated = report.entities.reduce(0) { $0 + $1.updated }
         switch report.mode {
         case .first:
-            return "imported \(inserted) records and \(report.transactions) transactions of the file's history"
+            return
+                "imported \(inserted.counted("record")) and \(report.transactions.counted("transaction")) of the file's history"
         case .followed:
             if report.transactions == 0 { return "nothing to do: the store has all of the file's history" }
-            return "followed \(report.transactions) transactions: \(inserted) records new, \(updated) changed, "
+            return
+                "followed \(report.transactions.counted("transaction")): \(inserted.counted("record")) new, \(updated) changed, "
                 + "\(report.deleted) deleted"
         case .compared:
             return inserted + updated == 0
@@ -63,6 +65,12 @@ struct ImportText {
         }
         if report.normalizedTexts > 0 {
             lines.append("\(report.normalizedTexts) texts were in another form of Unicode, and are in NFC now")
+        }
+        if report.replacedTexts > 0 {
+            let texts =
+                report.replacedTexts == 1
+                ? "a text; its original is" : "\(report.replacedTexts) texts; their originals are"
+            lines.append("NFC replaces characters of \(texts) in the attachment")
         }
         lines += remarks(report.losses) { "\($0.count) of \($1) not in the store: \($0.reason)" }
         lines += remarks(report.odd) { "\($0.count) of \($1) brought over as stored: \($0.reason)" }

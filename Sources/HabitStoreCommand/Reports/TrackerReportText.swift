@@ -5,10 +5,23 @@ import HabitTrackerImport
 struct TrackerReportText {
     private let report: TrackerReport
     private let isRehearsal: Bool
+    private let unaccepted: [TrackerReport.Loss]
+    private let allowsAside: Bool
 
-    init(_ report: TrackerReport, isRehearsal: Bool) {
+    /// - Parameters:
+    ///   - unaccepted: the losses that make the exit code 1.
+    ///   - allowsAside: whether most of the source may have become no record.
+    init(_ report: TrackerReport, isRehearsal: Bool, unaccepted: [TrackerReport.Loss], allowsAside: Bool) {
         self.report = report
         self.isRehearsal = isRehearsal
+        self.unaccepted = unaccepted
+        self.allowsAside = allowsAside
+    }
+
+    /// Whether the store has what the source has, and the source is mostly in the store.
+    var isVerified: Bool {
+        guard let verification = report.verification else { return true }
+        return verification.isEqual && (allowsAside || verification.setAside.isEmpty)
     }
 
     var text: String {
@@ -19,16 +32,24 @@ struct TrackerReportText {
         section("odd in the source, and carried as it is:", report.oddities, &lines)
         section("kept beside the store, because nothing here can hold it:", report.kept, &lines)
         if let attachment = report.attachment { lines.append("  in \(TerminalText.escaped(attachment))") }
-        if let verification = report.verification {
-            lines.append(
-                verification.isEqual
-                    ? "verified: \(verification.habits) habits with \(verification.entries) entries, counted and summed "
-                        + "in the source by other code, are here"
-                    : "NOT VERIFIED: the store differs from the source"
-            )
-            lines += verification.differences.map { "  - \($0)" }
-        }
+        if let verification = report.verification { lines += words(verification) }
+        lines += unaccepted.map { "LOSS \($0.kind): \(TerminalText.escaped($0.message))" }
+        if !unaccepted.isEmpty { lines.append("exit code 1, unless --allow-loss names these") }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func words(_ verification: TrackerReport.Verification) -> [String] {
+        let counted =
+            "\(verification.habits.counted("habit")) with \(verification.entries.counted("entry", plural: "entries")), counted and "
+            + "summed in the source by other code, are here"
+        if isVerified { return ["verified: " + counted] + verification.setAside.map { "  - allowed: \($0)" } }
+        var lines: [String] = []
+        if !verification.isEqual { lines.append("NOT VERIFIED: the store differs from the source") }
+        lines += verification.differences.map { "  - \($0)" }
+        if verification.isEqual { lines.append("NOT VERIFIED: " + counted + ", but most is set aside") }
+        lines += verification.setAside.map { "  - \($0)" }
+        if !allowsAside, !verification.setAside.isEmpty { lines.append("exit code 1, unless --allow-aside is given") }
+        return lines
     }
 
     /// How many findings of a kind are named: a table may have hundreds of columns that nothing here can hold.

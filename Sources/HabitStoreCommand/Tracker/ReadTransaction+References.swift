@@ -5,7 +5,24 @@ import HabitStoreOperator
 extension ReadTransaction {
     /// The habit that is meant by a name or an identifier.
     func habit(_ text: String) throws -> Habit {
-        try model(text, "habit", named: "name") { RecordReference.Candidate(id: $0.id, name: $0.name) }
+        try model(text, "habit", hasName: true) { RecordReference.Candidate(id: $0.id, name: $0.name) }
+    }
+
+    /// Makes sure that a name is not taken: commands could name neither of two habits by it.
+    ///
+    /// - Parameter habit: the one that gets the name, which may have it.
+    func requireNewName(_ name: String, for habit: UUID? = nil) throws {
+        guard let known = try models(Habit.self, named: name).first(where: { $0.id != habit }) else { return }
+        let shown = RecordReference(text: name, what: "habit").shown
+        throw CommandFailure.usage(
+            "there is a habit \"\(shown)\" (\(RecordReference.short(known.id))); give another name, or add --same-name"
+        )
+    }
+
+    /// The models of an exact name.
+    func models<M: PersistentModel>(_ type: M.Type, named name: String) throws -> [M] {
+        let attribute = FilterExpression.attribute(AttributePath("name"))
+        return try fetch(FetchDescriptor<M>(filter: .compare(.equal, attribute, .literal(.string(name)))))
     }
 
     /// The habit that was meant at first, by whatever name it goes now: an answer that is followed is about one habit, also when that
@@ -40,33 +57,27 @@ extension ReadTransaction {
 
     /// The tag that is meant by a name or an identifier.
     func tag(_ text: String) throws -> Tag {
-        try model(text, "tag", named: "name") { RecordReference.Candidate(id: $0.id, name: $0.name) }
+        try model(text, "tag", hasName: true) { RecordReference.Candidate(id: $0.id, name: $0.name) }
     }
 
     /// The entry that is meant by an identifier.
     func entry(_ text: String) throws -> Entry {
-        try model(text, "entry", named: nil) { RecordReference.Candidate(id: $0.id, name: "") }
+        try model(text, "entry", hasName: false) { RecordReference.Candidate(id: $0.id, name: "") }
     }
 
     /// The draft that is meant by an identifier.
     func draft(_ text: String) throws -> Draft {
-        try model(text, "draft", named: nil) { RecordReference.Candidate(id: $0.id, name: "") }
+        try model(text, "draft", hasName: false) { RecordReference.Candidate(id: $0.id, name: "") }
     }
 
     private func model<M: PersistentModel>(
         _ text: String,
         _ what: String,
-        named attribute: String?,
+        hasName: Bool,
         _ candidate: (M) -> RecordReference.Candidate
     ) throws -> M {
         let reference = RecordReference(text: text, what: what)
-        var byName: [RecordReference.Candidate] = []
-        if let attribute {
-            let name = FilterExpression.attribute(AttributePath(attribute))
-            byName = try fetch(FetchDescriptor<M>(filter: .compare(.equal, name, .literal(.string(text))))).map(
-                candidate
-            )
-        }
+        let byName = hasName ? try models(M.self, named: text).map(candidate) : []
         let id = try reference.resolve(byName: byName) { condition in
             try fetch(FetchDescriptor<M>(filter: condition)).map(candidate)
         }

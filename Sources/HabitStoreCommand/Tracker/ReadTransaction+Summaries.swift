@@ -20,10 +20,7 @@ extension ReadTransaction {
     }
 
     /// The tags of these names; those that are missing are nil.
-    func tag(exactly name: String) throws -> Tag? {
-        let attribute = FilterExpression.attribute(AttributePath("name"))
-        return try fetch(FetchDescriptor<Tag>(filter: .compare(.equal, attribute, .literal(.string(name))))).first
-    }
+    func tag(exactly name: String) throws -> Tag? { try models(Tag.self, named: name).first }
 }
 
 extension WriteTransaction {

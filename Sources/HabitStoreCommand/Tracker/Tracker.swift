@@ -8,6 +8,7 @@ import HabitTracking
 struct Tracker {
     static let author = "habitstore"
 
+    let stores: UserStores
     let store: UserStore
     let calendar: Calendar
     /// When the store was opened.
@@ -21,21 +22,50 @@ struct Tracker {
 
     /// Opens the user's store on the engine that the flag file names, and tells what was switched or why not.
     ///
-    /// - Parameter isFollowing: whether the command goes on until it is stopped, and has to follow the flags.
-    static func open(_ options: TrackerOptions, isFollowing: Bool = false) async throws -> Tracker {
+    /// - Parameters:
+    ///   - isFollowing: whether the command runs until it is stopped, and follows the flags meanwhile.
+    ///   - mayBegin: whether the command may create the stores of a new user.
+    static func open(
+        _ options: TrackerOptions,
+        isFollowing: Bool = false,
+        mayBegin: Bool = false
+    ) async throws -> Tracker {
         let settings = try await Settings(options.user)
         let recorder = options.recorder
-        let bar = ProgressBar(isQuiet: false)
-        defer { bar.clear() }
         let stores = try settings.stores(recorder: recorder, followsFlags: isFollowing)
-        let store = try stores.store(for: settings.user) { bar.show($0, $1, $2) }
-        bar.clear()
+        let store = try open(settings.user, of: stores, mayBegin: mayBegin)
         for note in store.notes { StandardError.note(note) }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = settings.timeZone
         calendar.locale = .current
         let now = Date()
-        return Tracker(store: store, calendar: calendar, opened: now, now: now, recorder: recorder)
+        return Tracker(stores: stores, store: store, calendar: calendar, opened: now, now: now, recorder: recorder)
+    }
+
+    /// Runs an import into the user's store, which may be the user's first command. A dry run makes no user: it goes into an empty store in
+    /// memory where there is none.
+    static func importing<R>(
+        _ options: TrackerOptions,
+        isDry: Bool,
+        _ body: (any HabitStore) throws -> R
+    ) async throws -> R {
+        let tracker: Tracker
+        do {
+            tracker = try await open(options, mayBegin: !isDry)
+        } catch let error as HabitStoreError where isDry && error.underlying is NoSuchUser {
+            return try body(try InMemoryHabitStore())
+        }
+        defer { tracker.close() }
+        return try body(tracker.store)
+    }
+
+    /// Opens a user's store, and shows how far that has come.
+    private static func open(_ user: String, of stores: UserStores, mayBegin: Bool) throws -> UserStore {
+        let bar = ProgressBar(isQuiet: false)
+        defer { bar.clear() }
+        return try mayBegin
+            ? stores.store(for: user) { bar.show($0, $1, $2) }
+            : stores.existingStore(for: user) { bar.show($0, $1, $2) }
     }
 
     /// The same now, for an answer that is shown again.
@@ -65,7 +95,9 @@ struct Tracker {
             StandardError.note("the queries were not recorded: \(ErrorReport.message(of: error))")
         }
         if recorder.leftOut > 0 {
-            StandardError.note("\(recorder.leftOut) queries were not recorded: no text can say what they ask")
+            StandardError.note(
+                "\(recorder.leftOut.counted("query", plural: "queries")) not recorded: no text can say what they ask"
+            )
         }
     }
 

@@ -44,7 +44,7 @@ public enum FleetEvent: Sendable, Hashable, Codable {
     /// before.
     case forgotten(digest: String?, redacted: Int, head: String)
 
-    /// Whether somebody has let a halted fleet go on: what was found before does not stop it any more.
+    /// Whether it ends a halt. Users who were taken back before do not halt the fleet again.
     var isResumption: Bool { if case .resumed = self { true } else { false } }
 
     /// Whether it says whether users are moved.

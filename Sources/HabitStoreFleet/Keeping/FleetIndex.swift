@@ -20,7 +20,7 @@ final class FleetIndex {
         var verdict: String?
         /// Why the user waits, by the kinds of the gate's reasons, with commas between; or what went wrong.
         var reasons: String?
-        /// The clean shadow reads that the gate counted last.
+        /// The clean shadow reads since the user left `off`, as the evidence has them.
         var cleanReads: Int
         /// When the user came to the plan's stage, in seconds since 1970, and the token then.
         var arrived: Double?
@@ -197,11 +197,11 @@ final class FleetIndex {
         return found
     }
 
-    private static let columns =
+    static let columns =
         "user, wave, lane, stage, epoch, token, lag, bytes, verdict, reasons, cleanReads, arrived, arrivedToken, sign, moved, "
         + "difference"
 
-    private static func entry(_ row: IndexDatabase.Row) throws -> Entry {
+    static func entry(_ row: IndexDatabase.Row) throws -> Entry {
         Entry(
             user: row.text(0) ?? "",
             wave: row.int(1),

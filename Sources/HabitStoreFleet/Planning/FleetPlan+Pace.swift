@@ -1,4 +1,9 @@
+import HabitStoreRollout
+
 extension FleetPlan {
+    /// The last stage on the way to the plan's at which reads are compared; nil where there is none.
+    var lastShadowedStage: Stage? { Stage.allCases.last { $0 <= stage && $0.shadow != nil } }
+
     /// How fast users may be begun with, and when.
     struct Pace: Sendable, Hashable {
         var usersPerMinute: Double?

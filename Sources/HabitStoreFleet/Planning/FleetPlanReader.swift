@@ -127,6 +127,7 @@ public struct FleetPlanReader {
         plan.lookSeconds = number(fields["lookSeconds"], "lookSeconds", 0.01...86_400) ?? plan.lookSeconds
         if let hooks = fields["hooks"] { plan.hooks = self.hooks(hooks) }
         if let halts = fields["halts"] { plan.halts = self.halts(halts) }
+        if let waves = fields["waves"] { requireReads(waves, plan) }
         return plan
     }
 
@@ -170,6 +171,21 @@ public struct FleetPlanReader {
             add("the last wave is for everybody who is left: \"percent\": 100", at: node.range.lowerBound)
         }
         return waves
+    }
+
+    /// Refuses waves that wait for shadow reads if the plan ends before any are made.
+    private mutating func requireReads(_ node: JSONNode, _ plan: FleetPlan) {
+        guard plan.lastShadowedStage == nil, case .array(let nodes) = node.value else { return }
+        for case .object(let members) in nodes.map(\.value) {
+            for member in members where member.key == "cleanShadowReads" {
+                guard case .int(let reads) = member.value.value, reads > 0 else { continue }
+                add(
+                    "reads are compared from the stage shadow on, and this plan ends at \(plan.stage.rawValue): leave cleanShadowReads out, or "
+                        + "name a later stage",
+                    at: member.value.range.lowerBound
+                )
+            }
+        }
     }
 
     /// Whether a wave is no larger than the one before, as far as that does not depend on how many users there are.

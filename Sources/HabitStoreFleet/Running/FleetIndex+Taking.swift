@@ -4,6 +4,8 @@ import HabitStoreRollout
 extension FleetIndex.Entry {
     /// The verdict of who had come to the plan's stage, and is not there any more.
     static let demoted = "demoted"
+    /// The verdict of a user whose stores differ.
+    static let different = "different"
 
     /// How many transactions were written since the user came to the plan's stage.
     var writes: Int {
@@ -33,7 +35,7 @@ extension FleetIndex.Entry {
         guard let stage = found.stage else { return }
         if stage != self.stage { moved = Date().timeIntervalSince1970 }
         (self.stage, epoch, token, lag) = (stage, found.epoch, found.token, found.lag)
-        cleanReads = max(cleanReads, found.cleanReads)
+        cleanReads = found.cleanReads
         if stage >= plan.stage {
             if arrived == nil { (arrived, arrivedToken) = (Date().timeIntervalSince1970, found.token) }
         } else if arrived != nil {

@@ -19,8 +19,12 @@ struct FleetMover: Sendable {
         var reasons: String?
         /// What went wrong.
         var error: String?
-        /// A difference between the user's stores that is to stop the fleet.
+        /// A difference between the user's stores: one that was found since the last resume, or that nothing has refuted.
         var difference: String?
+        /// Whether it was found since the last resume.
+        var isDifferenceNew = false
+        /// Whether a complete verification found no difference, and nothing has since.
+        var isVerified = false
         /// Whether a verification came to no conclusion.
         var isInconclusive = false
         /// Whether the fleet goes on without the user, who was killed.
@@ -34,12 +38,12 @@ struct FleetMover: Sendable {
     /// Marks the end of a try that the fleet has stopped.
     struct Stopped: Error {}
 
-    /// Moves users, all of them at once.
-    func move(_ users: [String], since: Date) -> [Found] {
+    /// Moves users concurrently, each to a stage.
+    func move(_ users: [(user: String, stage: Stage)], since: Date) -> [Found] {
         let results = Results<Found>()
         let group = DispatchGroup()
-        for (number, user) in users.enumerated() {
-            Self.queue.async(group: group) { results.take(move(user, since: since), number) }
+        for (number, (user, stage)) in users.enumerated() {
+            Self.queue.async(group: group) { results.take(move(user, to: stage, since: since), number) }
         }
         group.wait()
         return results.all
@@ -115,13 +119,12 @@ struct FleetMover: Sendable {
 
     private static let queue = DispatchQueue(label: "habitstore.fleet", attributes: .concurrent)
 
-    private func move(_ user: String, since: Date) -> Found {
+    private func move(_ user: String, to stage: Stage, since: Date) -> Found {
         var decision: GateDecision?
         do {
-            try stores.check(user)
-            let store = try stores.store(for: user)
+            let store = try stores.existingStore(for: user)
             defer { store.close() }
-            decision = try store.advance(to: plan.stage, permit: { if signals.isHalted { throw Stopped() } })
+            decision = try store.advance(to: stage, permit: { if signals.isHalted { throw Stopped() } })
         } catch is Stopped {
             return look(at: user, since: since)
         } catch {
@@ -132,8 +135,12 @@ struct FleetMover: Sendable {
             return found
         }
         var found = look(at: user, since: since)
-        found.cleanReads = decision?.cleanShadowReads ?? 0
-        guard let decision, !decision.isOpen else { return found }
+        guard let decision, !decision.isOpen else {
+            if stage < plan.stage, found.stage == stage, found.verdict == "sound" {
+                (found.verdict, found.reasons) = ("waits", GateReason.Kind.tooFewShadowReads.rawValue)
+            }
+            return found
+        }
         found.verdict = "waits"
         found.reasons = decision.reasons.map(\.kind).sorted().joined(separator: ",")
         for reason in decision.reasons {
@@ -141,6 +148,7 @@ struct FleetMover: Sendable {
             case .killed: found.cannotBeMoved = true
             case .verificationNotClean("mismatch", _), .shadowDifferences:
                 found.difference = found.difference ?? reason.description
+                found.isDifferenceNew = true
             case .verificationNotClean: found.isInconclusive = true
             default: break
             }
@@ -156,11 +164,13 @@ struct FleetMover: Sendable {
             (found.stage, found.epoch) = (status.stage, status.epoch)
             found.token = status.token.map { Int($0.rawValue) }
             if case .behind(let count) = status.mirror { found.lag = count }
-            found.cleanReads = status.cleanShadowReads
-            if let difference = status.evidence.lastDifference, difference.time >= since {
-                found.difference = difference.message
-            }
-            found.verdict = found.difference == nil ? "sound" : "different"
+            found.cleanReads = status.evidence.cleanReadsOnTheWay
+            let (open, last) = (status.evidence.openDifference, status.evidence.lastDifference)
+            found.isDifferenceNew = [open, last].contains { $0.map { $0.time >= since } ?? false }
+            found.difference = open?.message ?? (found.isDifferenceNew ? last?.message : nil)
+            found.isVerified = open == nil && status.evidence.lastCleanVerification != nil && status.evidence.isIntact
+            found.verdict = open == nil && !found.isDifferenceNew ? "sound" : FleetIndex.Entry.different
+            found.reasons = status.stays?.kind
             if let problem = status.problems.first {
                 found.verdict = "error"
                 found.error = problem.error.description

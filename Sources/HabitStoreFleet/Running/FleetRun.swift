@@ -22,11 +22,13 @@ final class FleetRun {
     private let ledger: FleetLedger
     private let signals: FleetSignals
     private let mover: FleetMover
+    private let marks: DifferenceMarks
     private let person: String
     private let pressure: () -> Double?
     private let tell: (String) -> Void
 
-    /// Since when differences count: what was found before somebody let the fleet go on has been seen to.
+    /// The time of the last resume. A difference found before it does not halt the fleet while its user is moved, since the gate asks for a
+    /// verification. At the plan's stage a difference halts the fleet whenever it was found.
     private var since: Date
     private let isLetGoOn: Bool
     private var entries: [UserKey: FleetIndex.Entry] = [:]
@@ -61,6 +63,7 @@ final class FleetRun {
         (self.plan, self.members, self.index, self.ledger, self.signals) = (plan, members, index, ledger, signals)
         (self.person, self.pressure, self.tell) = (person, pressure, tell)
         mover = FleetMover(stores: stores, plan: plan, signals: signals)
+        marks = DifferenceMarks(root: root)
         pace = plan.pace(of: 0)
         paces = FleetPaces(pace)
         times = try FleetTimes(root: root, plan, index)
@@ -131,16 +134,18 @@ final class FleetRun {
             guard !waiting.isEmpty else { break }
             try say(
                 "running",
-                "wave \(wave + 1) of \(members.waves.count) is moved: \(waiting.count) users are on the way"
+                "wave \(wave + 1) of \(members.waves.count) is moved: \(waiting.count.counted("user")) on the way"
             )
             for lane in FleetMembers.Lane.allCases {
                 try move(waiting.filter { $0.lane == lane }, lane, in: wave)
             }
             guard !stragglers(through: wave).isEmpty else { break }
+            let missing = missingReads(of: wave)
+            let what = missing > 0 ? "for \(missing) more clean shadow reads; " : ""
             try wait(
                 seconds: plan.lookSeconds,
                 "waiting",
-                "wave \(wave + 1) of \(members.waves.count) waits: \(try reasonsInWords(wave))"
+                "wave \(wave + 1) of \(members.waves.count) waits: \(what)\(try reasonsInWords(wave))"
             )
         }
         // A wave of a small fleet may have nobody, who is not waited for; and one that is done was watched.
@@ -190,7 +195,7 @@ final class FleetRun {
             let time = try SoakClock(since: begun, noted: index.word(SoakClock.word), clock.read())
             if let note = time.note { try index.set(SoakClock.word, note) }
             let users = members.wave(wave).compactMap { entries[UserKey($0.user)] }
-            let reads = users.reduce(0) { $0.addingSaturated($1.cleanReads) }
+            let missingReads = missingReads(of: wave)
             let writes = users.reduce(0) { $0.addingSaturated($1.writes) }
             let left = soak.soakSeconds - time.seconds
             if left > 0 {
@@ -200,16 +205,38 @@ final class FleetRun {
                 let because =
                     time.isInterrupted ? "; the machine was started again, and what no run saw does not count" : ""
                 try wait(seconds: min(left, plan.lookSeconds), "soaking", "\(name) is watched until \(until)\(because)")
-            } else if reads < soak.cleanShadowReads {
-                let missing = "\(soak.cleanShadowReads - reads) more clean shadow reads"
+            } else if missingReads > 0 {
+                // Users were moved by hand.
+                let hint =
+                    plan.stage.shadow == nil
+                    ? ", and none are made at \(plan.stage.rawValue): demote users of the wave to live, or give a plan that asks for fewer"
+                    : ""
+                let missing = "\(missingReads.counted("more clean shadow read"))\(hint)"
                 try wait(seconds: plan.lookSeconds, "waiting", "\(name) waits for \(missing)")
             } else if writes < soak.writes {
-                let missing = "\(soak.writes - writes) more writes of its users"
+                let missing = "\((soak.writes - writes).counted("more write")) of its users"
                 try wait(seconds: plan.lookSeconds, "waiting", "\(name) waits for \(missing)")
             } else {
                 return
             }
         }
+    }
+
+    /// How many clean shadow reads a wave's users have still to come to.
+    private func missingReads(of wave: Int) -> Int {
+        let asked = plan.waves[wave].cleanShadowReads
+        guard asked > 0 else { return 0 }
+        let users = members.wave(wave).compactMap { entries[UserKey($0.user)] }
+        return max(0, asked - users.reduce(0) { $0.addingSaturated($1.cleanReads) })
+    }
+
+    /// The stage that a user is brought to for now: a wave's users stay where reads are compared until there are as many clean ones as the
+    /// plan asks for.
+    private func target(of member: FleetMembers.Member) -> Stage {
+        guard let last = plan.lastShadowedStage, missingReads(of: member.wave) > 0,
+            entries[UserKey(member.user)]?.stage ?? .off <= last
+        else { return plan.stage }
+        return last
     }
 
     private func reasonsInWords(_ wave: Int) throws -> String {
@@ -225,10 +252,13 @@ final class FleetRun {
     private func look(through wave: Int, isFirst: Bool = false) throws {
         var changed: [FleetIndex.Entry] = []
         var halt: (found: Finding, user: String)?
+        var different = 0
+        let marked = try Set(marks.marked(among: members.members.map(\.user)).map(UserKey.init))
         for member in members.members where member.wave <= wave {
             guard var entry = entries[UserKey(member.user)], entry.arrived != nil else { continue }
             let signs = mover.signs(of: member.user)
-            if let signs, signs.fingerprint == entry.sign {
+            let isDoubted = entry.verdict == FleetIndex.Entry.different || marked.contains(UserKey(member.user))
+            if let signs, signs.fingerprint == entry.sign, !isDoubted {
                 // What was written since shows without a look into a store.
                 guard entry.token != signs.token else { continue }
                 entry.token = signs.token
@@ -242,10 +272,18 @@ final class FleetRun {
             entry.sign = signs?.fingerprint
             keep(entry)
             changed.append(entry)
-            if let finding = judge(found), halt == nil { halt = (finding, found.user) }
+            if found.isVerified, marked.contains(UserKey(member.user)) { try marks.forget(member.user) }
+            guard let finding = judge(found, entry) else { continue }
+            if finding.kind == .haltedByDifference { different += 1 }
+            halt = halt ?? (finding, found.user)
         }
         try index.note(changed)
-        if let halt { try self.halt(halt.found.kind, halt.found.because, for: halt.user) }
+        if let halt {
+            // The first one's name goes with the halt; the status lists all of them.
+            let others = halt.found.kind == .haltedByDifference ? different - 1 : 0
+            let more = others > 0 ? " (and those of \(FleetOverview.counted(others, "other user")))" : ""
+            try self.halt(halt.found.kind, halt.found.because + more, for: halt.user)
+        }
         try requireFewDemoted(wave)
     }
 
@@ -257,7 +295,7 @@ final class FleetRun {
             let part = left.prefix(atOnce)
             left = left.dropFirst(atOnce)
             try awaitLeave(part, lane)
-            let moved = mover.move(part.map(\.user), since: since)
+            let moved = mover.move(part.map { ($0.user, target(of: $0)) }, since: since)
             var noted: [FleetIndex.Entry] = []
             var halt: (found: Finding, user: String)?
             for found in moved {
@@ -265,7 +303,7 @@ final class FleetRun {
                 take(found, into: &entry)
                 keep(entry)
                 noted.append(entry)
-                if let finding = judge(found), halt == nil { halt = (finding, found.user) }
+                if let finding = judge(found, entry), halt == nil { halt = (finding, found.user) }
             }
             try index.note(noted)
             if let halt { try self.halt(halt.found.kind, halt.found.because, for: halt.user) }
@@ -295,8 +333,8 @@ final class FleetRun {
     }
 
     /// Why the fleet is to halt for a user. What may name the user stands after a colon: hooks that name nobody are not told that.
-    private func judge(_ found: FleetMover.Found) -> Finding? {
-        if let difference = found.difference {
+    private func judge(_ found: FleetMover.Found, _ entry: FleetIndex.Entry) -> Finding? {
+        if let difference = found.difference, found.isDifferenceNew || entry.arrived != nil {
             return Finding(kind: .haltedByDifference, because: "a user's stores differ: \(difference)")
         }
         if let error = found.error {
@@ -326,7 +364,11 @@ final class FleetRun {
         guard let first = demoted[wave].first, Double(count) > Double(size) * plan.halts.demotedPercent / 100 else {
             return
         }
-        try halt(.haltedByDemotions, "\(count) of \(size) users of the wave were taken back", for: entries[first]?.user)
+        try halt(
+            .haltedByDemotions,
+            "\(count) of \(size.counted("user")) of the wave \(size == 1 ? "was" : "were") taken back",
+            for: entries[first]?.user
+        )
     }
 
     // MARK: Waiting and stopping

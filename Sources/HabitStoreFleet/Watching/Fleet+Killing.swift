@@ -20,7 +20,7 @@ extension Fleet {
         let isNew = try SentinelFile(path: RolloutFlags.sentinelPath(root: root)).create()
         do {
             try requireFleet()
-            try ledger.append(.killed(by: person, because: reason))
+            try ledger.append(.killed(by: person, because: Passwords.redacted(reason)))
             return Kill(isNew: isNew, unrecorded: nil)
         } catch {
             return Kill(isNew: isNew, unrecorded: (error as? HabitStoreError)?.description ?? "\(error)")

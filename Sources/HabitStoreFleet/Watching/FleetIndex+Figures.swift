@@ -2,20 +2,17 @@ import HabitStoreRollout
 
 extension FleetIndex {
     /// Figures over all users.
-    func figures() throws -> (arrived: Int, different: Int, largestLag: Int) {
-        var figures = (arrived: 0, different: 0, largestLag: 0)
-        try database.query(
-            """
-            SELECT count(arrived), max(lag), count(*) FILTER (WHERE \(Self.differs)) FROM member
-            """
-        ) { figures = (arrived: $0.int(0), different: $0.int(2), largestLag: $0.int(1)) }
+    func figures() throws -> (arrived: Int, largestLag: Int) {
+        var figures = (arrived: 0, largestLag: 0)
+        try database.query("SELECT count(arrived), max(lag) FROM member") {
+            figures = (arrived: $0.int(0), largestLag: $0.int(1))
+        }
         return figures
     }
 
-    /// Whether a member's stores differ. A difference stays written down behind its resolution; what counts is whether the last look has
-    /// found one, or the gate is closed for one.
+    /// Whether the last look found that a member's stores differ, or the gate is closed for that. The evidence may have refuted it since.
     static let differs = """
-        (verdict = 'different' OR verdict = 'waits' AND difference IS NOT NULL
+        (verdict = '\(Entry.different)' OR verdict = 'waits' AND difference IS NOT NULL
           AND (reasons LIKE '%\(GateReason.Kind.shadowDifferences.rawValue)%'
             OR reasons LIKE '%\(GateReason.Kind.verificationNotClean.rawValue)%'))
         """

@@ -17,7 +17,6 @@ extension FleetIndex {
         var lagging = 0
         var lag = 0
         var mostLag = 0
-        var different = 0
     }
 
     /// Adds up what is known of everybody, wave by wave.
@@ -27,7 +26,7 @@ extension FleetIndex {
             """
             SELECT wave, count(arrived), count(reasons), total(cleanReads),
               total(CASE WHEN token > arrivedToken THEN token - arrivedToken END),
-              count(CASE WHEN lag > 0 THEN 1 END), total(lag), max(lag), count(*) FILTER (WHERE \(Self.differs))
+              count(CASE WHEN lag > 0 THEN 1 END), total(lag), max(lag)
             FROM member GROUP BY wave
             """
         ) { row in
@@ -40,28 +39,17 @@ extension FleetIndex {
             sums.lagging += row.int(5)
             sums.lag = Self.whole(Double(sums.lag) + (row.optionalDouble(6) ?? 0))
             sums.mostLag = max(sums.mostLag, row.optionalInt(7) ?? 0)
-            sums.different += row.int(8)
         }
         return sums
     }
 
     private static func whole(_ number: Double?) -> Int { Int(exactly: (number ?? 0).rounded()) ?? .max }
 
-    /// Users whose stores differ, those who were moved last first.
-    func different(limit: Int, _ names: FleetNames) throws -> [FleetOverview.Difference] {
-        var found: [FleetOverview.Difference] = []
-        try database.query(
-            "SELECT user, stage, difference FROM member WHERE \(Self.differs) ORDER BY moved DESC, user LIMIT ?1",
-            [.int(limit)]
-        ) { row in
-            let user = row.text(0) ?? ""
-            found.append(
-                .init(
-                    user: names.name(of: user),
-                    stage: row.optionalInt(1).flatMap(Stage.init(position:)),
-                    message: names.text(row.text(2) ?? "", about: user)
-                )
-            )
+    /// Users of whom the index says that their stores differ, those who were moved last first.
+    func different() throws -> [Entry] {
+        var found: [Entry] = []
+        try database.query("SELECT \(Self.columns) FROM member WHERE \(Self.differs) ORDER BY moved DESC, user") {
+            found.append(try Self.entry($0))
         }
         return found
     }

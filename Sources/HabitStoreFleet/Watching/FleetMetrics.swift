@@ -46,7 +46,7 @@ struct FleetMetrics {
             ),
             try waiting(),
             single(.arrivedUsers, Double(figures.arrived)),
-            single(.differentUsers, Double(figures.different)),
+            single(.differentUsers, Double(status.different.count)),
             try evidenceBroken(),
             single(.fleetLag, Double(figures.largestLag)),
             try storeBytes(),

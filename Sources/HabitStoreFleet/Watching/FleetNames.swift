@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreRollout
 import Hashing
 
@@ -37,5 +38,24 @@ struct FleetNames: Sendable {
     func event(_ event: FleetEvent) -> FleetEvent {
         guard case .halted(let person, let reason, let user) = event else { return event }
         return .halted(by: person, because: text(reason, about: user), user: user.map(name(of:)))
+    }
+}
+
+extension Fleet {
+    /// The id of the member that a page without ids shows by a name.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` where no member has the name; what keeps the members from being read.
+    public func user(named name: String) throws -> String {
+        let members = try members()
+        let names = FleetNames(salt: members.salt, root: root, showsUsers: false)
+        let wanted = name.lowercased()
+        guard let member = members.members.first(where: { names.name(of: $0.user) == wanted }) else {
+            throw HabitStoreError(
+                .notFound,
+                "no member of the fleet has this name: the page shows names of 12 digits and letters from a to f",
+                at: .init(path: folder.members)
+            )
+        }
+        return member.user
     }
 }

@@ -25,8 +25,14 @@ extension FleetOverview {
             waves: try Self.waves(plan, status, sums, ledger.entries, soaked: index.word(SoakClock.word)),
             secondsLeft: status.secondsLeft,
             reasons: try Self.reasons(index),
-            different: sums.different,
-            differences: try index.different(limit: FleetWatch.listedDifferences, names),
+            different: status.different.count,
+            differences: status.different.prefix(FleetWatch.listedDifferences).map { different in
+                Difference(
+                    user: names.name(of: different.user),
+                    stage: different.stage,
+                    message: names.text(different.message ?? "", about: different.user)
+                )
+            },
             writes: try index.writes(since: Date(timeIntervalSinceNow: -FleetWatch.writesSeconds)),
             lag: lag,
             lags: lags,

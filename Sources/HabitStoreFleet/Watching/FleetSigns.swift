@@ -45,7 +45,7 @@ struct FleetSigns: Hashable {
         let paths =
             [
                 folder.ledger, folder.members, folder.halted, folder.paused, folder.plan + ".json",
-                folder.plan + ".yaml", folder.hooks,
+                folder.plan + ".yaml", folder.hooks, DifferenceMarks(root: place.path).path,
             ]
             + RootSwitches.paths(place, flags: flags)
         // A database that was replaced counts its changes anew.

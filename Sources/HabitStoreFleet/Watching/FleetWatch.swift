@@ -15,7 +15,7 @@ import Synchronization
 /// thread of Swift's tasks.
 public final class FleetWatch: Sendable {
     /// How many differences are listed.
-    public static let listedDifferences = 20
+    public static let listedDifferences = 100
     /// How many of the slowest and of the largest users are listed.
     public static let listedUsers = 5
     /// How many lines of the ledger are listed.
@@ -160,6 +160,7 @@ public final class FleetWatch: Sendable {
             index: index,
             ledger: ledger,
             signals: FleetSignals(folder: folder),
+            root: place.path,
             isRunning: isRunning
         )
         fleet.noteHooks(in: &status, plan, ledger)

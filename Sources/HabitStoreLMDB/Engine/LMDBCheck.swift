@@ -7,9 +7,10 @@ import Foundation
     ///
     /// Writers go on meanwhile: what is checked is one snapshot.
     public func check(_ progress: (Int) throws -> Void) throws -> [StoreFinding] {
-        let findings = try structureFindings()
+        let structure = try structureFindings()
+        let findings = structure.map(StoreFinding.init)
         // liblmdb must not be led into a damaged structure.
-        if findings.contains(where: { $0.severity == .damage }) { return findings }
+        if structure.contains(where: { $0.severity == .damage }) { return findings }
         return try read { snapshot in
             var check = try LMDBCheck(snapshot)
             try check.run(progress)
@@ -17,7 +18,7 @@ import Foundation
         }
     }
 
-    private func structureFindings() throws -> [StoreFinding] {
+    private func structureFindings() throws -> [LMDBFinding] {
         // Through the registry a closed store would be found, too.
         try environment.withRead { _ in }
         var found = try LMDBFileInspector.walk(path: environment.path)
@@ -29,7 +30,7 @@ import Foundation
                 ? try LMDBFileInspector.walk(path: environment.path)
                 : try environment.withWrite { _ in try LMDBFileInspector.walk(path: environment.path) }
         }
-        return found.map(StoreFinding.init)
+        return found
     }
 }
 
@@ -39,6 +40,7 @@ extension StoreFinding {
         switch finding.severity {
         case .damage: self.init(.damage, "fileStructure", finding.description)
         case .unsupported: self.init(.anomaly, "unknownStructure", finding.description)
+        case .foreign: self.init(.damage, "foreignRecord", finding.description)
         case .leak: self.init(.anomaly, "leakedPages", finding.description)
         }
     }

@@ -28,7 +28,7 @@ import Foundation
             if let leaf = try DigestLeaf(record, prefix: prefix, path: catalog.path) { leaves.append(leaf) }
             return true
         }
-        return leaves.isEmpty ? nil : leaves
+        return leaves
     }
 
     fileprivate func digestKey(_ prefix: [UInt8], _ id: UUID) -> [UInt8] {

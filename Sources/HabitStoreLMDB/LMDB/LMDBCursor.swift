@@ -14,33 +14,63 @@ import Darwin
 /// What it returns points into the map: see ``LMDBRecord``. It ends with its transaction; a use after that is an error.
 final class LMDBCursor {
     private let transaction: LMDBTransaction
-    private let handle: OpaquePointer
+    /// liblmdb's cursor, in a write transaction.
+    private let handle: OpaquePointer?
+    /// The place, in a read transaction.
+    @exclusivity(unchecked) private var place: LMDBTreePlace
 
     init(transaction: LMDBTransaction, handle: OpaquePointer) {
         self.transaction = transaction
         self.handle = handle
+        place = LMDBTreePlace(.empty)
     }
 
-    deinit { transaction.close(cursor: handle) }
+    init(transaction: LMDBTransaction, _ tree: LMDBMappedPages.Tree) {
+        self.transaction = transaction
+        handle = nil
+        place = LMDBTreePlace(tree)
+    }
+
+    deinit {
+        place.end()
+        if let handle { transaction.close(cursor: handle) }
+    }
 
     /// Moves to the record with the least key.
-    func first() throws -> LMDBRecord? { try move(MDB_FIRST) }
+    func first() throws -> LMDBRecord? {
+        try transaction.requireActive()
+        guard let snapshot = transaction.snapshot else { return try step(MDB_FIRST) }
+        return try place.first(snapshot.pages)
+    }
 
     /// Moves to the record with the greatest key.
-    func last() throws -> LMDBRecord? { try move(MDB_LAST) }
+    func last() throws -> LMDBRecord? {
+        try transaction.requireActive()
+        guard let snapshot = transaction.snapshot else { return try step(MDB_LAST) }
+        return try place.last(snapshot.pages)
+    }
 
     /// Moves on; the first record, on a cursor that was not moved yet. The thread is not looked at again: whoever walks has
     /// come by a check, and no step of a walk leaves its closure.
     @inline(__always)
-    func next() throws -> LMDBRecord? { try step(MDB_NEXT) }
+    func next() throws -> LMDBRecord? {
+        guard let snapshot = transaction.snapshot else { return try step(MDB_NEXT) }
+        try requireUnended()
+        return try place.next(snapshot.pages)
+    }
 
     /// Moves back; the last record, on a cursor that was not moved yet. The thread is not looked at again, as in ``next()``.
     @inline(__always)
-    func previous() throws -> LMDBRecord? { try step(MDB_PREV) }
+    func previous() throws -> LMDBRecord? {
+        guard let snapshot = transaction.snapshot else { return try step(MDB_PREV) }
+        try requireUnended()
+        return try place.previous(snapshot.pages)
+    }
 
     /// The record it stands on; nil when it stands on none.
     func current() throws -> LMDBRecord? {
         try transaction.requireActive()
+        if let snapshot = transaction.snapshot { return try place.current(snapshot.pages) }
         var key = MDB_val()
         var value = MDB_val()
         let returnCode = mdb_cursor_get(handle, &key, &value, MDB_GET_CURRENT)
@@ -52,15 +82,11 @@ final class LMDBCursor {
 
     /// Moves to the first record whose key is `key` or greater.
     @inline(__always)
-    func seek(_ key: UnsafeRawBufferPointer) throws -> LMDBRecord? {
-        try move(MDB_SET_RANGE, key: try transaction.checkedKey(key))
-    }
+    func seek(_ key: UnsafeRawBufferPointer) throws -> LMDBRecord? { try move(MDB_SET_RANGE, to: key) }
 
     /// Moves to the record with exactly this key.
     @inline(__always)
-    func seekExact(_ key: UnsafeRawBufferPointer) throws -> LMDBRecord? {
-        try move(MDB_SET_KEY, key: try transaction.checkedKey(key))
-    }
+    func seekExact(_ key: UnsafeRawBufferPointer) throws -> LMDBRecord? { try move(MDB_SET_KEY, to: key) }
 
     /// Moves to the first record whose key is `key` or greater.
     func seek(_ key: [UInt8]) throws -> LMDBRecord? { try key.withUnsafeBytes { try seek($0) } }
@@ -87,15 +113,17 @@ final class LMDBCursor {
     }
 
     @inline(__always)
-    private func move(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
+    private func move(_ operation: MDB_cursor_op, to key: UnsafeRawBufferPointer) throws -> LMDBRecord? {
         try transaction.requireActive()
-        return try step(operation, key: key)
+        let rawKey = try transaction.checkedKey(key)
+        guard let snapshot = transaction.snapshot else { return try step(operation, key: rawKey) }
+        return try place.seek(key, isExact: operation == MDB_SET_KEY, snapshot.pages)
     }
 
     @inline(__always)
     private func step(_ operation: MDB_cursor_op, key: MDB_val = MDB_val()) throws -> LMDBRecord? {
         // The transaction closed this cursor when it ended: LMDB's handle must not be touched after that.
-        guard transaction.isActive else { throw LMDBTransaction.ended(transaction.core.path) }
+        try requireUnended()
         var key = key
         var value = MDB_val()
         let returnCode = mdb_cursor_get(handle, &key, &value, operation)
@@ -104,6 +132,11 @@ final class LMDBCursor {
             throw transaction.error(returnCode, during: "reading a record")
         }
         return record(key, value)
+    }
+
+    @inline(__always)
+    private func requireUnended() throws {
+        guard transaction.isActive else { throw LMDBTransaction.ended(transaction.core.path) }
     }
 
     @inline(__always)

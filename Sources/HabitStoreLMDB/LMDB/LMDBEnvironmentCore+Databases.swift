@@ -88,23 +88,30 @@ extension LMDBEnvironmentCore {
 
     /// Fills the table of handles, in one read transaction; nobody is inside.
     func openDatabaseHandles(names: [String]) throws {
-        guard !names.isEmpty, let environment else { return }
+        guard !names.isEmpty else { return }
+        let handles = try readingAlone("opening databases") { transaction in
+            try names.map { try openDatabase($0, in: transaction, flags: 0) }
+        }
+        for (index, handle) in handles.enumerated() { databaseHandles[index] = handle }
+    }
+
+    /// Runs `body` in a read transaction of liblmdb. No other thread may have a transaction open.
+    func readingAlone<Result>(_ action: String, _ body: (OpaquePointer) throws -> Result) throws -> Result {
+        guard let environment else { throw LMDBError.error(.closed, "the store was closed", path: path) }
         var begun: OpaquePointer?
         let returnCode = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
-        guard returnCode == 0, let begun else {
-            throw LMDBError.error(returnCode, during: "opening databases", path: path)
-        }
-        var handles: [MDB_dbi] = []
+        guard returnCode == 0, let begun else { throw LMDBError.error(returnCode, during: action, path: path) }
+        let result: Result
         do {
-            for name in names { handles.append(try openDatabase(name, in: begun, flags: 0)) }
+            result = try body(begun)
         } catch {
             mdb_txn_abort(begun)
             throw error
         }
         // Committing is what keeps the handles; it writes nothing.
         let committed = mdb_txn_commit(begun)
-        guard committed == 0 else { throw LMDBError.error(committed, during: "opening databases", path: path) }
-        for (index, handle) in handles.enumerated() { databaseHandles[index] = handle }
+        guard committed == 0 else { throw LMDBError.error(committed, during: action, path: path) }
+        return result
     }
 
     private func openDatabase(_ name: String, in transaction: OpaquePointer, flags: UInt32) throws -> MDB_dbi {

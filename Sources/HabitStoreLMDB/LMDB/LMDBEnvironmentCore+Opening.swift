@@ -21,9 +21,8 @@ extension LMDBEnvironmentCore {
         guard let state = try LMDBFileState(path: path), state.identity == identity else {
             throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
         }
-        // A file that is marked needs no look: the one before the mark was at every page.
         let mark = soundness.mark(of: state)
-        if mark == nil { try LMDBFileInspector.inspectUnopened(path: path) }
+        try LMDBFileInspector.inspectUnopened(path: path)
         var returnCode: Int32 = 0
         for attempt in 0..<Self.maximumOpenAttempts {
             returnCode = try openOnce()
@@ -31,7 +30,6 @@ extension LMDBEnvironmentCore {
             LMDBPlatform.sleep(milliseconds: 1 << attempt)
         }
         if returnCode != 0, !LMDBLibrary.isOfTheMoment(returnCode) {
-            if mark != nil { try LMDBFileInspector.inspectUnopened(path: path) }
             throw LMDBLibrary.refusal(returnCode, path: path)
         }
         guard returnCode == 0 else { throw LMDBError.error(returnCode, during: "opening the file", path: path) }
@@ -92,6 +90,8 @@ extension LMDBEnvironmentCore {
         mapSizeBytes = try statistics().mapSizeBytes
         needsReopen = false
         checkReaders()
+        // Whatever the mark says: it knows nothing of the medium beneath the file.
+        try readingAlone("opening the file") { _ in try LMDBFileInspector.inspectOwnTrees(pageSource()) }
         try openDatabaseHandles(names: databaseNames)
     }
 
@@ -105,6 +105,7 @@ extension LMDBEnvironmentCore {
         guard state.identity == identity else {
             throw LMDBError.error(.busy, "the file was replaced while it was being opened; try again", path: path)
         }
+        fileMap = try LMDBFileMap(descriptor: descriptor, fileLength: state.length, path: path)
         // LMDB opens the data file without this flag; a child that lives on would keep the file open.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         return state
@@ -118,6 +119,8 @@ extension LMDBEnvironmentCore {
         mdb_env_close(environment)
         LMDBFootprint.closed()
         soundness.forget()
+        (knownSnapshot, fileMap) = (nil, nil)
+        checkedDatabases.update(repeating: false, count: options.maxDatabases)
         self.environment = nil
     }
 

@@ -1,7 +1,7 @@
 import CLMDB
 import Foundation
 import HabitStore
-
+import Synchronization
 extension LMDBEnvironmentCore {
     /// How often a copy is begun anew because of commits; a commit takes far longer than reading two pages.
     private static let maximumCopyAttempts = 100
@@ -17,17 +17,18 @@ extension LMDBEnvironmentCore {
                 var handle: OpaquePointer?
                 let returnCode = startReader(&handle)
                 if returnCode == 0, let handle {
+                    guard let snapshot = try snapshot(of: handle) else { continue }
                     activeReaders.append(thread)
                     return LMDBTransaction(
                         core: self,
                         handle: handle,
-                        isWritable: false,
+                        snapshot: snapshot,
                         databaseCount: databaseNames.count
                     )
                 }
                 try recover(from: returnCode, during: "beginning to read")
             }
-            throw busy("the file changed its size again and again")
+            throw busy("the file changed again and again")
         }
     }
 
@@ -73,6 +74,51 @@ extension LMDBEnvironmentCore {
             returnCode = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &handle)
         }
         return returnCode
+    }
+
+    /// The pages of a read transaction's snapshot, shared by all transactions that read it. The gate is locked.
+    ///
+    /// - Returns: nil, and the transaction has ended, when the snapshot cannot be found any more because of commits.
+    @inline(__always)
+    private func snapshot(of handle: OpaquePointer) throws -> LMDBSnapshotPages? {
+        let moment = UInt64(mdb_txn_id(handle))
+        if let known = knownSnapshot, known.moment == moment, known.isInPlace { return known }
+        return try newSnapshot(moment, of: handle)
+    }
+
+    private func newSnapshot(_ moment: UInt64, of handle: OpaquePointer) throws -> LMDBSnapshotPages? {
+        do {
+            let (map, length) = try currentMap()
+            knownSnapshot = LMDBSnapshotPages(
+                moment: moment,
+                map: map,
+                fileLength: length,
+                databases: databaseNames
+            )
+        } catch {
+            mdb_txn_abort(handle)
+            throw error
+        }
+        if knownSnapshot == nil { mdb_txn_abort(handle) }
+        return knownSnapshot
+    }
+
+    /// A map of the whole file, and the file's length.
+    private func currentMap() throws -> (LMDBFileMap, length: UInt64) {
+        var descriptor: mdb_filehandle_t = -1
+        guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else {
+            throw LMDBError.error(.closed, "the store was closed", path: path)
+        }
+        // A descriptor that leads to another file by now says nothing about this one, nor does a path.
+        var state = LMDBFileState(descriptor: descriptor)
+        if state?.identity != identity { state = try LMDBFileState(path: path) }
+        if state?.identity != identity { state = nil }
+        lengthSeen.max(state?.length ?? 0, ordering: .releasing)
+        let length = state?.length ?? lengthSeen.load(ordering: .relaxed)
+        if let fileMap, fileMap.length >= length { return (fileMap, length) }
+        let map = try LMDBFileMap(descriptor: descriptor, fileLength: length, path: path)
+        fileMap = map
+        return (map, length)
     }
 
     /// Repairs what can be repaired so that a begin can be tried again, or throws; the gate is locked.

@@ -13,7 +13,7 @@ extension LMDBEnvironmentCore {
             try takeTurn(thread, until: deadline)
             do {
                 let handle = try startWriter(thread, for: owner, until: deadline)
-                return LMDBTransaction(core: self, handle: handle, isWritable: true, databaseCount: databaseNames.count)
+                return LMDBTransaction(core: self, handle: handle, snapshot: nil, databaseCount: databaseNames.count)
             } catch {
                 writerThread = nil
                 isWriterInside = false
@@ -149,6 +149,21 @@ extension LMDBEnvironmentCore {
         var descriptor: mdb_filehandle_t = -1
         guard let environment, mdb_env_get_fd(environment, &descriptor) == 0 else { return }
         LMDBWriterLock.release(descriptor)
+    }
+
+    /// A database of more pages is not walked before it is written to: it is believed as long as its mark is valid.
+    private static let mostPagesWalked: UInt64 = 2_048
+
+    /// Walks a database before the first write to it since the file was opened, whatever the mark says: liblmdb follows what the
+    /// pages say, also out of the file. The caller has the write transaction, so no other commit changes these pages.
+    func checkDatabase(_ database: LMDBDatabase) throws {
+        let source = try pageSource()
+        let walker = try LMDBFileWalker(source: source, header: try LMDBFileInspector.soundHeader(source))
+        if let found = try walker.namedTrees()[Array(database.name.utf8)], found.tree.pages <= Self.mostPagesWalked {
+            try walker.walk(found)
+        }
+        try walker.requireUndamaged()
+        checkedDatabases[database.index] = true
     }
 
     private func endWrite(for owner: LMDBEnvironment, returnCode: Int32 = 0) {

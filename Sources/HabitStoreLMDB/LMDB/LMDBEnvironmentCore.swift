@@ -21,13 +21,19 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
     /// LMDB's handles of the named databases. Written with the gate locked; read by transactions up to the count that
     /// they were given, which is stable while they are inside.
     let databaseHandles: UnsafeMutablePointer<MDB_dbi>
+    /// The databases that writes may use: see ``checkDatabase(_:)``. The writer's alone, or the exclusive thread's.
+    let checkedDatabases: UnsafeMutablePointer<Bool>
 
     /// What is known about the file's structure, beyond this process.
     let soundness: LMDBSoundKeeper
 
     var options: LMDBOptions
     @exclusivity(unchecked) var environment: OpaquePointer?
-    @exclusivity(unchecked) var databaseNames: [String] = []
+    @exclusivity(unchecked) var databaseNames: [String] = [] { didSet { knownSnapshot = nil } }
+    /// The snapshot of the last read transaction; nil when none has begun since a database was opened.
+    @exclusivity(unchecked) var knownSnapshot: LMDBSnapshotPages?
+    /// The file, mapped for reading; a longer one replaces it when the file has outgrown it.
+    @exclusivity(unchecked) var fileMap: LMDBFileMap?
     @exclusivity(unchecked) var activeReaders: [UInt] = []
     @exclusivity(unchecked) var pooledReaders: [OpaquePointer] = []
     @exclusivity(unchecked) var writerThread: UInt?
@@ -57,11 +63,14 @@ final class LMDBEnvironmentCore: @unchecked Sendable {
         mapSizeBytes = options.roundedMapSizeBytes
         databaseHandles = .allocate(capacity: self.options.maxDatabases)
         databaseHandles.initialize(repeating: 0, count: self.options.maxDatabases)
+        checkedDatabases = .allocate(capacity: self.options.maxDatabases)
+        checkedDatabases.initialize(repeating: false, count: self.options.maxDatabases)
     }
 
     deinit {
         closeEnvironment()
         databaseHandles.deallocate()
+        checkedDatabases.deallocate()
     }
 
     // MARK: Waiting at the gate

@@ -24,6 +24,15 @@ enum LMDBFileInspector {
         try inspect(source, waitMilliseconds: defaultWaitMilliseconds)
     }
 
+    /// Checks every page of the main database and of the free list, with which liblmdb opens databases and begins a write. The
+    /// caller has a read transaction open, which keeps others from using the pages again.
+    static func inspectOwnTrees(_ source: LMDBPageSource) throws {
+        let walker = try LMDBFileWalker(source: source, header: try soundHeader(source))
+        _ = try walker.namedTrees()
+        try walker.walkFreeList()
+        try walker.requireUndamaged()
+    }
+
     /// Checks the whole structure: every page of every tree, their order and counts, and the free list.
     ///
     /// Only while nobody writes the file: pages that are replaced during the walk look like damage. Contents of values

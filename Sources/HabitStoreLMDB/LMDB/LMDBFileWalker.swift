@@ -39,6 +39,16 @@ final class LMDBFileWalker {
         findings.append(LMDBFinding(severity: severity, page: page, message: message))
     }
 
+    /// - Throws: `.corrupt` with the first damage that was found.
+    func requireUndamaged() throws {
+        guard let damage = findings.first(where: { $0.severity == .damage }) else { return }
+        throw LMDBError.error(
+            .corrupt,
+            "the file is damaged (\(damage.description)); restore a copy",
+            path: source.path
+        )
+    }
+
     /// Notes that a page is in use or free; false, with a finding, when it is outside or was seen before.
     func claim(_ page: UInt64, as state: PageState, from origin: UInt64?) -> Bool {
         guard page >= LMDBFileFormat.metaPageCount, page <= lastPage else {
@@ -59,17 +69,25 @@ final class LMDBFileWalker {
 
     /// The whole file.
     func walkFile() throws -> [LMDBFinding] {
-        let meta = header.current
-        try LMDBTreeWalker(file: self, tree: meta.freeTree, kind: .freeList).walk()
-        let main = LMDBTreeWalker(file: self, tree: meta.mainTree, kind: .main)
+        try walkFreeList()
+        let main = LMDBTreeWalker(file: self, tree: header.current.mainTree, kind: .main)
         try main.walk()
         for named in main.namedTrees { try walk(named) }
         reportLeaks()
+        // After what ends a search at the first finding: the file can be read all the same.
+        if let page = main.foreignPage {
+            report(.foreign, page: page, "has a record among the databases, which is not one")
+        }
         if hiddenFindings > 0 {
             let message = "\(hiddenFindings) more findings are not listed"
             findings.append(LMDBFinding(severity: .damage, page: nil, message: message))
         }
         return findings
+    }
+
+    /// The free list.
+    func walkFreeList() throws {
+        try LMDBTreeWalker(file: self, tree: header.current.freeTree, kind: .freeList).walk()
     }
 
     /// The databases of the file, by their names.
@@ -94,7 +112,7 @@ final class LMDBFileWalker {
 
     /// Whether every page beyond the file's end is on the free list.
     func isTailFree() throws -> Bool {
-        try LMDBTreeWalker(file: self, tree: header.current.freeTree, kind: .freeList).walk()
+        try walkFreeList()
         guard findings.isEmpty, let first = Int(exactly: header.wholePages), first <= states.count else { return false }
         return states[first...].allSatisfy { $0 == .free }
     }

@@ -6,6 +6,8 @@ struct LMDBFinding: Equatable, Sendable, CustomStringConvertible {
         case damage
         /// The file uses what this check does not know: it says nothing about that part.
         case unsupported
+        /// Records that no store writes: the file was changed by something else, and liblmdb can read it.
+        case foreign
         /// Pages that are neither used nor free: lost space, and no danger.
         case leak
     }

@@ -1,5 +1,9 @@
 /// One of the two pages that a snapshot starts from.
 struct LMDBMeta: Equatable, Sendable {
+    static let mainRootOffset = 128
+    static let lastPageOffset = 136
+    static let transactionOffset = 144
+
     let index: UInt64
     let pageNumber: UInt64
     let pageFlags: UInt16
@@ -23,8 +27,8 @@ struct LMDBMeta: Equatable, Sendable {
         mapSize = bytes.u64(32)
         freeTree = LMDBTreeRecord(bytes, at: 40)
         mainTree = LMDBTreeRecord(bytes, at: 88)
-        lastPage = bytes.u64(136)
-        transaction = bytes.u64(144)
+        lastPage = bytes.u64(Self.lastPageOffset)
+        transaction = bytes.u64(Self.transactionOffset)
     }
 
     var hasMagic: Bool { magic == LMDBFileFormat.magic }

@@ -7,6 +7,7 @@ extension LMDBTransaction {
     func get(_ database: LMDBDatabase, _ key: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
         let handle = try activeHandle()
         var rawKey = try checkedKey(key)
+        if let snapshot { return try snapshot.get(database, key) }
         var value = MDB_val()
         let returnCode = mdb_get(handle, try rawDatabase(database), &rawKey, &value)
         guard returnCode == 0 else {
@@ -24,6 +25,7 @@ extension LMDBTransaction {
     /// How many records a database holds; LMDB keeps the count, so it costs the same for any number.
     func count(_ database: LMDBDatabase) throws -> Int {
         let handle = try activeHandle()
+        if let snapshot { return try snapshot.tree(database.index).entries }
         var statistics = MDB_stat()
         let returnCode = mdb_stat(handle, try rawDatabase(database), &statistics)
         guard returnCode == 0 else { throw error(returnCode, during: "counting records") }
@@ -33,6 +35,7 @@ extension LMDBTransaction {
     /// A cursor, before the first record. It ends with the transaction, or when it is let go.
     func cursor(_ database: LMDBDatabase) throws -> LMDBCursor {
         let handle = try activeHandle()
+        if let snapshot { return LMDBCursor(transaction: self, try snapshot.tree(database.index)) }
         var cursor: OpaquePointer?
         let returnCode = mdb_cursor_open(handle, try rawDatabase(database), &cursor)
         guard returnCode == 0, let cursor else { throw error(returnCode, during: "opening a cursor") }

@@ -11,7 +11,9 @@ final class LMDBTransaction {
     static let maximumValueLength = Int(clamping: UInt64(UInt32.max))
 
     let core: LMDBEnvironmentCore
-    let isWritable: Bool
+    var isWritable: Bool { snapshot == nil }
+    /// The snapshot of a read transaction; nil for a write transaction, which sees its own changes through liblmdb.
+    let snapshot: LMDBSnapshotPages?
     /// LMDB's transaction; nil when it has ended.
     private(set) var handle: OpaquePointer?
     /// The first error that makes a commit impossible.
@@ -22,10 +24,10 @@ final class LMDBTransaction {
     /// Its own: another one must find neither the handle nor the cursors.
     private let thread = TransactionThread()
 
-    init(core: LMDBEnvironmentCore, handle: OpaquePointer, isWritable: Bool, databaseCount: Int) {
+    init(core: LMDBEnvironmentCore, handle: OpaquePointer, snapshot: LMDBSnapshotPages?, databaseCount: Int) {
         self.core = core
         self.handle = handle
-        self.isWritable = isWritable
+        self.snapshot = snapshot
         self.databaseHandles = core.databaseHandles
         self.databaseCount = databaseCount
     }
@@ -69,6 +71,7 @@ final class LMDBTransaction {
         if let failure { throw failure }
     }
 
+    /// LMDB's handle of a database, in a write transaction.
     @inline(__always)
     func rawDatabase(_ database: LMDBDatabase) throws -> MDB_dbi {
         guard database.index < databaseCount else {
@@ -78,7 +81,18 @@ final class LMDBTransaction {
                 path: core.path
             )
         }
+        if !core.checkedDatabases[database.index] { try checkDatabase(database) }
         return databaseHandles[database.index]
+    }
+
+    @inline(never)
+    private func checkDatabase(_ database: LMDBDatabase) throws {
+        do {
+            try core.checkDatabase(database)
+        } catch let error as HabitStoreError {
+            poison(error)
+            throw error
+        }
     }
 
     /// The key as LMDB takes it, once its length is known to be one that LMDB keeps.
@@ -137,7 +151,7 @@ final class LMDBTransaction {
 
     /// A transaction inside of this one.
     func nested(_ handle: OpaquePointer) -> LMDBTransaction {
-        LMDBTransaction(core: core, handle: handle, isWritable: true, databaseCount: databaseCount)
+        LMDBTransaction(core: core, handle: handle, snapshot: nil, databaseCount: databaseCount)
     }
 
     static func ended(_ path: String) -> HabitStoreError {

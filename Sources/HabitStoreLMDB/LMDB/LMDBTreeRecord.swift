@@ -20,6 +20,9 @@ struct LMDBTreeRecord: Equatable, Sendable {
         root = bytes.u64(offset + 40)
     }
 
+    /// How many pages the tree has.
+    var pages: UInt64 { branchPages &+ leafPages &+ overflowPages }
+
     var isEmpty: Bool { root == LMDBFileFormat.noPage }
 
     /// What is impossible in the record, or nil. Says nothing about the pages.

@@ -16,6 +16,8 @@ final class LMDBTreeWalker {
         let tree: LMDBTreeRecord
     }
 
+    /// A page of the main database with a record that describes no database.
+    private(set) var foreignPage: UInt64?
     /// The databases that the main database's records describe.
     private(set) var namedTrees: [NamedTree] = []
     /// Is handed each record whose place was found sound; whether the whole tree is, the findings say behind the walk.
@@ -143,6 +145,7 @@ final class LMDBTreeWalker {
             guard checkOrder(page, key) else { return }
             entries += 1
             guard checkFlags(page, flags) else { return }
+            if kind == .main, flags & LMDBFileFormat.NodeFlag.tree == 0 { foreignPage = foreignPage ?? page }
             if isOverflow {
                 let run = bytes.u64(valueOffset)
                 guard try visitOverflow(run, valueLength: valueLength, from: page) else { return }

@@ -10,7 +10,8 @@ struct CheckCommand: ReportingCommand {
         commandName: "check",
         abstract: "Checks a store against itself: structure, records, indexes, relationships, history, digests.",
         discussion: """
-            Exit code 1 means damage. Odd data, such as a reference that leads nowhere, is listed and is no damage. \
+            Exit code 1 means damage, or records that this version's models cannot read: most likely a newer version of the app \
+            has written them. Odd data, such as a reference that leads nowhere, is listed and is no damage. \
             A store's transactions keep digests of its records: digestDeviates says that the file was changed past them. \
             When the records are known to be right, --rebuild-digests makes the digests anew.
             """
@@ -44,19 +45,21 @@ struct CheckCommand: ReportingCommand {
         bar.clear()
         StandardError.noteIfUnfinished(role)
         let isDamaged = findings.contains { $0.severity == .damage }
+        let isUnreadable = findings.contains { $0.severity == .unreadable }
         switch output.format {
         case .json:
             try JSON.write(
                 JSON.object([
                     "store": .string(address.description),
                     "isDamaged": .bool(isDamaged),
+                    "isUnreadable": .bool(isUnreadable),
                     "records": .int(total),
                     "findings": .array(findings.map(json)),
                 ])
             )
         case .text: try Output.write(text(findings, total))
         }
-        if isDamaged { throw ExitCode(ExitStatus.different.rawValue) }
+        if isDamaged || isUnreadable { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
     private func json(_ finding: StoreFinding) -> JSON {
@@ -72,17 +75,25 @@ struct CheckCommand: ReportingCommand {
 
     private func text(_ findings: [StoreFinding], _ total: Int) -> String {
         let damage = findings.filter { $0.severity == .damage }
-        var text = damage.isEmpty ? "sound: \(total) records checked\n" : "DAMAGED: \(damage.count) findings\n"
-        if !damage.isEmpty {
-            var table = TextTable([.init("damage"), .init("entity"), .init("id", canShrink: false), .init("what")])
-            for finding in damage.prefix(100) {
+        let unreadable = findings.filter { $0.severity == .unreadable }
+        var text =
+            if !damage.isEmpty {
+                "DAMAGED: \(damage.count.counted("finding"))\n"
+            } else if !unreadable.isEmpty {
+                "UNREADABLE: \(unreadable.count) of \(total) records, by this version's models\n"
+            } else {
+                "sound: \(total.counted("record")) checked\n"
+            }
+        for (title, listed) in [("damage", damage), ("unreadable", unreadable)] where !listed.isEmpty {
+            var table = TextTable([.init(title), .init("entity"), .init("id", canShrink: false), .init("what")])
+            for finding in listed.prefix(100) {
                 table.append([
                     finding.kind, finding.entity ?? "", finding.id.map { RecordReference.short($0) } ?? "",
                     finding.message,
                 ])
             }
             text += "\n" + table.text(Terminal.options())
-            if damage.count > 100 { text += "and \(damage.count - 100) more; --format json lists all\n" }
+            if listed.count > 100 { text += "and \(listed.count - 100) more; --format json lists all\n" }
         }
         let anomalies = Dictionary(grouping: findings.filter { $0.severity == .anomaly }) {
             [$0.kind, $0.entity ?? "", $0.attribute ?? ""]

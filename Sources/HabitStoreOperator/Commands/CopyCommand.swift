@@ -54,7 +54,7 @@ struct CopyCommand: ReportingCommand {
     }
 
     private func text(_ outcome: Backfill.Outcome) -> String {
-        let amount = "\(outcome.records) records and \(outcome.transactions) history transactions"
+        let amount = "\(outcome.records.counted("record")) and \(outcome.transactions.counted("history transaction"))"
         switch outcome.kind {
         case .alreadyCurrent: return "nothing to do: both stores are at token \(outcome.token)"
         case .caughtUp: return "caught up \(amount); both stores are at token \(outcome.token)"

@@ -1,6 +1,8 @@
 import ArgumentParser
 import FeatureFlags
+import HabitStore
 import HabitStoreReports
+import HabitStoreRollout
 
 /// `habitstore flags kill`.
 struct FlagsKillCommand: ReportingCommand {
@@ -12,23 +14,69 @@ struct FlagsKillCommand: ReportingCommand {
             changed, the sentinel file does it alone, whatever --by says. For some users only the flag can do it, and a \
             file that cannot be changed is an error.
 
+            The sentinel file is that of the root whose flag file is meant. With --file this is the settings' root if they name the file, \
+            or the file's folder if it has users' stores and the file has the name that a root's file has. Of any other file only the flag \
+            is set, and one that cannot be set is an error.
+
             With the name of a store it is the flag and the sentinel file of that store.
+            Exit codes: 0 it is pulled for the users that the report counts, or for whoever reads the file; 74 nobody is reached, or a user \
+            who is named has no stores.
             """
     )
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var options: KillOptions
 
+    /// Whom a kill reaches.
+    private struct Reach {
+        /// The number of users; nil if it is unknown which roots read the flag file.
+        var users: Int?
+        /// Why it does not reach some users, one line each.
+        var problems: [String] = []
+    }
+
     func run() async throws {
         let (settings, triggers) = try await options.triggers()
         let pulled = try triggers.pull()
-        if let absence = settings.absence() { StandardError.note(absence) }
-        try report(triggers, pulled)
+        let reach = reach(settings, triggers)
+        try report(triggers, pulled, reach)
+        if !reach.problems.isEmpty { throw ExitCode(ExitStatus.inputOutput.rawValue) }
     }
 
-    private func report(_ triggers: KillTriggers, _ pulled: KillTriggers.Pulled) throws {
-        let sentinel = triggers.sentinel
-        let isPresent = triggers.users == nil && sentinel.isPresent
+    /// The users whom the triggers reach. The triggers are already pulled: a failure here prevents no kill.
+    private func reach(_ settings: Settings?, _ triggers: KillTriggers) -> Reach {
+        guard let settings else { return Reach() }
+        do {
+            guard let named = triggers.users else { return try reachOfAll(settings) }
+            let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
+            let missing = named.filter { user in
+                do { try stores.check(user) } catch let error as HabitStoreError {
+                    return error.underlying is NoSuchUser
+                } catch {}
+                return false
+            }
+            return Reach(
+                users: named.count - missing.count,
+                problems: missing.map { "\($0): this user has no stores under \(settings.root)" }
+            )
+        } catch {
+            return Reach(problems: ["whom it reaches cannot be told: \(ErrorReport.message(of: error))"])
+        }
+    }
+
+    private func reachOfAll(_ settings: Settings) throws -> Reach {
+        let (stores, failure) = settings.ofAllStores()
+        if let failure { throw failure }
+        let count = try stores.reduce(0) { count, place in
+            let listing = try place.stores(otherVersions: .asWrittenByAnyApp).users()
+            return count + listing.users.count + listing.unknown.count
+        }
+        guard count == 0 else { return Reach(users: count) }
+        let absence = settings.absence() ?? "nobody has stores under \(settings.root)"
+        return Reach(users: 0, problems: ["\(absence); the kill waits for those who come"])
+    }
+
+    private func report(_ triggers: KillTriggers, _ pulled: KillTriggers.Pulled, _ reach: Reach) throws {
         switch output.format {
         case .json:
             try JSON.write(
@@ -36,15 +84,24 @@ struct FlagsKillCommand: ReportingCommand {
                     "flag": pulled.isFlagSet ? .string(triggers.flag) : .null,
                     "flagFile": .string(triggers.file),
                     "flagError": .optional(pulled.flagFailure?.description),
-                    "sentinel": isPresent ? .string(sentinel.path) : .null,
-                    "users": options.users.map { .array($0.map { .string($0) }) } ?? .null,
+                    "sentinel": .optional(triggers.presentSentinel),
+                    "users": triggers.users.map { .array($0.map { .string($0) }) } ?? .null,
+                    "reached": reach.users.map { .int($0) } ?? .null,
+                    "problems": .array(reach.problems.map { .string($0) }),
                 ])
             )
         case .text:
             var lines = ["killed for \(triggers.whom)"]
             if pulled.isFlagSet { lines.append("  by the flag \(triggers.flag) in \(triggers.file)") }
-            if isPresent { lines.append("  by the sentinel file \(sentinel.path)") }
-            try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
+            if let sentinel = triggers.presentSentinel { lines.append("  by the sentinel file \(sentinel)") }
+            if let users = reach.users, users > 0 {
+                lines.append("  it reaches \(users.counted("user")) with stores here")
+            } else if reach.problems.isEmpty {
+                lines.append(
+                    "  it reaches the users of whatever program reads this file; no root is known that it belongs to"
+                )
+            }
+            try Output.write((lines + reach.problems).map { TerminalText.escaped($0) + "\n" }.joined())
         }
     }
 }

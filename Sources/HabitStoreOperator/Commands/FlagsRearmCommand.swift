@@ -19,26 +19,27 @@ struct FlagsRearmCommand: ReportingCommand {
 
     func run() async throws {
         let triggers = try await options.triggers().triggers
-        let (flag, path, sentinel) = (triggers.flag, triggers.file, triggers.sentinel)
+        let (flag, path) = (triggers.flag, triggers.file)
         let rearmed = try triggers.rearm()
+        let left = triggers.sentinel.flatMap { $0.isPresent ? $0.path : nil }
         switch output.format {
         case .json:
             try JSON.write(
                 JSON.object([
                     "isFlagRearmed": .bool(rearmed.isFlagRearmed),
-                    "isSentinelRemoved": .bool(rearmed.isSentinelRemoved),
+                    "isSentinelRemoved": .bool(rearmed.removedSentinel != nil),
                     "flag": .string(flag),
                     "flagFile": .string(path),
-                    "isSentinelPresent": .bool(sentinel.isPresent),
-                    "sentinel": .string(sentinel.path),
+                    "isSentinelPresent": .bool(left != nil),
+                    "sentinel": .optional(triggers.sentinel?.path),
                 ])
             )
         case .text:
             var lines: [String] = []
             if rearmed.isFlagRearmed { lines.append("the flag \(flag) in \(path) is taken back") }
-            if rearmed.isSentinelRemoved { lines.append("the sentinel file \(sentinel.path) is removed") }
+            if let removed = rearmed.removedSentinel { lines.append("the sentinel file \(removed) is removed") }
             if lines.isEmpty { lines.append("nothing was pulled") }
-            if sentinel.isPresent { lines.append("the sentinel file \(sentinel.path) is still there, and kills") }
+            if let left { lines.append("the sentinel file \(left) is still there, and kills") }
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
         }
     }

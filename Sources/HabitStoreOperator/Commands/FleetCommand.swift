@@ -15,7 +15,7 @@ struct FleetCommand: AsyncParsableCommand {
         subcommands: [
             FleetPlanCommand.self, FleetRunCommand.self, FleetPauseCommand.self, FleetResumeCommand.self,
             FleetHaltCommand.self, FleetStatusCommand.self, FleetReportCommand.self, FleetAuditCommand.self,
-            FleetMetricsCommand.self, FleetHooksCommand.self,
+            FleetMetricsCommand.self, FleetHooksCommand.self, FleetWhoCommand.self,
         ]
     )
 }

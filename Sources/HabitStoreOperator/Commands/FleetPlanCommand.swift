@@ -81,7 +81,8 @@ struct FleetPlanCommand: ReportingCommand {
             }
             let end = dryRun ? "; nothing was written, and `--salt \(members.salt)` draws the same" : ""
             let total = waves.reduce(0) { $0 + $1.leastSeconds }.durationText
-            let last = "\(members.members.count) users in \(waves.count) waves, \(total) at least\(end)\n"
+            let last =
+                "\(members.members.count.counted("user")) in \(waves.count.counted("wave")), \(total) at least\(end)\n"
             try Output.write(table.text(Terminal.options()) + list(waves) + last)
         }
     }

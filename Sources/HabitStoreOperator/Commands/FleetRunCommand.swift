@@ -20,18 +20,20 @@ struct FleetRunCommand: ReportingCommand {
     @OptionGroup var options: PolicyOptions
     @OptionGroup var output: OutputOptions
 
+    @Flag(help: "Show no progress.")
+    var quiet = false
+
     func run() async throws {
         let (settings, stores) = try await options.stores()
         let fleet = Fleet(root: settings.root, transport: URLSessionTransport())
-        let format = output.format
+        let isShown = output.format == .text && !quiet
         let end = try await withCheckedThrowingContinuation { continuation in
             // It waits for hours, which no thread of Swift's tasks is for.
             Thread.detachNewThread {
                 continuation.resume(
                     with: Result {
                         try fleet.run(stores, by: NSUserName()) { line in
-                            guard format == .text else { return }
-                            StandardError.note(line)
+                            if isShown { StandardError.note(line) }
                         }
                     }
                 )
@@ -41,7 +43,10 @@ struct FleetRunCommand: ReportingCommand {
         case .done(let passedOver):
             try say(
                 state: "done",
-                "all waves are done" + (passedOver > 0 ? "; \(passedOver) users were killed and are not moved" : "")
+                "all waves are done"
+                    + (passedOver > 0
+                        ? "; \(passedOver.counted("user")) \(passedOver == 1 ? "was" : "were") killed, and not moved"
+                        : "")
             )
             if passedOver > 0 { throw ExitCode(ExitStatus.different.rawValue) }
         case .halted(let person, let reason, let user):

@@ -22,7 +22,33 @@ struct FleetStatusCommand: ReportingCommand {
         case .json: try JSON.write(report)
         case .text: try Output.write(report.text(Terminal.options()))
         }
-        if report.damagedLine != nil { throw ExitCode(ExitStatus.different.rawValue) }
+        if report.damagedLine != nil || !report.different.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }
+    }
+}
+
+/// `habitstore fleet who`.
+struct FleetWhoCommand: ReportingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "who",
+        abstract: "Says which user the fleet's page means by a name.",
+        discussion: """
+            The page shows users by a hash of their ids, so that whoever reads it does not learn them. Who can read the fleet's files can: \
+            --user "$(… fleet who NAME)" fills in what a command on the page leaves open.
+            """
+    )
+
+    @OptionGroup var userOptions: UserOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The name, as the page shows it.")
+    var name: String
+
+    func run() async throws {
+        let user = try Fleet(root: try await Settings(userOptions).root).user(named: name)
+        switch output.format {
+        case .json: try JSON.write(JSON.object(["name": .string(name), "user": .string(user)]))
+        case .text: try Output.write(TerminalText.escaped(user) + "\n")
+        }
     }
 }
 
@@ -49,7 +75,7 @@ struct FleetReportCommand: ReportingCommand {
             }
             let damage =
                 contents.damagedLine.map { "DAMAGED in line \($0), or lines are missing from there on\n" }
-                ?? "\(contents.entries.count) lines, whole\n"
+                ?? "\(contents.entries.count.counted("line")), whole\n"
             try Output.write(table.text(Terminal.options()) + damage)
         }
         if contents.damagedLine != nil { throw ExitCode(ExitStatus.different.rawValue) }
@@ -100,7 +126,7 @@ struct FleetAuditCommand: ReportingCommand {
             bar.clear()
             return try show(
                 FleetAuditReport(users: users, seed: nil, findings: []),
-                "the index was made anew: \(users) users\n"
+                "the index was made anew: \(users.counted("user"))\n"
             )
         }
         let seed = seed ?? UInt64.random(in: 0...999_999)
@@ -109,8 +135,9 @@ struct FleetAuditCommand: ReportingCommand {
         let count = Set(audit.findings.map(\.user)).count
         let last =
             compare
-            ? "\(count) of \(audit.users) users are not as the index says, or have stores that differ, of \(audit.compared) who have two "
-                + "(seed \(seed))\n" : "\(count) of \(audit.users) users are not as the index says (seed \(seed))\n"
+            ? "\(count) of \(audit.users.counted("user")) \(audit.users == 1 ? "is" : "are") not as the index says, or have stores that differ, of \(audit.compared) who have two "
+                + "(seed \(seed))\n"
+            : "\(count) of \(audit.users.counted("user")) \(audit.users == 1 ? "is" : "are") not as the index says (seed \(seed))\n"
         let findings = audit.findings.map { FleetAuditReport.Finding(user: $0.user, message: $0.message) }
         try show(FleetAuditReport(users: audit.users, seed: seed, findings: findings), lines + last)
         if !audit.findings.isEmpty { throw ExitCode(ExitStatus.different.rawValue) }

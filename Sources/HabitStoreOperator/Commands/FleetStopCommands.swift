@@ -49,7 +49,8 @@ struct FleetResumeCommand: AsyncParsableCommand {
         commandName: "resume",
         abstract: "Lets a fleet go on that was paused or halted.",
         discussion:
-            "Differences that were found before count as seen to; the gate still asks for clean evidence of each user."
+            "A resume refutes no difference: for each user at the plan's stage whose stores no complete verification has found equal since, the next "
+            + "run halts again. The gate asks for clean evidence of everybody else."
     )
 
     @OptionGroup var userOptions: UserOptions
@@ -60,6 +61,13 @@ struct FleetResumeCommand: AsyncParsableCommand {
         let wasStopped = try fleet.resume(by: NSUserName(), because: word.because)
         let next = fleet.isRunning ? "" : "; `\(Tool.name) fleet run` goes on where it was"
         try Output.write(wasStopped ? "may go on\(next)\n" : "nothing has stopped it\n")
+        let different = try? fleet.status().different
+        if wasStopped, let different, !different.isEmpty {
+            StandardError.note(
+                "the stores of \(FleetOverview.counted(different.count, "user")) still differ, and halt the fleet again until a complete verification "
+                    + "finds them equal; `\(Tool.name) fleet status` lists them"
+            )
+        }
         if wasStopped { fleet.tellHooksAloud() }
     }
 }
@@ -96,7 +104,9 @@ struct FleetHaltCommand: AsyncParsableCommand {
             try Output.write(TerminalText.escaped(line) + "\n")
         }
         let failed = taken.failures.count
-        try Output.write("\(taken.users) users of wave \(taken.wave + 1) were taken back, \(failed) could not be\n")
+        try Output.write(
+            "\(taken.users.counted("user")) of wave \(taken.wave + 1) \(taken.users == 1 ? "was" : "were") taken back, \(failed) could not be\n"
+        )
         fleet.tellHooksAloud()
         if failed > 0 { throw ExitCode(ExitStatus.different.rawValue) }
     }

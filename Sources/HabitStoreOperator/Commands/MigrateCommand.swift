@@ -17,10 +17,11 @@ struct MigrateCommand: ReportingCommand {
             discussion: """
                 Each stage is one transaction: killed at any moment, the store is of the one version or of the other, and run again \
                 the migration goes on. Before a stage that is more than a change of shape, or that drops an attribute or an entity, \
-                a copy is put beside the store. Of a user both stores are migrated in step.
+                a copy is put beside the store. Of a user both stores are migrated in step, and one that was left, or lagged behind, too.
                 --dry-run tries all of it out on a copy, says what would be dropped and how many records have a value there, \
                 compares every record before and behind, and changes nothing.
-                Exit codes: 0 done, nothing to do, or sound; 1 the dry run found that records would be lost or the result damaged.
+                Exit codes: 0 done, nothing to do, or sound; 1 the dry run found that records would be lost or the result damaged, or a store of \
+                the user's that does not serve is not of the current version yet.
                 """
         )
     }
@@ -88,21 +89,40 @@ struct MigrateCommand: ReportingCommand {
         if !isSound { throw ExitCode(ExitStatus.different.rawValue) }
     }
 
-    /// Opening a user's stores is what migrates them.
     private func migrate(_ user: String, _ stores: UserStores) throws {
-        let (notes, token) = try stores.withExisting(user) { ($0.notes, try $0.currentToken()) }
+        let (notes, token, migrated) = try stores.migrate(user)
         let version = Tool.current.schema.version
+        let isDone = migrated.allSatisfy { $0.failure == nil }
         switch output.format {
         case .json:
             try JSON.write(
                 JSON.object([
                     "user": .string(user), "version": .string(version.description), "token": .int(Int(token.rawValue)),
                     "notes": .array(notes.map { .string($0) }),
+                    "stores": .array(
+                        migrated.map { store in
+                            .object([
+                                "engine": .string(store.engine.rawValue),
+                                "version": .optional(store.version?.description),
+                                "error": .optional(store.failure?.description),
+                            ])
+                        }
+                    ),
                 ])
             )
         case .text:
-            let lines = notes + ["the stores of \(user) are of schema version \(version), at token \(token)"]
+            var lines = notes
+            if isDone {
+                lines.append("the stores of \(user) are of schema version \(version), at token \(token)")
+            } else {
+                lines += migrated.map { store in
+                    "the \(store.engine.rawValue) store of \(user) "
+                        + (store.failure.map { "is NOT of schema version \(version): \($0.description)" }
+                            ?? "is of schema version \(version)")
+                }
+            }
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
         }
+        if !isDone { throw ExitCode(ExitStatus.different.rawValue) }
     }
 }

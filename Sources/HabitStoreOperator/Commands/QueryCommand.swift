@@ -176,7 +176,7 @@ struct QueryCommand: ReportingCommand {
                 }
             )
             for record in records { table.append(record.values.map(cell)) }
-            let count = records.count == 1 ? "1 record\n" : "\(records.count) records\n"
+            let count = records.count.counted("record") + "\n"
             return .text(table.text(Terminal.options()) + count)
         }
     }

@@ -12,7 +12,12 @@ struct RolloutAdoptCommand: ReportingCommand {
         discussion: """
             A store that was put back from a backup, or swapped, is not served: it is older than what was acknowledged. Where \
             nothing newer is to be had, this accepts it: what was written since that backup is given up. The other store is \
-            set aside beside it and never deleted, and who accepted it and why goes into the user's evidence.
+            set aside beside it and never deleted, and who accepted it and why goes into the user's evidence. --dry-run says what would be \
+            given up, and changes nothing.
+
+            Refused, with exit code 65, where another store of the user's is sound and serves, or would with the next opening, and holds \
+            more: `rollout demote` takes the user back without a loss. Also where a store is of a schema that this program does not have: \
+            who cannot open a store decides nothing about it.
 
             A user with one store on a server and one in files belongs to the machine that has the files. Only where that is lost \
             for good is the store on the server to be accepted on another one: what never reached the server is given up.
@@ -31,6 +36,9 @@ struct RolloutAdoptCommand: ReportingCommand {
     @Flag(help: "Accept a store of a user who belongs to another machine: that is lost for good.")
     var otherMachineIsLost = false
 
+    @Flag(help: "Change nothing: say what would be given up.")
+    var dryRun = false
+
     func validate() throws {
         guard !because.trimmingCharacters(in: .whitespaces).isEmpty else {
             throw ValidationError("--because is empty; say why the store is accepted")
@@ -46,7 +54,8 @@ struct RolloutAdoptCommand: ReportingCommand {
                 for: settings.user,
                 by: NSUserName(),
                 because: because,
-                isOtherMachineLost: otherMachineIsLost
+                isOtherMachineLost: otherMachineIsLost,
+                isDry: dryRun
             )
         switch output.format {
         case .json:

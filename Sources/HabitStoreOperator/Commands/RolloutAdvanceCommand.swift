@@ -11,7 +11,8 @@ struct RolloutAdvanceCommand: ReportingCommand {
             Each stage is gone through in its order. Verifications and rehearsals that the gate misses are made on the way, \
             shadow reads are not: they come from the users. It may be stopped at any moment, and goes on where it was when \
             it is run again.
-            Exit codes: 0 everybody is where the flags want, or they want nothing; 1 the gate keeps somebody back; 65 what the \
+            Exit codes: 0 everybody is where the flags want, or they want nothing; 1 somebody is not, as the gate refuses or a percentage \
+            wants the user back; 65 what the \
             flags want of somebody cannot be told; 65, 74 as everywhere, for the first user who could not be moved.
             """
     )
@@ -27,7 +28,7 @@ struct RolloutAdvanceCommand: ReportingCommand {
     var wait = 600.0
 
     func validate() throws {
-        guard !all || options.userOptions.user == nil else { throw ValidationError("give --user or --all, not both") }
+        try options.userOptions.requireNoUser(with: all)
         guard wait >= 0, wait <= 86_400 else { throw ValidationError("--wait is 0 to 86400 seconds") }
     }
 

@@ -25,7 +25,7 @@ struct RolloutDoctorCommand: ReportingCommand {
     var fix = false
 
     func validate() throws {
-        guard !all || userOptions.user == nil else { throw ValidationError("give --user or --all, not both") }
+        try userOptions.requireNoUser(with: all)
     }
 
     func run() async throws {

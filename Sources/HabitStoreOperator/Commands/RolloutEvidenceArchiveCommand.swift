@@ -24,7 +24,7 @@ struct RolloutEvidenceArchiveCommand: ReportingCommand {
             try JSON.write(JSON.object(["user": .string(settings.user), "file": .optional(archived?.file)]))
         case .text:
             let what =
-                archived.map { "records \($0.first) to \($0.last), \($0.sizeBytes) bytes, are in \($0.file)" }
+                archived.map { "records \($0.first) to \($0.last), \($0.sizeBytes.counted("byte")), are in \($0.file)" }
                 ?? "there is too little evidence to archive any"
             try Output.write(TerminalText.escaped("\(settings.user): \(what)") + "\n")
         }

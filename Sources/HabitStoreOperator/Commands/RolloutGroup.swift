@@ -13,7 +13,8 @@ struct RolloutGroup: AsyncParsableCommand {
             RolloutStatusCommand.self, RolloutAdvanceCommand.self, RolloutPromoteCommand.self,
             RolloutDemoteCommand.self, RolloutVerifyCommand.self, RolloutRehearseCommand.self,
             RolloutEvidenceCommand.self, RolloutKillCommand.self, RolloutRearmCommand.self,
-            RolloutDoctorCommand.self, RolloutAdoptCommand.self, RolloutRetireCommand.self, RolloutRunbookCommand.self,
+            RolloutDoctorCommand.self, RolloutResyncCommand.self, RolloutAdoptCommand.self, RolloutRetireCommand.self,
+            RolloutRunbookCommand.self,
         ]
     )
 }

@@ -15,9 +15,14 @@ struct RolloutKillCommand: ReportingCommand {
                 unless one is named. A user whose old store cannot be made current is named, keeps what there is, and is served \
                 for reading only. A store that cannot be read is named, too, and keeps nobody else from being taken back.
 
-                A store that is named and that nobody has is killed all the same, for those who come; it is said, with the names that \
-                there are, and is exit code 74, since a misspelt name has killed nobody.
-                Exit codes: 0 everybody was taken back; else the highest of those who could not be.
+                A kill is recorded before any store is opened for it. Where it cannot be carried out, since a store does not answer, is being \
+                migrated, or is of a schema version that this program does not have, it stays recorded, whatever becomes of the flag and the \
+                sentinel file, and lands with the next opening by a program that can.
+
+                A root or a named store in which nobody has stores is killed all the same, for those who come. The report says so, with the \
+                names of stores that there are, and ends with exit code 74, since a misspelt name has killed nobody.
+                Exit codes: 0 somebody was reached, and everybody who was meant was taken back; 74 nobody was reached; 75 the kill is \
+                recorded, and waits for a store or a program; else the highest of those who could not be taken back.
                 """
         )
     }
@@ -26,33 +31,34 @@ struct RolloutKillCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var jobOptions: JobOptions
 
-    @Option(
-        help: ArgumentHelp("Only these users, with commas between them.", valueName: "a,b"),
-        transform: KillOptions.users
-    )
-    var users: [String]?
+    @OptionGroup var lists: NamedUsers
 
-    @Option(help: "Which trigger: the flag, the sentinel file, or both. With --users it is the flag.")
+    @Option(help: "Which trigger: the flag, the sentinel file, or both. With users who are named it is the flag.")
     var by = KillOptions.Trigger.both
 
     /// How many users are taken back at once for each processor: most of the time each waits for its disk.
     private static let jobsEach = 8
 
-    /// The users who are named, in either way.
-    private var named: [String]? { users ?? userOptions.user.map { [$0] } }
-
     func validate() throws {
-        guard userOptions.user != "" else { throw ValidationError("the user id is empty; name a user with --user") }
-        guard users == nil || userOptions.user == nil else { throw ValidationError("give --users or --user, not both") }
-        guard named == nil || by != .sentinel else {
+        guard !userOptions.users.contains("") else {
+            throw ValidationError("the user id is empty; name a user with --user")
+        }
+        guard by != .sentinel || userOptions.users.isEmpty && lists.isEmpty else {
             throw ValidationError("the sentinel file is for everybody; leave --users out")
         }
     }
 
     func run() async throws {
-        let settings = try await Settings(userOptions)
+        var options = userOptions
+        options.users = []
+        let settings = try await Settings(options)
+        let named = try lists.ids(and: userOptions.users, root: settings.root)
         try settings.requireKillFlag(users: named, by: by)
-        let triggers = try settings.killTriggers(users: named, by: by)
+        let triggers = try settings.killTriggers(
+            users: named,
+            by: by,
+            sentinel: RolloutFlags.sentinelPath(root: settings.root)
+        )
         let begun = ContinuousClock.now
         let pulled = try triggers.pull()
         let places: (stores: [Settings], failure: (any Error)?) =
@@ -61,7 +67,7 @@ struct RolloutKillCommand: ReportingCommand {
         var unread = places.failure.map { [KillReport.Unread(what: "the stores with names", error: $0)] } ?? []
         for place in places.stores {
             do {
-                taken.append(try await takeBack(place, since: begun))
+                taken.append(try await takeBack(place, named, since: begun))
             } catch {
                 let what = place.store.map { "the store \($0.text)" } ?? "the stores without a name"
                 unread.append(.init(what: what, error: error))
@@ -80,7 +86,7 @@ struct RolloutKillCommand: ReportingCommand {
         case .text: try Output.write(report.text)
         }
         // Only now: nobody is to wait for a fleet's files to be taken back.
-        for part in taken { tellFleet(part) }
+        for part in taken { tellFleet(part, isForAll: named == nil) }
         if report.status != .success { throw ExitCode(report.status.rawValue) }
     }
 
@@ -96,7 +102,11 @@ struct RolloutKillCommand: ReportingCommand {
     /// Takes back who has stores in a place, or those of them who are named.
     ///
     /// - Throws: why nobody could be looked for there.
-    private func takeBack(_ settings: Settings, since begun: ContinuousClock.Instant) async throws -> TakenBack {
+    private func takeBack(
+        _ settings: Settings,
+        _ named: [String]?,
+        since begun: ContinuousClock.Instant
+    ) async throws -> TakenBack {
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let listing = try named.map { UserListing(users: $0) } ?? stores.users()
         let results = await jobOptions.run("taking back", listing, jobsEach: Self.jobsEach) { user in
@@ -109,10 +119,10 @@ struct RolloutKillCommand: ReportingCommand {
     }
 
     /// Writes down how long it took, and where users are now, where there is a fleet. The kill has landed, whatever becomes of that.
-    private func tellFleet(_ taken: TakenBack) {
+    private func tellFleet(_ taken: TakenBack, isForAll: Bool) {
         let (fleet, failed) = (Fleet(taken.place), taken.results.failures().count)
         do {
-            if named == nil {
+            if isForAll {
                 try fleet.noteKill(
                     by: NSUserName(),
                     users: taken.results.count - failed,

@@ -31,7 +31,11 @@ struct RolloutRearmCommand: ReportingCommand {
         let settings = try await Settings(userOptions)
         // Before anything is taken back: a store with a name is not armed while the root is not.
         try settings.stores(otherVersions: .asWrittenByAnyApp).requireRootRearmed()
-        let triggers = try settings.killTriggers(users: all ? nil : [settings.user], by: .both)
+        let triggers = try settings.killTriggers(
+            users: all ? nil : [settings.user],
+            by: .both,
+            sentinel: RolloutFlags.sentinelPath(root: settings.root)
+        )
         let rearmed = try rearm(triggers)
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let isRootRearmed = all ? try stores.rearmRoot() : false
@@ -59,7 +63,7 @@ struct RolloutRearmCommand: ReportingCommand {
             return try triggers.rearm()
         } catch let error as FlagError where error.code == .flagNotFound || error.code == .fileNotFound {
             StandardError.note("\(error)")
-            return KillTriggers.Rearmed(isFlagRearmed: false, isSentinelRemoved: false)
+            return KillTriggers.Rearmed(isFlagRearmed: false, removedSentinel: nil)
         }
     }
 }

@@ -10,8 +10,8 @@ struct RolloutStatusCommand: ReportingCommand {
         abstract: "Shows where users are on the way, and what is known of them. Changes nothing.",
         discussion: """
             All users, or with --user one. A store that cannot be read is named in the user's row, and makes the exit code \
-            65 or 74, after all rows, and so does a folder of which nobody can tell whose it is; evidence that is damaged \
-            makes it 1. A root that is not there is exit code 74.
+            65 or 74, after all rows, and so does a folder of which nobody can tell whose it is; evidence that is damaged, or \
+            stores that were found to differ, make it 1. A root that is not there is exit code 74.
 
             With --watch a move or a kill shows with the next look, ten times a second; tokens, evidence, flag files, the \
             gate's policy and users who come or go are looked at once a second, and everything else every ten seconds. \
@@ -24,7 +24,14 @@ struct RolloutStatusCommand: ReportingCommand {
     @OptionGroup var jobOptions: JobOptions
     @OptionGroup var watching: WatchOptions
 
+    @Flag(help: "All users under the root, as without --user.")
+    var all = false
+
     var isFollowing: Bool { watching.watch }
+
+    func validate() throws {
+        try options.userOptions.requireNoUser(with: all)
+    }
 
     func run() async throws {
         var looks = StatusLooks(options: options, jobs: jobOptions)
@@ -55,7 +62,7 @@ struct RolloutStatusCommand: ReportingCommand {
         StandardError.write(report.errors)
         let failure = looks.failures.first ?? looks.statuses.lazy.compactMap(\.problems.first).first?.error
         if let failure { throw ExitCode(ErrorReport(failure, showsDetail: false).status.rawValue) }
-        if looks.statuses.contains(where: { !$0.evidence.isIntact }) {
+        if looks.statuses.contains(where: { !$0.evidence.isIntact || $0.evidence.openDifference != nil }) {
             throw ExitCode(ExitStatus.different.rawValue)
         }
     }

@@ -36,7 +36,10 @@ struct RolloutVerifyCommand: ReportingCommand {
         }
         switch output.format {
         case .json: try JSON.write(report)
-        case .text: try Output.write(VerificationText(report, options: Terminal.options()).text)
+        case .text:
+            let isDifferent = report.openDifferenceCount > 0
+            let help = isDifferent ? RolloutNotes.help(against: .verificationNotClean) : ""
+            try Output.write(VerificationText(report, options: Terminal.options()).text + help)
         }
         try ExitStatus.end(with: report)
     }

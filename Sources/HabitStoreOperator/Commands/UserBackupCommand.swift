@@ -10,10 +10,17 @@ struct UserBackupCommand: ReportingCommand {
         CommandConfiguration(
             commandName: "backup",
             abstract: "Makes one consistent copy of a user: stores, role, epoch, history and evidence; or checks one.",
+            usage: """
+                \(Tool.name) user backup USER FOLDER
+                \(Tool.name) user backup --verify FOLDER
+                """,
             discussion: """
                 The backup is a folder for its owner only, with a manifest and the SHA-256 of each file. Others read and write meanwhile. Nothing \
                 is written over, and nothing is made inside of the root. Where it is made is kept in the user's folder, so that `\(Tool.name) user erase` finds it; one that is moved \
                 has to be erased by hand.
+
+                A backup is of one store of the user's. Stores with names are backed up one by one, with --store-name; they are named where the \
+                user has any.
 
                 With --verify a backup is checked, and nothing else is done: exit code 1 means that it is not whole.
                 """
@@ -24,7 +31,7 @@ struct UserBackupCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The user, and the folder to be made; with --verify, the backup.")
-    var arguments: [String]
+    var arguments: [String] = []
 
     @Flag(help: "Check a backup.")
     var verify = false
@@ -33,28 +40,33 @@ struct UserBackupCommand: ReportingCommand {
     var quiet = false
 
     func validate() throws {
-        try userOptions.requireNoUser()
-        guard arguments.count == (verify ? 1 : 2) else {
-            throw ValidationError(
-                verify ? "name the backup, and nothing else" : "name the user, and where the backup is to be"
-            )
+        if verify {
+            guard arguments.count == 1, userOptions.user == nil else {
+                throw ValidationError("name the backup, and nothing else")
+            }
+        } else if try userOptions.named(by: arguments).others.count != 1 {
+            throw ValidationError("name the user, and the folder of the backup")
         }
     }
 
     func run() async throws {
         if verify { return try check(arguments[0]) }
+        let (user, others) = try userOptions.named(by: arguments)
+        let path = others[0]
         let settings = try await Settings(userOptions)
-        try Self.requireOutside(of: settings.home, arguments[1])
+        try Self.requireOutside(of: settings.home, path)
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
+        let otherStores = try settings.otherStores(of: user).compactMap(\.settings.store?.text)
         let bar = ProgressBar(isQuiet: quiet)
         defer { bar.clear() }
-        let outcome = try stores.backUp(arguments[0], to: arguments[1]) { bar.show($0, 0, 0) }
+        let outcome = try stores.backUp(user, to: path) { bar.show($0, 0, 0) }
         bar.clear()
         let (backup, manifest) = (outcome.backup, outcome.backup.manifest)
         switch output.format {
         case .json:
             var members = Self.members(backup)
             members["removed"] = .array(outcome.removed.map { .string($0) })
+            members["otherStores"] = .array(otherStores.map { .string($0) })
             try JSON.write(JSON.object(members))
         case .text:
             var lines = outcome.removed.map { "removed what a killed backup had left: \($0)" }
@@ -63,6 +75,14 @@ struct UserBackupCommand: ReportingCommand {
                     + "\(manifest.stores.map(\.engine.rawValue).joined(separator: " and "))"
             )
             if let leftOut = manifest.leftOut { lines.append("left out: \(leftOut)") }
+            lines += otherStores.map { name in
+                let words = [
+                    "user", "backup", user, "\(path)-\(name)", "--root", settings.home, "--store-name",
+                    name,
+                ]
+                let command = words.map(ShellWord.quoted).joined(separator: " ")
+                return "not in it: the user's store \(name), which `\(Tool.name) \(command)` backs up"
+            }
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
         }
     }
@@ -103,7 +123,7 @@ struct UserBackupCommand: ReportingCommand {
         case .text:
             let lines =
                 damages.isEmpty
-                ? ["whole: \(backup.manifest.files.count) files, token \(backup.manifest.token)"]
+                ? ["whole: \(backup.manifest.files.count.counted("file")), token \(backup.manifest.token)"]
                 : damages.map { "DAMAGED: \($0)" }
             try Output.write(lines.map { TerminalText.escaped($0) + "\n" }.joined())
         }

@@ -4,16 +4,29 @@ import ArgumentParser
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "All of one user: a backup and putting it back, everything as JSON, and erasing it.",
+        abstract: "All of one user: backups, everything as JSON, copies of before migrations, and erasing it.",
         subcommands: [
-            UserBackupCommand.self, UserRestoreCommand.self, UserExportCommand.self, UserEraseCommand.self,
+            UserBackupCommand.self, UserRestoreCommand.self, UserExportCommand.self, UserCopiesCommand.self,
+            UserEraseCommand.self,
         ]
     )
 }
 
-/// The user whom a command names by its first argument.
+/// The user whom a command names by its first argument, or by `--user`. There is no default: the environment's user is not meant.
 extension UserOptions {
-    func requireNoUser() throws {
-        guard user == nil else { throw ValidationError("the user is the first argument; leave --user away") }
+    /// - Parameter argument: the first argument; nil where none was given.
+    /// - Throws: a usage error where neither names a user, or both do.
+    func named(by argument: String?) throws -> String {
+        guard users.count <= 1, (argument == nil) != users.isEmpty, let name = argument ?? user else {
+            throw ValidationError("name one user, as the first argument or with --user")
+        }
+        return name
+    }
+
+    /// - Parameter arguments: the arguments, which begin with the user unless `--user` names one.
+    /// - Returns: the user, and the other arguments.
+    func named(by arguments: [String]) throws -> (user: String, others: [String]) {
+        if users.isEmpty { return (try named(by: arguments.first), Array(arguments.dropFirst())) }
+        return (try named(by: nil), arguments)
     }
 }

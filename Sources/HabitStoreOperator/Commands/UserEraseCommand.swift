@@ -25,7 +25,7 @@ struct UserEraseCommand: ReportingCommand {
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The user.")
-    var user: String
+    var user: String?
 
     @Flag(help: "Only list what would be removed.")
     var dryRun = false
@@ -33,13 +33,13 @@ struct UserEraseCommand: ReportingCommand {
     @Flag(help: "Fence out a process that has the user open, stopped or at work.")
     var force = false
 
-    func validate() throws { try userOptions.requireNoUser() }
+    func validate() throws { _ = try userOptions.named(by: user) }
 
     func run() async throws {
         let settings = try await Settings(userOptions)
         let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
         let outcome = try stores.erase(
-            user,
+            try userOptions.named(by: user),
             isDry: dryRun,
             isForced: force,
             elsewhere: ErasureElsewhere(try StoreRoot.all(under: settings.home).map { Fleet(root: $0.path).erasure })

@@ -108,7 +108,7 @@ struct VerifyCommand: ReportingCommand {
             if let source = [a, b].first(where: { SourceKind(path: $0) == .database }) {
                 return try compare(source, with: source == a ? b : a)
             }
-            let addresses = (try StoreAddress(argument: a), try StoreAddress(parsing: b))
+            let addresses = (try StoreAddress(argument: a), try StoreAddress(argument: b))
             try compare(addresses.0, named: a, addresses.1, named: b, by: .known)
         case .user:
             let settings = try await Settings(userOptions)
@@ -174,7 +174,7 @@ struct VerifyCommand: ReportingCommand {
         let witness = try scratch.open(.create, schema: target.schema, by: .known)
         defer { witness.close() }
         if let mapping {
-            try CoreDataWitness.fill(witness, with: file, mapping)
+            try CoreDataWitness.fill(witness, with: file, mapping, for: target, notes: notes)
         } else {
             try CoreDataWitness.fill(witness, with: file, for: target)
         }

@@ -38,36 +38,37 @@ struct KillOptions: ParsableArguments {
     )
     var sentinel: String?
 
-    @Option(help: "Which trigger: the flag, the sentinel file, or both. With --users it is the flag.")
+    @Option(help: "Which trigger: the flag, the sentinel file, or both. With users who are named it is the flag.")
     var by = Trigger.both
 
-    @Option(help: ArgumentHelp("Only these users, with commas between them.", valueName: "a,b"), transform: Self.users)
-    var users: [String]?
+    @Option(help: "Only this user; repeatable.")
+    var user: [String] = []
+
+    @OptionGroup var named: NamedUsers
 
     func validate() throws {
-        guard users == nil || by != .sentinel else {
+        guard !user.contains("") else { throw ValidationError("the user id is empty; name a user with --user") }
+        guard by != .sentinel || user.isEmpty && named.isEmpty else {
             throw ValidationError("the sentinel file is for everybody; leave --users out")
         }
     }
 
     /// The settings, and the triggers.
-    func triggers() async throws -> (settings: Settings, triggers: KillTriggers) {
+    ///
+    /// - Returns: the settings of the root that reads the flag file; nil if it is unknown, so that the users whom the file reaches are, too.
+    func triggers() async throws -> (settings: Settings?, triggers: KillTriggers) {
         let settings = try await fileOptions.settings(storeName: storeName)
+        let owner = try await fileOptions.owner(storeName: storeName)
+        let users = try named.ids(and: user, root: owner?.root)
         try settings.requireKillFlag(users: users, by: by)
-        return (
-            settings,
-            try settings.killTriggers(users: users, by: by, flag: flag, file: fileOptions.file, sentinel: sentinel)
+        let triggers = try (owner ?? settings).killTriggers(
+            users: users,
+            by: by,
+            flag: flag,
+            file: fileOptions.file,
+            sentinel: sentinel ?? owner.map { RolloutFlags.sentinelPath(root: $0.root) },
+            makesFolder: sentinel == nil
         )
-    }
-
-    /// Reads a list of users; who is named twice is in it once.
-    static func users(_ text: String) throws -> [String] {
-        let users = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        guard !users.contains("") else {
-            throw ValidationError("an id in --users is empty; write them with commas between them, as ada,berta")
-        }
-        // By their bytes: ids that differ in their Unicode form only are two users.
-        var named: Set<[UInt8]> = []
-        return users.filter { named.insert(Array($0.utf8)).inserted }
+        return (owner, triggers)
     }
 }

@@ -16,14 +16,16 @@ struct KillTriggers {
     /// What taking back came to.
     struct Rearmed {
         let isFlagRearmed: Bool
-        let isSentinelRemoved: Bool
+        /// The sentinel file that was removed.
+        let removedSentinel: String?
     }
 
     /// The kill flag's key.
     let flag: String
     /// The flag file.
     let file: String
-    let sentinel: SentinelFile
+    /// nil if it is unknown which one the flag file's readers look for.
+    let sentinel: SentinelFile?
     /// Whether the sentinel's folder is made where it is missing: the root may not be there yet.
     let makesFolder: Bool
     let by: KillOptions.Trigger
@@ -37,6 +39,9 @@ struct KillTriggers {
         (users.map { $0.joined(separator: ", ") } ?? "everybody") + (store.map { " in the store \($0.text)" } ?? "")
     }
 
+    /// The sentinel file's path, where it is there and these triggers are for everybody.
+    var presentSentinel: String? { users == nil ? sentinel.flatMap { $0.isPresent ? $0.path : nil } : nil }
+
     /// Pulls the triggers that are asked for. For everybody each is tried, whatever became of the other, and it is an error
     /// only where none of them works.
     func pull() throws -> Pulled {
@@ -49,6 +54,7 @@ struct KillTriggers {
             }
             return Pulled(isFlagSet: true, flagFailure: nil)
         }
+        guard sentinel != nil || by != .sentinel else { throw unknownRoot }
         var sentinelFailure: (any Error)?
         if by != .flag {
             do { try makeSentinel() } catch { sentinelFailure = error }
@@ -58,6 +64,10 @@ struct KillTriggers {
             do throws(FlagError) {
                 try FlagFile.update(path: file) { (text) throws(FlagError) in try text.killing(flag) }
             } catch {
+                if sentinel == nil {
+                    StandardError.note("nobody is killed; \(unknownRoot.message)")
+                    throw error
+                }
                 flagFailure = error
                 StandardError.note("the flag is not set: \(error)")
                 if by == .flag { try makeSentinel() }
@@ -87,11 +97,21 @@ struct KillTriggers {
                 StandardError.note("\(error)")
             }
         }
-        let isRemoved = by != .flag && users == nil ? try sentinel.remove() : false
-        return Rearmed(isFlagRearmed: isFlagRearmed, isSentinelRemoved: isRemoved)
+        var removed: String?
+        if by != .flag, users == nil, let sentinel, try sentinel.remove() { removed = sentinel.path }
+        return Rearmed(isFlagRearmed: isFlagRearmed, removedSentinel: removed)
+    }
+
+    /// Advice for a flag file that belongs to no known root.
+    private var unknownRoot: CommandFailure {
+        .usage(
+            "the sentinel file of the root that \(file) belongs to is not known: name it with --sentinel "
+                + "ROOT/\(RolloutFlags.sentinelName), or run `\(Tool.name) rollout kill --root ROOT`"
+        )
     }
 
     private func makeSentinel() throws {
+        guard let sentinel else { return }
         let folder = URL(fileURLWithPath: sentinel.path).deletingLastPathComponent()
         if makesFolder, !FileManager.default.fileExists(atPath: folder.path) {
             try PrivateFolder.make(

@@ -28,6 +28,7 @@ extension RolloutFlags {
                     "-store-old": values, "-store-new": values, "-store-backend": values,
                     "-store-kill": .kill,
                 ],
+                pair: .init(from: "-store-old", to: "-store-new"),
                 canBeName: { (try? StoreName($0)) != nil }
             ),
             configuration: configuration

@@ -40,6 +40,11 @@ package struct Settings {
     ///
     /// - Throws: a usage error for a configuration file that cannot be understood, or an unknown time zone.
     package init(_ options: UserOptions) async throws {
+        guard options.users.count < 2 else {
+            throw CommandFailure.usage(
+                "--user is given \(options.users.count) times, and this command is about one user"
+            )
+        }
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
         var providers: [any ConfigProvider] = [
@@ -111,9 +116,23 @@ package struct Settings {
         }
     }
 
-    /// That nobody has a store of the name that is meant, and which names there are; nil where somebody has, or none is meant.
+    /// The stores with names that a user has under the root, where none is named; what is about the user as a whole is about them, too.
+    ///
+    /// - Throws: why they cannot be listed.
+    func otherStores(of user: String) throws -> [(settings: Settings, stores: UserStores)] {
+        guard store == nil else { return [] }
+        let (all, failure) = ofAllStores()
+        if let failure { throw failure }
+        return try all.filter { $0.store != nil }.compactMap { settings in
+            let stores = try settings.stores(otherVersions: .asWrittenByAnyApp)
+            return try stores.users().users.contains(user) ? (settings, stores) : nil
+        }
+    }
+
+    /// A message that no user has such a store, with the names of the stores that exist; nil if some user has one.
     func absence() -> String? {
-        guard let store, !hasUsers else { return nil }
+        guard !hasUsers else { return nil }
+        guard let store else { return "nobody has stores under \(home) yet" }
         var others = self
         others.store = nil
         let names = others.ofAllStores().stores.filter(\.hasUsers).compactMap(\.store?.text)
@@ -197,19 +216,21 @@ package struct Settings {
     ///   - users: only these; nil for everybody.
     ///   - flag: another kill flag than these stores'.
     ///   - file: another flag file.
-    ///   - sentinel: another sentinel file, in a folder that is there.
+    ///   - sentinel: the sentinel file; nil if it is unknown which one the flag file's readers look for.
+    ///   - makesFolder: whether its folder is made where it is missing.
     func killTriggers(
         users: [String]?,
         by: KillOptions.Trigger,
         flag: String? = nil,
         file: String? = nil,
-        sentinel: String? = nil
+        sentinel: String?,
+        makesFolder: Bool = true
     ) throws -> KillTriggers {
         KillTriggers(
             flag: flag ?? place.flags.kill,
             file: file ?? flagFile,
-            sentinel: try SentinelFile(path: sentinel ?? RolloutFlags.sentinelPath(root: root)),
-            makesFolder: sentinel == nil,
+            sentinel: try sentinel.map { try SentinelFile(path: $0) },
+            makesFolder: makesFolder,
             by: flagProvider == nil ? by : .sentinel,
             users: users,
             store: store

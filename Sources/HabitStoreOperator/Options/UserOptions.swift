@@ -17,8 +17,11 @@ public struct UserOptions: ParsableArguments {
     )
     package var storeName: String?
 
-    @Option(help: "The user. [$\(Tool.environment)_USER; default: the login name]")
-    package var user: String?
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp("The user. [$\(Tool.environment)_USER; default: the login name]", valueName: "user")
+    )
+    package var users: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -58,6 +61,17 @@ public struct UserOptions: ParsableArguments {
 
     /// Options that nobody has given.
     public init() {}
+
+    /// The user whom the command line names; where it names several, most commands refuse it.
+    package var user: String? {
+        get { users.first }
+        set { users = newValue.map { [$0] } ?? [] }
+    }
+
+    /// Makes sure that a command for all users names none.
+    func requireNoUser(with all: Bool) throws {
+        guard !all || user == nil else { throw ValidationError("give --user or --all, not both") }
+    }
 
     /// Whether the command line itself names a user's stores.
     package var isGiven: Bool { root != nil || storeName != nil || user != nil }

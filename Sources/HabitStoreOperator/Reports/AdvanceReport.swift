@@ -33,7 +33,7 @@ struct AdvanceReport {
         let unread = Dictionary(grouping: reports.compactMap(\.flagFailure), by: \.self).sorted { $0.key < $1.key }
         for (reason, users) in unread {
             let line =
-                "\(users.count) of \(reports.count + failures.count) users could not be moved by the flags: \(reason)"
+                "\(users.count) of \((reports.count + failures.count).counted("user")) could not be moved by the flags: \(reason)"
             text += TerminalText.escaped(line) + "\n"
         }
         var table = TextTable([
@@ -45,7 +45,7 @@ struct AdvanceReport {
         }
         let moved = reports.count { $0.from != $0.to }
         let last =
-            "\(moved) moved, \(reports.count(where: \.isRefused)) kept back by the gate, \(failures.count) failed, "
+            "\(moved) moved, \(reports.count(where: \.isRefused)) not where the flags want, \(failures.count) failed, "
             + "of \(reports.count + failures.count)\n"
         return text + (text.isEmpty ? "" : "\n") + table.text(options) + "\n" + last
     }

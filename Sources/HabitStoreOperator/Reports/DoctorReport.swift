@@ -40,7 +40,7 @@ struct DoctorReport {
             }
             open += left.count
         }
-        lines.append("\(results.count) users looked at, \(mended) findings mended, \(open) open")
+        lines.append("\(results.count.counted("user")) looked at, \(mended.counted("finding")) mended, \(open) open")
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
     }
 

@@ -4,15 +4,19 @@ extension EvidenceEvent {
     /// What happened, and the rest of it.
     var words: (what: String, details: String) {
         switch self {
-        case .stageChanged(let from, let to, let epoch, let token, let reason, _):
-            ("\(from.rawValue) → \(to.rawValue)", "\(reason.rawValue), token \(token), epoch \(epoch)")
+        case .stageChanged(let from, let to, let epoch, let token, let reason, _, let because):
+            (
+                "\(from.rawValue) → \(to.rawValue)",
+                "\(reason.rawValue), token \(token), epoch \(epoch)" + (because.map { ": \($0)" } ?? "")
+            )
         case .admitted(let stage, let epoch): ("admitted: \(stage.rawValue)", "at epoch \(epoch)")
-        case .backfilled(let token, let records): ("backfilled", "\(records) records, token \(token)")
+        case .backfilled(let token, let records): ("backfilled", "\(records.counted("record")), token \(token)")
         case .verified(let token, _, let verdict, let coverage, let differences, let anomalies, let ignored):
             (
                 "verified: \(verdict)",
-                "token \(token), \(Int(coverage * 100)) % covered, \(differences) differences, \(anomalies) anomalies, "
-                    + "\(ignored) rules"
+                "token \(token), \(Int(coverage * 100)) % covered, \(differences.counted("difference")), "
+                    + "\(anomalies.counted("anomaly", plural: "anomalies")), "
+                    + "\(ignored.counted("rule"))"
             )
         case .selfCompared(let side, let token, let isClean):
             ("compared with itself: \(isClean ? "clean" : "NOT CLEAN")", "the \(side.rawValue) store, token \(token)")
@@ -34,7 +38,7 @@ extension EvidenceEvent {
             )
         case .difference(let stage, let token, let message, _):
             ("DIFFERENCE at \(stage.rawValue)", "token \(token): \(message)")
-        case .repaired(let token, let records): ("repaired", "\(records) records, token \(token)")
+        case .repaired(let token, let records): ("repaired", "\(records.counted("record")), token \(token)")
         case .migrated(let from, let to, let token): ("migrated", "schema version \(from) to \(to), token \(token)")
         case .rehearsed(let token, let isClean, let message):
             ("rehearsed: \(isClean ? "the way back works" : "FAILED")", message ?? "token \(token)")
@@ -45,6 +49,8 @@ extension EvidenceEvent {
         case .putBack(let what): ("PUT BACK", "\(what); what was proven before does not count")
         case .adopted(let engine, let epoch, let person, let reason):
             ("ADOPTED: the \(engine.rawValue) store", "by \(person), epoch \(epoch): \(reason)")
+        case .resynced(let engine, let epoch, let token, let person, let reason):
+            ("RESYNCED: the \(engine.rawValue) store", "by \(person), token \(token), epoch \(epoch): \(reason)")
         case .retired(let engine, let epoch, let token, let person):
             ("RETIRED: the \(engine.rawValue) store", "by \(person), token \(token), epoch \(epoch)")
         case .restored(let engine, let epoch, let token, let person, let reason):
@@ -56,7 +62,8 @@ extension EvidenceEvent {
                     + (file.map { "what was there, \(sizeBytes) bytes up to record \(sequence), is in \($0)" }
                         ?? "there was nothing before")
             )
-        case .checkpoint(let state): ("checkpoint", "\(state.records) records before it, at \(state.stage.rawValue)")
+        case .checkpoint(let state):
+            ("checkpoint", "\(state.records.counted("record")) before it, at \(state.stage.rawValue)")
         case .unknown(let kind): (kind, "written by a newer version")
         }
     }

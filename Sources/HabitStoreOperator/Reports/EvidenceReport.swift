@@ -77,11 +77,11 @@ struct EvidenceReport: Encodable {
         } else if isCutOff {
             text += "DAMAGED: it ends before what the stores remember of it; lines are missing at its end\n"
         } else {
-            text += "intact: \(recordCount) records, each with the hash of the one before it\n"
+            text += "intact: \(recordCount.counted("record")), each with the hash of the one before it\n"
         }
         if let sentence = uncounted.sentence { text += "NOT COUNTED: \(sentence)\n" }
         if recordCount > records.count {
-            text += "the newest \(records.count) of \(recordCount) records are listed; --limit lists more\n"
+            text += "the newest \(records.count) of \(recordCount.counted("record")) are listed; --limit lists more\n"
         }
         let line = damage?.line ?? lines
         guard line > 0 else { return text }

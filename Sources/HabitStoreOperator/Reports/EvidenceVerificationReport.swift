@@ -26,7 +26,7 @@ extension EvidenceVerification {
     var sentence: String {
         if let damage { return "DAMAGED: line \(damage.line) of \(damage.file): \(damage.reason)" }
         if isCutOff { return "DAMAGED: it ends before what the stores remember of it, or is another user's" }
-        let all = "\(records) records in \(files) \(files == 1 ? "file" : "files")"
+        let all = "\(records.counted("record")) in \(files.counted("file"))"
         guard let missingUpTo else { return "whole: \(all)" }
         return "INCOMPLETE: the archive that ends with record \(missingUpTo) is missing; \(all) are whole, and the "
             + "checkpoint behind it says what the missing ones came to, which cannot be checked any more: put the file back"

@@ -1,5 +1,6 @@
 import FeatureFlags
 import FlagTools
+import HabitStore
 
 extension LintFinding {
     /// The finding in an answer.
@@ -49,7 +50,7 @@ extension FlagError.Location {
     /// The place in an answer.
     var json: JSON {
         .object([
-            "file": .optional(file),
+            "file": .optional(file.map(Passwords.redacted)),
             "line": line.map { .int($0) } ?? .null,
             "column": column.map { .int($0) } ?? .null,
         ])

@@ -23,7 +23,7 @@ struct FleetHooksReport: Encodable {
         var trouble: String? {
             guard owed > 0 || failure != nil else { return nil }
             let since = failingSince.map { "; so since \(ISODate.instant($0))" } ?? ""
-            return "the hook \(name) is owed \(owed) \(owed == 1 ? "line" : "lines")"
+            return "the hook \(name) is owed \(owed.counted("line"))"
                 + (failure.map { ": it \($0)\(since)" } ?? "")
         }
     }
@@ -47,7 +47,7 @@ struct FleetHooksReport: Encodable {
     func text(_ options: TerminalOptions) -> String {
         var text = ""
         for one in tries {
-            let done = isTest ? "has answered" : "was told \(one.told) lines"
+            let done = isTest ? "has answered" : "was told \(one.told.counted("line"))"
             text += TerminalText.escaped("the hook \(one.name) \(one.failure ?? done)") + "\n"
         }
         guard !hooks.isEmpty else { return "the plan has no hooks\n" }

@@ -12,6 +12,14 @@ struct FleetStatusReport: Encodable {
         let stages: [String: Int]
     }
 
+    struct Different: Encodable {
+        let user: String
+        let wave: String
+        let stage: String?
+        let since: Date?
+        let message: String?
+    }
+
     struct Waiting: Encodable {
         let reasons: String
         let users: Int
@@ -22,6 +30,7 @@ struct FleetStatusReport: Encodable {
     let halt: String?
     let since: Date?
     let waves: [Wave]
+    let different: [Different]
     let waiting: [Waiting]
     let leastSecondsLeft: Double?
     let mostSecondsLeft: Double?
@@ -42,15 +51,27 @@ struct FleetStatusReport: Encodable {
                 stages: Dictionary(uniqueKeysWithValues: stages)
             )
         }
+        different = status.different.map { found in
+            let wave = status.waves.indices.contains(found.wave) ? status.waves[found.wave].name : "\(found.wave + 1)"
+            return Different(
+                user: found.user,
+                wave: wave,
+                stage: found.stage?.rawValue,
+                since: found.since,
+                message: found.message
+            )
+        }
         waiting = status.waiting.map { Waiting(reasons: $0.reasons, users: $0.users) }
         leastSecondsLeft = status.secondsLeft?.lowerBound
         mostSecondsLeft = status.secondsLeft?.upperBound
     }
 
-    /// One sentence, the waves, and why users wait.
+    /// One sentence, the users whose stores differ, the waves, and why users wait.
     func text(_ options: TerminalOptions) -> String {
-        var text = TerminalText.escaped("\(state): \(doing)") + "\n"
-        if let halt { text += "what helps: \(Tool.name) rollout runbook \(halt)\n" }
+        var text = TerminalText.escaped("\(state): \(doing)") + "\n" + differences
+        let difference = Runbook.Halt.haltedByDifference.rawValue
+        let kinds = [halt, different.isEmpty || halt == difference ? nil : difference].compactMap { $0 }
+        for kind in kinds { text += RolloutNotes.help(kind) }
         if let leastSecondsLeft, let mostSecondsLeft {
             text +=
                 "between \(leastSecondsLeft.durationText) and \(mostSecondsLeft.durationText) are left at this pace\n"
@@ -76,6 +97,26 @@ struct FleetStatusReport: Encodable {
         }
         return text
     }
+}
+
+extension FleetStatusReport {
+    /// The users whose stores differ, and what helps.
+    private var differences: String {
+        guard !different.isEmpty else { return "" }
+        var text = "DIFFERENT: the stores of \(FleetOverview.counted(different.count, "user")) differ:\n"
+        for found in different.prefix(Self.listedDifferent) {
+            let since = found.since.map { ", since \(ISODate.instant($0))" } ?? ""
+            let message = found.message.map { ": \($0)" } ?? ""
+            text +=
+                TerminalText.escaped("  \(found.user) (wave \(found.wave), at \(found.stage ?? "?")\(since))\(message)")
+                + "\n"
+        }
+        let more = different.count - Self.listedDifferent
+        if more > 0 { text += "  and \(more) more, which --format json lists\n" }
+        return text
+    }
+
+    private static let listedDifferent = 100
 }
 
 /// A fleet's ledger, for programs.

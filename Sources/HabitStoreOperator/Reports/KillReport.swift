@@ -1,4 +1,6 @@
+import HabitStore
 import HabitStoreReports
+import HabitStoreRollout
 
 /// What pulling the kill switch came to: the triggers, and who was taken back.
 struct KillReport {
@@ -14,24 +16,35 @@ struct KillReport {
     /// Whether each user is killed now, or why the user could not be taken back.
     let results: [UserResult<Bool>]
     let unread: [Unread]
-    /// That nobody has the store that is named; nil where somebody has.
+    /// A message that no user has such stores; nil if some user has.
     let absence: String?
 
     private var failures: [(user: String, error: any Error)] { results.failures() }
 
-    private var landed: Int { results.count { (try? $0.result.get()) == true } }
-    private var isSentinelThere: Bool { triggers.users == nil && triggers.sentinel.isPresent }
+    /// What keeps a kill that is recorded from landing now; nil for one that is not recorded.
+    private static func recorded(_ error: any Error) -> RecordedKill? {
+        (error as? HabitStoreError)?.underlying as? RecordedKill
+    }
 
-    /// The exit code: the highest, whoever came first.
+    private var landed: Int { results.count { (try? $0.result.get()) == true } }
+
+    /// Whether a kill without failures reached no user.
+    private var hasReachedNobody: Bool { landed == 0 && failures.isEmpty && unread.isEmpty }
+
+    /// The exit code: the highest of all users. A recorded kill that waits counts unless another user's code is higher.
     var status: ExitStatus {
-        let statuses = (failures.map(\.error) + unread.map(\.error)).map { ErrorReport($0, showsDetail: false).status }
-        return statuses.max { $0.rawValue < $1.rawValue } ?? (absence == nil ? .success : .inputOutput)
+        let errors = failures.map(\.error) + unread.map(\.error)
+        let lost = errors.filter { Self.recorded($0)?.isWaiting != true }
+        let statuses = lost.map { ErrorReport($0, showsDetail: false).status }
+        if let highest = statuses.max(by: { $0.rawValue < $1.rawValue }) { return highest }
+        guard errors.isEmpty else { return .temporaryFailure }
+        return hasReachedNobody ? .inputOutput : .success
     }
 
     var text: String {
         var lines = ["killed for \(triggers.whom)"]
         if pulled.isFlagSet { lines.append("  by the flag \(triggers.flag) in \(triggers.file)") }
-        if isSentinelThere { lines.append("  by the sentinel file \(triggers.sentinel.path)") }
+        if let sentinel = triggers.presentSentinel { lines.append("  by the sentinel file \(sentinel)") }
         for (user, error) in failures {
             lines.append("\(user): NOT TAKEN BACK: \(ErrorReport.message(of: error))")
         }
@@ -39,7 +52,7 @@ struct KillReport {
         if let absence { lines.append("\(absence); the kill waits for those who come") }
         let spared = results.count - landed - failures.count
         lines.append(
-            "\(landed) of \(results.count) users are on the old store, \(failures.count) could not be taken back"
+            "\(landed) of \(results.count.counted("user")) \(results.count == 1 ? "is" : "are") on the old store, \(failures.count) could not be taken back"
                 + (spared > 0 ? ", \(spared) are not meant" : "")
         )
         return lines.map { TerminalText.escaped($0) + "\n" }.joined()
@@ -50,10 +63,11 @@ struct KillReport {
             "flag": pulled.isFlagSet ? .string(triggers.flag) : .null,
             "flagFile": .string(triggers.file),
             "flagError": .optional(pulled.flagFailure?.description),
-            "sentinel": isSentinelThere ? .string(triggers.sentinel.path) : .null,
+            "sentinel": .optional(triggers.presentSentinel),
             "users": .array(results.map { $0.json("isKilled") }),
             "landed": .int(landed),
             "failed": .int(failures.count),
+            "recorded": .int(failures.count { Self.recorded($0.error) != nil }),
             "unread": .array(
                 unread.map { .object(["what": .string($0.what), "error": .string(ErrorReport.message(of: $0.error))]) }
             ),

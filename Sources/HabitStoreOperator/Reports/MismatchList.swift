@@ -19,7 +19,7 @@ struct MismatchList: Encodable {
     /// As a table.
     func text(_ options: TerminalOptions) -> String {
         let values = keepsValues ? "with values" : "without values"
-        let head = "\(mismatches.count) mismatch\(mismatches.count == 1 ? "" : "es") at token \(token), \(values)\n"
+        let head = "\(mismatches.count.counted("mismatch", plural: "mismatches")) at token \(token), \(values)\n"
         guard !mismatches.isEmpty else { return head }
         var table = TextTable([
             .init("id", canShrink: false), .init("kind"), .init("entity"), .init("record", canShrink: false),

@@ -1,3 +1,4 @@
+import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 
@@ -39,12 +40,15 @@ struct PromotionReport: Encodable {
     }
 
     var isRefused: Bool { !reasons.isEmpty }
+    /// Whether the user was to go forward, and not back.
+    private var isTakenForward: Bool { wanted.map { $0 >= to } ?? true }
 
     /// What became of the user, and under it every reason why not more.
     var text: String {
         var text = from == to ? "\(user): stays at \(to.rawValue)\n" : "\(user): \(from.rawValue) → \(to.rawValue)\n"
         if isRefused {
-            text += "  refused\(wanted.map { ", \($0.rawValue) is wanted" } ?? ""):\n"
+            let words = [isTakenForward ? "refused" : nil, wanted.map { "\($0.rawValue) is wanted" }]
+            text += "  \(words.compactMap { $0 }.joined(separator: ", ")):\n"
             for sentence in sentences { text += "  - \(sentence)\n" }
             if let mirrorFailure { text += "  the mirror cannot follow: \(mirrorFailure)\n" }
         }

@@ -21,7 +21,7 @@ struct RearmReport {
     var text: String {
         var lines: [String] = []
         if rearmed.isFlagRearmed { lines.append("the flag \(triggers.flag) in \(triggers.file) is taken back") }
-        if rearmed.isSentinelRemoved { lines.append("the sentinel file \(triggers.sentinel.path) is removed") }
+        if let removed = rearmed.removedSentinel { lines.append("the sentinel file \(removed) is removed") }
         if isRootRearmed { lines.append("that the kill switch was pulled for everybody is forgotten") }
         for (user, error) in failures {
             lines.append("\(user): NOT RE-ARMED: \(ErrorReport.message(of: error))")
@@ -34,7 +34,7 @@ struct RearmReport {
     var json: JSON {
         .object([
             "isFlagRearmed": .bool(rearmed.isFlagRearmed),
-            "isSentinelRemoved": .bool(rearmed.isSentinelRemoved),
+            "isSentinelRemoved": .bool(rearmed.removedSentinel != nil),
             "isRootRearmed": .bool(isRootRearmed),
             "users": .array(results.map { $0.json("wasKilled") }),
             "rearmed": .int(count),

@@ -1,3 +1,5 @@
+import Foundation
+import HabitStore
 import HabitStoreRollout
 
 extension RolloutStatusReport {
@@ -28,6 +30,7 @@ extension RolloutStatusReport {
             "stage": .optional(status.stage?.rawValue),
             "movingTo": .optional(status.movingTo?.rawValue),
             "wantedStage": .optional(status.wanted?.rawValue),
+            "reason": .optional(status.whyNotThere(user: ShellWord.quoted(status.user))),
             "engine": .optional(status.engine?.rawValue),
             "token": status.token.map { .int(Int($0.rawValue)) } ?? .null,
             "epoch": status.epoch.map { .int($0) } ?? .null,
@@ -56,10 +59,21 @@ extension RolloutStatusReport {
     }
 
     private static func evidence(_ status: UserStatus) -> JSON {
-        var last: [String: JSON]?
-        if let found = status.evidence.lastDifference {
-            last = ["stage": .string(found.stage.rawValue), "message": .string(found.message)]
-            last?.set("time", found.time)
+        func json(_ difference: UserStatus.Difference?) -> JSON {
+            guard let difference else { return .null }
+            var found: [String: JSON] = [
+                "stage": .string(difference.stage.rawValue), "message": .string(difference.message),
+            ]
+            found.set("time", difference.time)
+            return .object(found)
+        }
+        func json(_ proof: (time: Date, isClean: Bool)?) -> JSON {
+            guard let proof else { return .null }
+            var found: [String: JSON] = [
+                "isClean": .bool(proof.isClean)
+            ]
+            found.set("time", proof.time)
+            return .object(found)
         }
         return .object([
             "records": .int(status.evidence.records),
@@ -70,7 +84,10 @@ extension RolloutStatusReport {
             } ?? .null,
             "cleanShadowReads": .int(status.cleanShadowReads),
             "upperBound": .optional(status.next?.upperBound),
-            "lastDifference": last.map { .object($0) } ?? .null,
+            "lastDifference": json(status.evidence.lastDifference),
+            "openDifference": json(status.evidence.openDifference),
+            "lastVerification": json(status.evidence.lastVerification),
+            "lastRehearsal": json(status.evidence.lastRehearsal),
         ])
     }
 

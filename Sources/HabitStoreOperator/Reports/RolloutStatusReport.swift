@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 import HabitStoreReports
 import HabitStoreRollout
 
@@ -24,7 +25,7 @@ struct RolloutStatusReport {
             .init("engine"),
             .init("token", alignment: .right), .init("mirror"), .init("evidence", alignment: .right),
             .init("clean reads", alignment: .right), .init("rate below", alignment: .right),
-            .init("last difference"), .init("remark"),
+            .init("verified"), .init("rehearsed"), .init("last difference"), .init("remark"),
         ])
         for status in statuses { table.append(row(status)) }
         return table.text(options) + "\n" + summary
@@ -41,10 +42,19 @@ struct RolloutStatusReport {
             status.evidence.isIntact ? "\(status.evidence.records) intact" : "DAMAGED",
             String(status.cleanShadowReads),
             status.next?.upperBound.map { Self.rate($0) } ?? "",
+            Self.age(status.evidence.lastVerification),
+            Self.age(status.evidence.lastRehearsal),
             status.evidence.lastDifference.map { ISODate.local($0.time, in: timeZone) + ", \($0.stage.rawValue)" }
                 ?? "none",
             remark(status),
         ]
+    }
+
+    /// How long ago something was proven, or not: `3 h ago, NOT CLEAN`.
+    private static func age(_ proof: (time: Date, isClean: Bool)?) -> String {
+        guard let proof else { return "never" }
+        let seconds = max(0, Date().timeIntervalSince(proof.time))
+        return "\(seconds.durationText) ago" + (proof.isClean ? "" : ", NOT CLEAN")
     }
 
     private func remark(_ status: UserStatus) -> String {
@@ -55,7 +65,13 @@ struct RolloutStatusReport {
         if let damage = status.evidence.damage {
             remarks.append("evidence, line \(damage.line): \(damage.reason)")
         }
+        if let open = status.evidence.openDifference { remarks.append("the stores DIFFER: \(open.message)") }
         if status.evidence.isCutOff { remarks.append("lines of the evidence are missing at its end") }
+        if let stays = status.stays {
+            remarks.append(stays.sentence(user: ShellWord.quoted(status.user)))
+        } else if !status.isKilled, !status.reasonsNotThere.isEmpty {
+            remarks.append("waits: " + status.reasonsNotThere.map(\.kind).joined(separator: ", "))
+        }
         return remarks.joined(separator: "; ")
     }
 

@@ -15,6 +15,8 @@ struct UserExport {
     let user: String
     let settings: Settings
     let stores: UserStores
+    /// The user's stores with names.
+    var others: [(settings: Settings, stores: UserStores)] = []
     let progress: (Int, Int) -> Void
 
     func write(to write: (String) throws -> Void) throws {
@@ -23,12 +25,28 @@ struct UserExport {
         try member("version", JSON.int(Self.version), write)
         try member("user", JSON.string(user), write)
         try member("exportedAt", JSON.string(ISODate.instant(Date())), write)
+        try writeMembers(write)
+        try write(",\n\"stores\" : [")
+        var separator = "\n"
+        for other in others {
+            try write(separator + "{\n")
+            try member("name", JSON.optional(other.settings.store?.text), write)
+            try UserExport(user: user, settings: other.settings, stores: other.stores, progress: progress).writeMembers(
+                write
+            )
+            try write("\n}")
+            separator = ",\n"
+        }
+        try write("\n]\n}\n")
+    }
+
+    /// The user's data in these stores.
+    private func writeMembers(_ write: (String) throws -> Void) throws {
         try member("status", RolloutStatusReport.json(try stores.status(of: user)), write)
         try member("flags", try flags(), write)
         try member("backups", JSON.array(try stores.backups(of: user).map { .string($0) }), write)
         try writeStore(write)
         try writeEvidence(write)
-        try write("\n}\n")
     }
 
     /// What the flag file comes to for the user; null where there is none.

@@ -41,7 +41,7 @@ struct VerificationText {
         return head + (report.reason.map { TerminalText.escaped($0) + "\n" } ?? "")
     }
 
-    private static func differences(_ count: Int) -> String { "\(count) difference\(count == 1 ? "" : "s")" }
+    private static func differences(_ count: Int) -> String { count.counted("difference") }
 
     private var sides: String {
         var table = TextTable([

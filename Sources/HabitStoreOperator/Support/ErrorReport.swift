@@ -3,6 +3,7 @@ import FeatureFlags
 import Foundation
 import HabitStore
 import HabitStoreReports
+import HabitStoreRollout
 import HabitTracking
 
 /// What an error comes to: text for standard error (or, for help, standard output), an object for programs, and the exit
@@ -92,7 +93,7 @@ package struct ErrorReport {
     private static func line(_ message: String, _ detail: String?) -> String {
         let words = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
         let text = words.joined(separator: " ") + (detail.map { " (\($0))" } ?? "")
-        return prefix + TerminalText.escaped(text)
+        return prefix + TerminalText.escaped(Passwords.redacted(text))
     }
 
     /// The store leaves out which name was unknown, since it may come from anywhere; here it was typed.
@@ -104,7 +105,13 @@ package struct ErrorReport {
             if let name = error.location.entity { return "\"\(name)\": \(error.description)" }
         default: break
         }
-        return error.description
+        return described(error)
+    }
+
+    /// The error's line, with the user whose id is nearest to one that does not exist.
+    private static func described(_ error: HabitStoreError) -> String {
+        guard let missing = error.underlying as? NoSuchUser else { return error.description }
+        return error.description + NearMiss.question(missing.user, among: missing.others)
     }
 
     private static func status(of code: FlagError.Code) -> ExitStatus {
@@ -117,7 +124,8 @@ package struct ErrorReport {
 
     /// An error in one line of a report that goes on.
     package static func message(of error: any Error) -> String {
-        (error as? HabitStoreError)?.description ?? (error as? FlagError)?.description ?? "\(error)"
+        (error as? HabitStoreError).map(described)
+            ?? Passwords.redacted((error as? FlagError)?.description ?? "\(error)")
     }
 
     /// The exit code of a store's error.

@@ -59,7 +59,8 @@ package struct RecordReference {
         return isTaken ? digits : short(id)
     }
 
-    private var shown: String { TerminalText.truncated(TerminalText.escaped(text), toWidth: 60) }
+    /// The text as messages show it.
+    package var shown: String { TerminalText.truncated(TerminalText.escaped(text), toWidth: 60) }
 
     /// Whether an identifier begins with the text; nil when that is no beginning of one.
     private var identifierCondition: FilterExpression? {

@@ -11,7 +11,9 @@ package enum StandardError {
     package static func note(_ text: String) { write(line(ofNote: text)) }
 
     /// A note as it is written.
-    static func line(ofNote text: String) -> String { "\(Tool.name): note: \(TerminalText.escaped(text))\n" }
+    static func line(ofNote text: String) -> String {
+        "\(Tool.name): note: \(TerminalText.escaped(Passwords.redacted(text)))\n"
+    }
 
     /// Says that what is shown of a store is a part, where a copy or an import into it was not finished.
     package static func noteIfUnfinished(_ role: StoreRole) {

@@ -10,10 +10,14 @@ extension Engines {
 extension StoreAddress {
     /// Reads an address: `sqlite:PATH`, `lmdb:PATH`, `postgres://SERVER#NAME`, or a path whose engine is recognised.
     ///
-    /// A server's may be written with the scheme that libpq gives it, too: taken for a path, it would be repeated with its password.
+    /// A server's may be written with the scheme that libpq gives it, too.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidValue`` for an address with a password, and what is wrong with another one.
     package init(argument text: String) throws {
-        let isURI = text.hasPrefix("postgresql://")
-        self = try Engines.known.address(parsing: isURI ? "postgres:" + text.dropFirst("postgresql:".count) : text)
+        if text.contains("://"), Passwords.isIn(text) { throw Passwords.refusal(of: text) }
+        let scheme = text.prefix { $0 != ":" }.lowercased()
+        let isURI = (scheme == "postgresql" || scheme == "postgres") && text.dropFirst(scheme.count).hasPrefix("://")
+        self = try Engines.known.address(parsing: isURI ? "postgres" + text.dropFirst(scheme.count) : text)
     }
 
     package func open(

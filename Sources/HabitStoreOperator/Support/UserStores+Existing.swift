@@ -3,8 +3,7 @@ import HabitStoreRollout
 extension UserStores {
     /// Runs `body` with the store of a user who is there, and closes it. A misspelt name must not make a user.
     package func withExisting<R>(_ user: String, _ body: (UserStore) throws -> R) throws -> R {
-        try check(user)
-        let store = try store(for: user)
+        let store = try existingStore(for: user)
         defer { store.close() }
         return try body(store)
     }

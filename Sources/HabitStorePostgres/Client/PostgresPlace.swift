@@ -32,7 +32,7 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
             throw HabitStoreError(
                 .invalidValue,
                 "this names no store on a server; write //HOST:PORT/DATABASE#NAME",
-                at: .init(path: Self.withoutPassword(text))
+                at: .init(path: text)
             )
         }
         let name = String(text[text.index(after: mark)...])
@@ -40,7 +40,7 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
             throw HabitStoreError(
                 .invalidValue,
                 "the store's name is not written as a URI's fragment",
-                at: .init(path: Self.withoutPassword(text))
+                at: .init(path: text)
             )
         }
         self.name = decoded
@@ -55,36 +55,13 @@ public struct PostgresPlace: Sendable, Hashable, CustomStringConvertible {
             // Nothing of it is repeated: another form of libpq's may hold a password anywhere.
             throw HabitStoreError(.invalidValue, "this is no connection URI; write postgresql://HOST:PORT/DATABASE")
         }
-        guard withoutPassword(uri) == uri else {
-            throw HabitStoreError(
-                .invalidValue,
-                "the address holds a password, which would stand in logs; give it in PGPASSWORD, a PGPASSFILE or a service file",
-                at: .init(path: withoutPassword(uri))
-            )
-        }
+        guard !Passwords.isIn(uri) else { throw Passwords.refusal(of: uri) }
         return withUsualScheme(uri)
     }
 
     /// libpq knows two schemes for the same thing; two URIs of one server should be equal.
     private static func withUsualScheme(_ uri: String) -> String {
         uri.hasPrefix("postgres://") ? "postgresql" + uri.dropFirst("postgres".count) : uri
-    }
-
-    /// An address as it may be shown.
-    static func withoutPassword(_ uri: String) -> String {
-        var shown = uri
-        if let start = shown.range(of: "//")?.upperBound {
-            let end = shown[start...].firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) ?? shown.endIndex
-            if let at = shown[start..<end].lastIndex(of: "@"), let colon = shown[start..<at].firstIndex(of: ":") {
-                shown.removeSubrange(colon..<at)
-            }
-        }
-        return shown.replacing(/([?&])([^=&#]*)=([^&#]+)/) { setting in
-            let name = String(setting.output.2)
-            // A URI may write any letter as a number.
-            let isPassword = (name.removingPercentEncoding ?? name).lowercased().contains("password")
-            return isPassword ? "\(setting.output.1)\(name)=" : "\(setting.output.0)"
-        }
     }
 
     /// The identifier of the store in the tables: the beginning of the SHA-256 of its name, as a UUID of version 8 (RFC 9562).

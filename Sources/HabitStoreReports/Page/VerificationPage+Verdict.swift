@@ -60,5 +60,5 @@ extension VerificationPage {
         )
     }
 
-    static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+    static func count(_ number: Int, _ noun: String) -> String { number.counted(noun) }
 }

@@ -76,7 +76,7 @@ public struct TerminalChart: Sendable {
         var parts = [days == 1 ? "today" : "last \(days) days"]
         if drawnDays < days { parts.append("\(drawnDays) drawn") }
         let count = calendar.count
-        parts.append(count == 1 ? "1 entry" : "\(count) entries")
+        parts.append(count.counted("entry", plural: "entries"))
         if calendar.valueCount > 0 {
             parts.append(shownUnit == nil ? "sum \(amount(calendar.valueSum))" : amount(calendar.valueSum))
             if let highest = calendar.days.filter({ $0.valueCount > 0 }).map(\.valueSum).max() {

@@ -1,8 +1,11 @@
 import HabitStore
+import Synchronization
 
 /// Takes a user who is open forward, and provides what the gate asks for.
 struct Advance {
     let open: OpenUser
+    /// Whether to try a failed rehearsal again: for a person who asks, and has removed its cause.
+    var repeatsRehearsal = false
 
     private var promotion: Promotion { Promotion(open: open) }
 
@@ -10,7 +13,8 @@ struct Advance {
     /// verifications, and the rehearsal of the way back.
     ///
     /// - Parameter permit: throws where the user is not to be moved any more; it is asked last before each move.
-    /// - Returns: the last decision of the gate; nil where there was nothing to decide.
+    /// - Returns: the last decision of the gate; nil where there was nothing to decide. For a user who stays further along than the flags
+    ///   want it is closed, and says why.
     func run(
         to stage: Stage?,
         waitSeconds: Double?,
@@ -36,7 +40,12 @@ struct Advance {
             last = try promotion.promote(to: next, permit: permit)
             if last?.isOpen != true { break }
         }
-        return last
+        if last?.isOpen == false { return last }
+        let actual = try open.currentRoute().actual
+        guard let wanted = open.state.withLock({ $0.wanted }),
+            let delay = WayBack(actual, wanted).delay(open.flags.directTurn(for: open.context.subject))
+        else { return last }
+        return GateDecision(reasons: [delay], cleanShadowReads: last?.cleanShadowReads ?? 0)
     }
 
     /// Waits for the mirror, for as long as it gets on.
@@ -54,7 +63,7 @@ struct Advance {
 
     /// Provides what the gate misses, where nothing else stands in the way.
     private func provide(_ reasons: [GateReason], _ progress: (String, Int, Int) -> Void) throws -> Bool {
-        let kinds = reasons.map(Remedy.init)
+        let kinds = reasons.map { $0 == .rehearsalFailed && repeatsRehearsal ? .rehearse : Remedy($0) }
         guard !kinds.contains(.none) else { return false }
         if kinds.contains(.verify) { _ = try Proof(open: open).verify(progress) }
         if kinds.contains(.rehearse) { _ = try Proof(open: open).rehearse() }
@@ -85,6 +94,7 @@ struct Advance {
         do {
             // Nobody else may ask for a user who is not in use, and so find that the flags have changed.
             let route = try open.currentRoute()
+            bringAlong(route)
             if route.refusal != nil {
                 _ = try open.land()
             } else if open.options.advancesByItself, let wanted = wantedStage, wanted > route.actual.stage,
@@ -95,6 +105,21 @@ struct Advance {
         } catch {
             open.options.logger.warning(
                 "a user could not be moved: \(error)",
+                metadata: ["folder": "\(open.directory.path)"]
+            )
+        }
+    }
+
+    /// Migrates the store that was left to the serving store's version, once, on the background thread.
+    private func bringAlong(_ route: Route) {
+        guard route.actual.stage.mirror == nil, !open.hasSeenLeftStore.exchange(true, ordering: .relaxed) else {
+            return
+        }
+        do {
+            try open.migrateFollower(route.actual.other, beside: route.actual)
+        } catch {
+            open.options.logger.warning(
+                "the store that a user has left cannot be migrated now: \(error)",
                 metadata: ["folder": "\(open.directory.path)"]
             )
         }

@@ -53,7 +53,8 @@ struct Promotion {
             let moved = try look.change.move(
                 actual,
                 to: target,
-                evidence: open.context.evidence.remembered(actual, open.pair)
+                evidence: open.context.evidence.remembered(actual, open.pair),
+                placedBy: state.wanted?.placement
             )
             isMoved = true
             return moved

@@ -33,6 +33,7 @@ struct Proof {
             report = try open.context.verification(
                 a,
                 try open.pair.store(actual.other),
+                named: actual.names,
                 ignoring: open.options.gate.ignoreRules
             ).run {
                 progress($0.level, $0.done, $0.total)
@@ -63,27 +64,33 @@ struct Proof {
 
     /// Compares each of the user's stores with itself, and writes the outcome down as evidence.
     private func compareWithThemselves(_ actual: ActualStage, _ progress: (String, Int, Int) -> Void) throws {
+        for side in StoreSide.allCases {
+            let report = try compareWithItself(actual.state.engine(side), progress)
+            if !report.isClean {
+                open.options.logger.error("a store differs from itself: \(open.context.differs(report))")
+            }
+            open.record([.selfCompared(side: side, token: report.a.information.token, isClean: report.isClean)])
+        }
+    }
+
+    /// Compares one of the user's stores with itself, by copies.
+    func compareWithItself(_ engine: EngineName, _ progress: (String, Int, Int) -> Void) throws -> VerificationReport {
         // Alone, so that what another one has left behind can only be that of a process which was killed.
         let lock = try Leftovers.selfComparisons.lock(in: open.directory, waitSeconds: open.options.lockWaitSeconds)
         defer { withExtendedLifetime(lock) {} }
         let comparison = try SelfComparison(open.directory, open.context.engines)
+        let names = ("a copy of \(engine.rawValue)", "a copy of that")
         let outcome = Result {
-            for side in StoreSide.allCases {
-                let engine = actual.state.engine(side)
-                let report = try comparison.run(try open.pair.store(engine), engine) { address in
-                    try open.context.engines.open(address, .readWrite, schema: open.context.schema)
-                } compare: { copy, second in
-                    try open.context.verification(copy, second).run { progress("self-comparison", $0.done, $0.total) }
+            try comparison.run(try open.pair.store(engine), engine) { address in
+                try open.context.engines.open(address, .readWrite, schema: open.context.schema)
+            } compare: { copy, second in
+                try open.context.verification(copy, second, named: names).run {
+                    progress("self-comparison", $0.done, $0.total)
                 }
-                let isClean = report.verdict == .match && report.differenceCount == 0
-                if !isClean {
-                    open.options.logger.error("a store differs from itself: \(open.context.differs(report))")
-                }
-                open.record([.selfCompared(side: side, token: report.a.information.token, isClean: isClean)])
             }
         }
         try comparison.remove()
-        try outcome.get()
+        return try outcome.get()
     }
 
     /// Executes the way back on copies of both stores: to `live`, a write there, and back to the old store by the kill
@@ -102,7 +109,8 @@ struct Proof {
         var failure: HabitStoreError?
         do {
             try rehearsal.run { a, b in
-                let report = try open.context.verification(a, b).run()
+                let names = StoreSide.allCases.map { "a copy of \(actual.state.engine($0).rawValue)" }
+                let report = try open.context.verification(a, b, named: (names[0], names[1])).run()
                 guard report.verdict == .match else { throw open.context.differs(report) }
             }
         } catch let error as HabitStoreError {
@@ -132,7 +140,15 @@ extension OpenUser {
     }
 }
 
+extension ActualStage {
+    /// The names of the user's two stores in a report.
+    var names: (String, String) { ("\(engine.rawValue) (current)", "\(other.rawValue) (other)") }
+}
+
 extension VerificationReport {
+    /// Whether no difference was found, ignored ones included.
+    var isClean: Bool { verdict == .match && differenceCount == 0 }
+
     /// The part of the records whose contents were compared.
     fileprivate var coverage: Double {
         let records = max(a.counts.values.reduce(0, +), b.counts.values.reduce(0, +))

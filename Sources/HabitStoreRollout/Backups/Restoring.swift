@@ -356,7 +356,7 @@ extension EvidenceEvent {
     /// The epoch that it tells of, of those that begin something.
     fileprivate var epoch: Int? {
         switch self {
-        case .stageChanged(_, _, let epoch, _, _, _), .adopted(_, let epoch, _, _), .restored(_, let epoch, _, _, _),
+        case .stageChanged(_, _, let epoch, _, _, _, _), .adopted(_, let epoch, _, _), .restored(_, let epoch, _, _, _),
             .admitted(_, let epoch):
             epoch
         default: nil

@@ -17,6 +17,8 @@ struct Erasure {
     /// Whether a process that has the user open is fenced out.
     let isForced: Bool
 
+    private var marks: DifferenceMarks { DifferenceMarks(directory) }
+
     private var belongings: UserBelongings { UserBelongings(directory: directory, engines: engines) }
 
     /// - Returns: nil where nothing is kept.
@@ -56,6 +58,7 @@ struct Erasure {
             outcome.items += found.items
             outcome.unreachable += found.unreachable
         }
+        if marks.isSet(directory) { outcome.items.append(.init(kind: "file", place: marks.path(of: directory))) }
         outcome.items += belongings.remains().map { .init(kind: "folder", place: $0) }
         return outcome
     }
@@ -91,6 +94,7 @@ struct Erasure {
         guard hasFolder || !stores.isEmpty else {
             // What is left is somebody else's.
             try elsewhere?.remove(directory.user)
+            try marks.remove(directory)
             return
         }
         // On a server nothing says that an erasure was begun: the folder does.
@@ -163,6 +167,7 @@ struct Erasure {
             try KeptFiles.remove(directory.path + "/" + name)
         }
         CrashPoint.reach("erase.files")
+        try marks.remove(directory)
         let remains = belongings.users + "/" + UserBelongings.remainsPrefix + UUID().uuidString.lowercased()
         try KeptFiles.move(directory.path, to: remains)
         CrashPoint.reach("erase.renamed")

@@ -67,7 +67,7 @@ struct UserBelongings {
 
     /// The words and the highest epoch with which stores are set aside. Nobody lists the names on a server: they are asked for one by
     /// one.
-    private static let words = ["parted", "damaged", "adopted", "replaced"]
+    private static let words = ["parted", "damaged", "adopted", "replaced", "resynced"]
     private static let mostEpochs = 256
 
     private func setAside(_ address: StoreAddress) throws -> [StoreAddress] {

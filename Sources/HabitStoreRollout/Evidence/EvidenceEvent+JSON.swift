@@ -22,7 +22,8 @@ extension EvidenceEvent: Codable {
                 epoch: try fields("epoch"),
                 token: try fields("token"),
                 reason: try fields("reason"),
-                version: try fields.optional("version")
+                version: try fields.optional("version"),
+                because: try fields.optional("because")
             )
         case "admitted": .admitted(to: try fields("to"), epoch: try fields("epoch"))
         case "backfilled": .backfilled(token: try fields("token"), records: try fields("records"))
@@ -84,6 +85,14 @@ extension EvidenceEvent: Codable {
                 by: try fields("by"),
                 because: try fields("because")
             )
+        case "resynced":
+            .resynced(
+                engine: try fields("engine"),
+                epoch: try fields("epoch"),
+                token: try fields("token"),
+                by: try fields("by"),
+                because: try fields("because")
+            )
         case "retired":
             .retired(
                 engine: try fields("engine"),
@@ -120,10 +129,10 @@ extension EvidenceEvent: Codable {
 
     private var fields: KeyValuePairs<String, (any Encodable)?> {
         switch self {
-        case .stageChanged(let from, let to, let epoch, let token, let reason, let version):
+        case .stageChanged(let from, let to, let epoch, let token, let reason, let version, let because):
             [
                 "kind": "stageChanged", "from": from, "to": to, "epoch": epoch, "token": token, "reason": reason,
-                "version": version,
+                "version": version, "because": because,
             ]
         case .admitted(let stage, let epoch): ["kind": "admitted", "to": stage, "epoch": epoch]
         case .backfilled(let token, let records): ["kind": "backfilled", "token": token, "records": records]
@@ -161,16 +170,26 @@ extension EvidenceEvent: Codable {
         case .refused(let stage, let reasons): ["kind": "refused", "to": stage, "reasons": reasons]
         case .putBack(let what): ["kind": "putBack", "what": what]
         case .adopted(let engine, let epoch, let person, let reason):
-            ["kind": "adopted", "engine": engine, "epoch": epoch, "by": person, "because": reason]
+            [
+                "kind": "adopted", "engine": engine, "epoch": epoch, "by": person,
+                "because": Passwords.redacted(reason),
+            ]
+        case .resynced(let engine, let epoch, let token, let person, let reason):
+            [
+                "kind": "resynced", "engine": engine, "epoch": epoch, "token": token, "by": person,
+                "because": Passwords.redacted(reason),
+            ]
         case .retired(let engine, let epoch, let token, let person):
             ["kind": "retired", "engine": engine, "epoch": epoch, "token": token, "by": person]
         case .restored(let engine, let epoch, let token, let person, let reason):
             [
-                "kind": "restored", "engine": engine, "epoch": epoch, "token": token, "by": person, "because": reason,
+                "kind": "restored", "engine": engine, "epoch": epoch, "token": token, "by": person,
+                "because": Passwords.redacted(reason),
             ]
         case .reset(let reason, let person, let sequence, let hash, let sizeBytes, let file):
             [
-                "kind": "reset", "because": reason, "by": person, "sequence": sequence, "hash": hash,
+                "kind": "reset", "because": Passwords.redacted(reason), "by": person, "sequence": sequence,
+                "hash": hash,
                 "sizeBytes": sizeBytes, "file": file,
             ]
         case .checkpoint(let state): ["kind": "checkpoint", "state": state]

@@ -11,14 +11,16 @@ import HabitStore
 /// ```
 public enum EvidenceEvent: Sendable, Hashable {
     /// The user came into another stage, at a token; `epoch` is the one that began with it. `version` is the form of the
-    /// lines that this stay's processes write: nil for one that an earlier version began, whose shadow reads have no epoch.
+    /// lines that this stay's processes write: nil for one that an earlier version began, whose shadow reads have no epoch. `because` is what
+    /// the person has said who moved the user.
     case stageChanged(
         from: Stage,
         to: Stage,
         epoch: Int,
         token: HistoryToken,
         reason: StageChangeReason,
-        version: Int? = currentVersion
+        version: Int? = currentVersion,
+        because: String? = nil
     )
     /// The gate let the user in, who was at `epoch` then. It is written before the move.
     case admitted(to: Stage, epoch: Int)
@@ -57,6 +59,8 @@ public enum EvidenceEvent: Sendable, Hashable {
     case difference(stage: Stage, token: HistoryToken, message: String, epoch: Int? = nil)
     /// Records of the mirror were put right.
     case repaired(token: HistoryToken, records: Int)
+    /// The following store is about to be rebuilt from the serving one, in `epoch`; the copy and a verification follow.
+    case resynced(engine: EngineName, epoch: Int, token: HistoryToken, by: String, because: String)
     /// Both stores were taken to another version of the schema, and have come to a token with it.
     case migrated(from: Schema.Version, to: Schema.Version, token: HistoryToken)
     /// The way back was executed on copies; `message` says what went wrong.

@@ -41,7 +41,7 @@ struct EvidenceTrace: Sendable {
     private mutating func take(_ record: EvidenceRecord) {
         if record.head == anchor { containsAnchor = true }
         switch record.event {
-        case .stageChanged(_, let to, let epoch, _, _, _): come(to: to, epoch)
+        case .stageChanged(_, let to, let epoch, _, _, _, _): come(to: to, epoch)
         case .admitted(let to, let epoch): if !hasMove { admitted.append((to, epoch)) }
         case .checkpoint(let state):
             come(to: state.stage, state.evidence.epoch)

@@ -12,6 +12,7 @@ extension GateReason: Codable {
         case .stageSkipped: self = .stageSkipped(from: try fields("from"), to: try fields("to"))
         case .alreadyThere: self = .alreadyThere
         case .notProposed: self = .notProposed(wanted: try fields.optional("wanted"))
+        case .notTakenBack: self = .notTakenBack(wanted: try fields("wanted"), because: try fields("because"))
         case .notComplete: self = .notComplete(stage: try fields("stage"))
         case .retentionNotOver: self = .retentionNotOver(seconds: try fields("seconds"))
         case .killed: self = .killed
@@ -52,6 +53,7 @@ extension GateReason: Codable {
         switch self {
         case .stageSkipped(let from, let to): ["from": from, "to": to]
         case .notProposed(let wanted): ["wanted": wanted]
+        case .notTakenBack(let wanted, let hold): ["wanted": wanted, "because": hold]
         case .notComplete(let stage): ["stage": stage]
         case .retentionNotOver(let seconds): ["seconds": seconds]
         case .lagging(let transactions): ["transactions": transactions]

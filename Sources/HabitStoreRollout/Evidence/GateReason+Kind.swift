@@ -1,7 +1,8 @@
 extension GateReason {
     /// The reasons' names, without their values. A new reason needs one, and with it an entry of the ``Runbook``.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
-        case stageSkipped, alreadyThere, notProposed, notComplete, retentionNotOver, killed, notBackfilled,
+        case stageSkipped, alreadyThere, notProposed, notTakenBack, notComplete, retentionNotOver, killed,
+            notBackfilled,
             mirrorParted, lagging, verificationMissing, verificationStale, verificationNotClean, coverageIncomplete,
             repairedSince, selfComparisonMissing, selfComparisonFailed, tooFewShadowReads, shadowDifferences,
             rollbackNotRehearsed, rehearsalFailed, evidenceExpired, evidenceDamaged, evidenceUnwritable, ignoredRules,
@@ -14,6 +15,7 @@ extension GateReason {
         case .stageSkipped: .stageSkipped
         case .alreadyThere: .alreadyThere
         case .notProposed: .notProposed
+        case .notTakenBack: .notTakenBack
         case .notComplete: .notComplete
         case .retentionNotOver: .retentionNotOver
         case .killed: .killed

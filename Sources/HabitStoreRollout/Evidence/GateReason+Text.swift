@@ -16,6 +16,8 @@ extension GateReason: CustomStringConvertible {
             (wanted.map { "the flags want \($0) for this user and nothing further" }
                 ?? "the flags propose no stage for this user")
                 + ": change the flag file first, with `\(OperatorCommand.name) flags set habit-store-stage`"
+        case .notTakenBack(let wanted, let hold):
+            "the flags want \(wanted) for this user, " + hold.sentence(wanted, user)
         case .notComplete(let stage):
             "the user is at \(stage), and a store that was left is removed at complete only: "
                 + "`\(OperatorCommand.name) rollout advance --user \(user)` takes the user there"
@@ -85,10 +87,28 @@ extension GateReason: CustomStringConvertible {
         "run `\(OperatorCommand.name) rollout rehearse --user \(user)`"
     }
 
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+    private static func count(_ number: Int, _ noun: String) -> String { number.counted(noun) }
 
     /// Never rounded up to the whole.
     private static func percent(_ part: Double) -> String { "\((part * 10_000).rounded(.down) / 100) %" }
 
     private static func hours(_ seconds: Double) -> String { "\((seconds / 360).rounded() / 10) h" }
+}
+
+extension GateReason.Hold {
+    /// The rest of the sentence that begins with what the flags want.
+    fileprivate func sentence(_ wanted: Stage, _ user: String) -> String {
+        let demote = "`\(OperatorCommand.name) rollout demote --user \(user) --to \(wanted)` does"
+        return switch self {
+        case .percentage: "by a percentage, which takes back nobody whom a percentage placed: \(demote)"
+        case .unknownPlacement:
+            "by a percentage, and an earlier version did not write down whether a rule or a percentage placed the user, so nothing takes the "
+                + "user back: \(demote)"
+        case .complete: "and a stage alone takes nobody back from complete: \(demote), and so does habit-store-backend"
+        case .disagreement:
+            "and another flag file has put the user here since this one did: edit this one again, or \(demote)"
+        case .pending:
+            "and the next operation takes the user there; if one has failed, its note says why, and \(demote) the same"
+        }
+    }
 }

@@ -6,6 +6,8 @@ public enum GateReason: Sendable, Hashable {
     case alreadyThere
     /// The flags want this stage at most, or say nothing.
     case notProposed(wanted: Stage?)
+    /// The flags want this earlier stage, and the user is not taken there. This concerns the flags, not the evidence, and is never logged there.
+    case notTakenBack(wanted: Stage, because: Hold)
     /// The user is in this stage, and the store that was left is removed at `complete` only.
     case notComplete(stage: Stage)
     /// The user came to `complete` too short a time ago, or nobody knows when; so much of the time is left.
@@ -53,4 +55,18 @@ public enum GateReason: Sendable, Hashable {
     /// The stores remember no evidence, and there is some of a user whom the gate let in: it is another user's, or the stores
     /// are older.
     case anotherUsersEvidence
+
+    /// What keeps a user further along than the flags want.
+    public enum Hold: String, Sendable, Hashable, Codable, CaseIterable {
+        /// A percentage placed the user and wants the user back: changed weights or buckets move no user back.
+        case percentage
+        /// A percentage wants the user back, and an earlier version did not write down what had placed the user.
+        case unknownPlacement
+        /// The stage alone moves no user back from `complete`, where the old store does not follow.
+        case complete
+        /// Flag files disagree: others have put the user there since this one did.
+        case disagreement
+        /// Nothing that the flags say: the next operation takes the user back.
+        case pending
+    }
 }

@@ -80,6 +80,12 @@ struct StageEvidence: Sendable, Hashable, Codable {
     private(set) var lastDifference: Difference?
     /// Whether the gate ever let the user in anywhere.
     private(set) var wasPromoted = false
+    /// A finding that the stores differ, which outlives stays; nil in a checkpoint of an earlier version.
+    private var found: Difference?
+    /// The last complete verification that found nothing, of this stay or an earlier one.
+    private(set) var lastClean: EvidenceInstant?
+    /// Clean shadow reads since the user left `off`; nil in a checkpoint of an earlier version.
+    private var cleanReadsSinceOff: Int?
 
     /// Evidence without records.
     init() {}
@@ -99,7 +105,7 @@ struct StageEvidence: Sendable, Hashable, Codable {
         guard counts || !record.event.speaksForTheUser else { return }
         let time = EvidenceInstant(record.time)
         switch record.event {
-        case .stageChanged(_, let to, let epoch, _, let reason, let version):
+        case .stageChanged(_, let to, let epoch, _, let reason, let version, _):
             enter(
                 to,
                 epoch,
@@ -120,40 +126,49 @@ struct StageEvidence: Sendable, Hashable, Codable {
                 )
             }
         case .verified(_, let epoch, let verdict, let coverage, let differences, _, let ignoredRules):
-            // One that was begun before the user came here, and recorded after.
-            guard epoch >= countsFrom else { return }
-            verification = Verification(
+            let verification = Verification(
                 time: time,
                 verdict: String(String.UnicodeScalarView(verdict.unicodeScalars.prefix(Verification.maximumLength))),
                 coverage: coverage,
                 differences: differences,
                 ignoredRules: ignoredRules
             )
+            if let difference = difference(of: verification) { found = difference }
+            // One that was begun before the user came here, and recorded after.
+            guard epoch >= countsFrom else { return }
+            // An incomplete or inconclusive verification refutes no difference.
+            if verification.isClean, coverage == 1 { (found, lastClean) = (nil, time) } else { found = openDifference }
+            self.verification = verification
             isRepaired = false
             self.differences = 0
-            if differences > 0 { cleanReads.removeAll() }
+            if differences > 0 { forgetReads() }
         case .selfCompared(let side, _, let isClean): selfComparisons[side] = Outcome(time: time, isClean: isClean)
         case .shadowReads(let stage, let clean, let different, _, _, _, _, _, let epoch):
             if different > 0 {
                 differ(different)
-            } else if stage == self.stage, clean > 0, isOfThisStay(epoch) {
-                cleanReads.add(clean, at: record.time)
+                if found == nil {
+                    found = Difference(time: time, stage: stage, message: "a shadow read was answered differently")
+                }
+            } else if clean > 0 {
+                cleanReadsSinceOff = cleanReadsOnTheWay.addingSaturated(clean)
+                if stage == self.stage, isOfThisStay(epoch) { cleanReads.add(clean, at: record.time) }
             }
         case .difference(let stage, _, let message, _):
             differ(1)
             let text = String(String.UnicodeScalarView(message.unicodeScalars.prefix(Difference.maximumLength)))
             lastDifference = Difference(time: time, stage: stage, message: text)
-        case .repaired:
+            found = lastDifference
+        case .repaired, .resynced:
             isRepaired = true
-            cleanReads.removeAll()
+            forgetReads()
         case .rehearsed(_, let isClean, _): rehearsal = Outcome(time: time, isClean: isClean)
-        case .migrated, .reset: forget()
+        case .migrated, .reset: forgetAll()
         case .putBack:
-            forget()
+            forgetAll()
             since = counts ? time : nil
         case .retired(let engine, _, _, _): retired = engine
         case .adopted(_, let epoch, _, _), .restored(_, let epoch, _, _, _):
-            forget()
+            forgetAll()
             since = counts ? time : nil
             // What was begun before, and is recorded after, does not count either.
             countsFrom = max(countsFrom, epoch)
@@ -162,8 +177,9 @@ struct StageEvidence: Sendable, Hashable, Codable {
         case .checkpoint: break
         // It may be a difference of a kind that this version has no word for.
         case .unknown:
+            found = openDifference
             verification = nil
-            cleanReads.removeAll()
+            forgetReads()
         case .backfilled, .killed, .rearmed: break
         }
         // A checkpoint of an earlier version did not say it, and nobody was told of a line of a process that died.
@@ -174,11 +190,30 @@ struct StageEvidence: Sendable, Hashable, Codable {
     /// the same stage. An epoch that is later than the stay's first one is one of the same stay.
     private func isOfThisStay(_ epoch: Int?) -> Bool { epoch.map { $0 >= countsFrom } ?? (version == nil) }
 
+    /// The finding that the stores differ which no complete verification has refuted since, whatever stages the user has come to.
+    var openDifference: Difference? {
+        if let found { return found }
+        if let verifiedDifference { return verifiedDifference }
+        // A checkpoint of an earlier version has the count alone.
+        guard differences > 0 else { return nil }
+        return lastDifference
+            ?? Difference(
+                time: since ?? EvidenceInstant(.distantPast),
+                stage: stage,
+                message: "a read was answered differently"
+            )
+    }
+
+    /// The clean shadow reads since the user left `off`, of all stages on the way.
+    var cleanReadsOnTheWay: Int { cleanReadsSinceOff ?? cleanReads.all }
+
     /// What the last verification has found, for people; nil where that was nothing.
-    var verifiedDifference: Difference? {
-        guard let verification, verification.differences > 0 else { return nil }
+    var verifiedDifference: Difference? { verification.flatMap(difference) }
+
+    private func difference(of verification: Verification) -> Difference? {
+        guard verification.differences > 0 else { return nil }
         let count = verification.differences
-        let message = "a verification has found \(count) difference\(count == 1 ? "" : "s")"
+        let message = "a verification has found \(count.counted("difference"))"
         return Difference(time: verification.time, stage: stage, message: message)
     }
 
@@ -193,6 +228,11 @@ struct StageEvidence: Sendable, Hashable, Codable {
         counts: Bool = true
     ) {
         let rehearsal = rehearsal
+        if self.stage == .off || stage == .off {
+            cleanReadsSinceOff = 0
+        } else {
+            cleanReadsSinceOff = cleanReadsOnTheWay
+        }
         forget()
         self.rehearsal = rehearsal
         self.stage = stage
@@ -205,8 +245,15 @@ struct StageEvidence: Sendable, Hashable, Codable {
         refusal = nil
     }
 
-    /// What was proven was proven of other records.
+    /// Earlier proofs concern other records; a difference stays open until a complete verification finds none.
+    private mutating func forgetAll() {
+        forget()
+        (cleanReadsSinceOff, lastClean) = (0, nil)
+    }
+
+    /// Earlier proofs belong to another stay.
     private mutating func forget() {
+        found = openDifference
         verification = nil
         isRepaired = false
         differences = 0
@@ -217,15 +264,20 @@ struct StageEvidence: Sendable, Hashable, Codable {
 
     /// Nothing is proven by it any more; what speaks against the user stays.
     mutating func forgetGoodNews() {
-        since = nil
+        (since, lastClean) = (nil, nil)
         if verification?.isClean == true { verification = nil }
-        cleanReads.removeAll()
+        forgetReads()
         selfComparisons = selfComparisons.filter { !$0.value.isClean }
         if rehearsal?.isClean == true { rehearsal = nil }
     }
 
     private mutating func differ(_ count: Int) {
         differences = differences.addingSaturated(count)
+        forgetReads()
+    }
+
+    private mutating func forgetReads() {
         cleanReads.removeAll()
+        cleanReadsSinceOff = 0
     }
 }

@@ -128,10 +128,11 @@ final class FlagWatch: Sendable {
         for source in provider.state.sources {
             var status = stat()
             let isThere = stat(source.source.path, &status) == 0
+            // An older file that is moved back into its place keeps the time at which it was written: that it was moved is the edit.
             #if canImport(Darwin)
-            let changed = status.st_mtimespec
+            let changed = status.st_ctimespec
             #else
-            let changed = status.st_mtim
+            let changed = status.st_ctim
             #endif
             text += "\(source.digest ?? "") \(isThere ? "\(changed.tv_sec).\(changed.tv_nsec)" : "")\n"
         }

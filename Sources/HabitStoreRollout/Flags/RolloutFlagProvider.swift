@@ -34,8 +34,8 @@ public protocol RolloutFlagProvider: Sendable {
     ///   - key: the flag's key.
     ///   - type: what is expected: a boolean of the kill flag, a text of the others.
     ///   - context: the user's id as the targeting key, and the attributes that the app gave with the user.
-    /// - Returns: ``FeatureFlags/Resolution/missing(_:)`` where there is no such flag. The stage takes a user back only with the reason
-    ///   `STATIC` or `DEFAULT`: any other may stand for a percentage, whose weights were changed. The member `version` of the metadata
+    /// - Returns: ``FeatureFlags/Resolution/missing(_:)`` where there is no such flag. With another reason than `STATIC`
+    ///   or `DEFAULT` the flags take back nobody whom they placed with another reason: both may stand for a percentage. The member `version` of the metadata
     ///   tells one state of a flag from another, see <doc:FlagProviders>.
     func resolve(_ key: String, as type: FlagValueType, context: EvaluationContext) throws -> Resolution
 

@@ -7,6 +7,7 @@ extension Runbook {
         case .stageSkipped: .stageSkipped
         case .alreadyThere: .alreadyThere
         case .notProposed: .notProposed
+        case .notTakenBack: .notTakenBack
         case .notComplete: .notComplete
         case .retentionNotOver: .retentionNotOver
         case .killed: .killed
@@ -60,6 +61,16 @@ extension RunbookEntry {
         command: "\(OperatorCommand.name) flags set habit-store-stage --variant STAGE --file FLAGS",
         check:
             "\(status) shows the later stage as wanted, and `\(OperatorCommand.name) flags lint FLAGS` finds no error."
+    )
+
+    fileprivate static let notTakenBack = Self(
+        .notTakenBack,
+        symptom: "The status shows an earlier stage as wanted than the one that the user is at.",
+        meaning:
+            "A percentage whose weights or bucketing changed takes back nobody whom a percentage placed, and a stage alone nobody from "
+            + "`complete`. Everybody else goes back with the next operation.",
+        command: "\(OperatorCommand.name) rollout demote --root ROOT --user USER --to WANTED",
+        check: "\(status) shows the wanted stage, and no reason."
     )
 
     fileprivate static let notComplete = Self(
@@ -153,9 +164,9 @@ extension RunbookEntry {
             + "verdict the stores could not be compared to the end, as while they are written to without a moment's rest.",
         command: verify,
         check:
-            "The command ends with exit code 0. Where the new store is wrong, take the user to `off` first with `\(OperatorCommand.name) rollout "
-            + "demote --root ROOT --user USER --to off`, and move that store's file out of the user's folder: the next advance "
-            + "copies it anew."
+            "The command ends with exit code 0. Where the store that serves is right, `\(OperatorCommand.name) rollout resync --root ROOT --user USER "
+            + "--because TEXT` rebuilds the other one from it and verifies both. Where the store that serves is wrong, take the user back first "
+            + "with `\(OperatorCommand.name) rollout demote --root ROOT --user USER`."
     )
 
     fileprivate static let coverageIncomplete = Self(

@@ -23,13 +23,15 @@ extension RunbookEntry {
 
     fileprivate static let haltedByDifference = Self(
         .haltedByDifference,
-        symptom: "The fleet is halted for one user whose stores differ.",
+        symptom: "The fleet is halted for a user whose stores differ; \(fleet) lists all whose do.",
         meaning:
-            "A shadow read or a verification has found a difference that nobody had seen before. Nobody is moved until a person has "
-            + "looked at it: if it is a fault of the program, others have it too.",
+            "A shadow read or a verification has found a new difference, or one that no complete verification has "
+            + "refuted since. Nobody is moved until a person has looked at it: if it is a fault of the program, others have it too. A resume "
+            + "refutes nothing.",
         command: verify,
         check:
-            "The command ends with exit code 0 once the difference is resolved (see `verificationNotClean`). \(goesOn)."
+            "The command ends with exit code 0 for each of the users once the difference is resolved (see `verificationNotClean`), and \(fleet) "
+            + "lists nobody. \(goesOn)."
     )
 
     fileprivate static let haltedByErrors = Self(

@@ -52,7 +52,7 @@ struct UserInspection {
                     + "the next operation carries over what is missing"
             )
         }
-        noteDisagreement(found, wanted, into: &status)
+        compare(found, wanted, into: &status)
         if case .acceptedElsewhere(let standing, let left) = whereabouts.answer {
             noteRefusal(StoreWitness.objection(toLeaving: left, for: standing), into: &status)
         }
@@ -167,11 +167,15 @@ struct UserInspection {
         status.problems.insert(.init(place: status.engine?.rawValue ?? "stores", error: error), at: 0)
     }
 
-    /// Flag files that disagree about the engines do not move a user to and fro, and nobody would know.
-    private func noteDisagreement(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
+    /// Notes why the user is not where the flags want, for reasons outside of the gate. Flag files that disagree about the
+    /// engines do not move a user to and fro.
+    private func compare(_ found: Found, _ wanted: WantedStage, into status: inout UserStatus) {
         guard let leading = found.leading, let state = leading.state else { return }
-        let turn = EngineTurn(ActualStage(state: state, epoch: leading.epoch, token: leading.token), wanted)
-        let isKept = state.isKilled || status.isKilled || state.hasTurned(by: flags.identity(for: subject))
+        let actual = ActualStage(state: state, epoch: leading.epoch, token: leading.token)
+        status.stays = WayBack(actual, wanted).delay(flags.directTurn(for: subject))
+        let turn = EngineTurn(actual, wanted)
+        let isKept =
+            turn.isRebucketed || state.isKilled || status.isKilled || state.hasTurned(by: flags.identity(for: subject))
         guard turn.isProposed, isKept || state.engines.isOther(than: wanted.engines) else { return }
         status.notes.append(turn.refusal)
     }
@@ -196,10 +200,7 @@ struct UserInspection {
         status.evidence.records = summary.records
         status.evidence.damage = summary.damage
         status.evidence.isCutOff = !summary.containsAnchor
-        let differences = [summary.evidence.lastDifference, summary.evidence.verifiedDifference].compactMap { $0 }
-        status.evidence.lastDifference = differences.max { $0.time < $1.time }.map { difference in
-            .init(time: difference.time.date, stage: difference.stage, message: difference.message)
-        }
+        take(summary.evidence, owesEvidence: owesEvidence, into: &status)
         guard let stage = status.stage, let next = stage.next else { return }
         let facts = GateFacts(
             evidence: summary,
@@ -211,6 +212,28 @@ struct UserInspection {
         )
         status.next = Gate(policy: options.gate).decide(from: stage, to: next, facts: facts, now: Date())
             .proposed(wanted.stage, from: stage, to: next)
+    }
+}
+
+extension UserInspection {
+    private func take(_ evidence: StageEvidence, owesEvidence: Bool, into status: inout UserStatus) {
+        let differences = [evidence.lastDifference, evidence.verifiedDifference].compactMap { $0 }
+        status.evidence.lastDifference = differences.max { $0.time < $1.time }.map(UserStatus.Difference.init)
+        status.evidence.openDifference = evidence.openDifference.map(UserStatus.Difference.init)
+        if owesEvidence, status.evidence.openDifference == nil, let stage = status.stage {
+            let message = "a difference was found that the evidence could not take yet"
+            status.evidence.openDifference = .init(time: Date(), stage: stage, message: message)
+        }
+        status.evidence.lastVerification = evidence.verification.map { ($0.time.date, $0.isClean && $0.coverage == 1) }
+        status.evidence.lastCleanVerification = evidence.lastClean?.date
+        status.evidence.lastRehearsal = evidence.rehearsal.map { ($0.time.date, $0.isClean) }
+        status.evidence.cleanReadsOnTheWay = evidence.cleanReadsOnTheWay
+    }
+}
+
+extension UserStatus.Difference {
+    init(_ difference: StageEvidence.Difference) {
+        self.init(time: difference.time.date, stage: difference.stage, message: difference.message)
     }
 }
 

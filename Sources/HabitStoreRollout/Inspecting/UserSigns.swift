@@ -7,7 +7,7 @@ import HabitStore
 package struct UserSigns: Sendable, Hashable {
     /// What moves and the evidence change in the control file: everything but the mark and the bell. Empty where there is none.
     package let place: [UInt64]
-    /// The mark, which every acknowledged write raises.
+    /// The token of the mark, which every acknowledged write raises.
     package let mark: UInt64
     /// The size of the evidence, and when it was last written to in nanoseconds. Empty where there is none.
     package let evidence: [Int64]
@@ -25,7 +25,7 @@ package struct UserSigns: Sendable, Hashable {
 
     init(_ directory: UserDirectory) {
         var cells = Self.cells(directory.path + "/control") ?? []
-        mark = cells.isEmpty ? 0 : cells[ControlFile.Place.mark]
+        mark = cells.isEmpty ? 0 : ControlFile.numbered(cell: cells[ControlFile.Place.mark])
         for cell in [ControlFile.Place.mark, ControlFile.Place.bell] where cell < cells.count { cells[cell] = 0 }
         place = cells
         evidence = Self.figures(EvidenceLog(directory).path)

@@ -39,6 +39,16 @@ public struct UserStatus: Sendable {
         public var isIntact: Bool { damage == nil && !isCutOff }
         /// The last difference.
         public var lastDifference: Difference?
+        /// The finding that the stores differ which no complete verification has refuted since, at whatever stage; nil where there is none.
+        public var openDifference: Difference?
+        /// The last verification of this stay, and whether it was clean.
+        public var lastVerification: (time: Date, isClean: Bool)?
+        /// The last complete verification that found nothing, of this stay or an earlier one.
+        public var lastCleanVerification: Date?
+        /// The last rehearsal of the way back, and whether it was clean.
+        public var lastRehearsal: (time: Date, isClean: Bool)?
+        /// The clean shadow reads since the user left `off`.
+        public var cleanReadsOnTheWay = 0
     }
 
     /// Something that is wrong.
@@ -77,12 +87,31 @@ public struct UserStatus: Sendable {
     public internal(set) var evidence = Evidence()
     /// What the gate would say to the next stage; nil where there is none, or the stage is not known.
     public internal(set) var next: GateDecision?
+    /// Why the user stays at a later stage than the flags want; nil otherwise.
+    public internal(set) var stays: GateReason?
     /// Why the flags change nothing.
     public internal(set) var notes: [String] = []
     /// What cannot be read, the current store first.
     public internal(set) var problems: [Problem] = []
 
     init(user: String) { self.user = user }
+
+    /// Why the user is not at the stage that the flags want; empty for one who is there or whom they want nowhere, and where nothing is in
+    /// the way.
+    public var reasonsNotThere: [GateReason] {
+        guard let stage, let wanted, wanted != stage else { return [] }
+        return stays.map { [$0] } ?? next?.reasons ?? []
+    }
+
+    /// The same in one line, with the user in its commands; nil at the wanted stage.
+    ///
+    /// - Parameter user: the user's id, quoted for a shell.
+    package func whyNotThere(user: String) -> String? {
+        guard let stage, let wanted, wanted != stage else { return nil }
+        let sentences = reasonsNotThere.map { $0.sentence(user: user) }
+        guard sentences.isEmpty else { return sentences.joined(separator: "; ") }
+        return "nothing is in the way: `\(OperatorCommand.name) rollout advance --user \(user)` takes the user there"
+    }
 
     /// The clean shadow reads that count at this stage.
     public var cleanShadowReads: Int { next?.cleanShadowReads ?? 0 }

@@ -52,6 +52,22 @@ struct Restoration {
                 at: .init(path: path)
             )
         }
+        try requireCopies(plan)
+        do {
+            return try carryOut(plan, control)
+        } catch let error as HabitStoreError {
+            throw HabitStoreError(
+                error.code,
+                "the restore was decided, and the next opening finishes it: \(error.message)",
+                at: error.location,
+                detail: error.detail,
+                underlying: error,
+                isDamage: error.isDamage
+            )
+        }
+    }
+
+    private func carryOut(_ plan: RestorationPlan, _ control: ControlFile) throws -> [String] {
         if let backup = plan.backup { try BackupList(directory).add(.init(path: backup, draft: nil)) }
         control.raise(plan.epoch)
         control.invalidate()
@@ -79,6 +95,21 @@ struct Restoration {
 
     // MARK: Files
 
+    /// Makes sure that each store of the backup can be put in its place, or was.
+    private func requireCopies(_ plan: RestorationPlan) throws {
+        for store in plan.stores where engines.names.contains(store.engine) {
+            guard !KeptFiles.exists(folder + "/" + store.file) else { continue }
+            let place = engines.address(store.engine, of: directory).path
+            guard KeptFiles.inode(place) != store.inode else { continue }
+            throw HabitStoreError(
+                .staleStore,
+                "a restore of the user was interrupted, and the copy of the \(store.engine.rawValue) store that it was to put here is gone; "
+                    + "restore the backup again",
+                at: .init(path: place)
+            )
+        }
+    }
+
     private func placeStores(_ plan: RestorationPlan) throws -> [String] {
         var aside: [String] = []
         for engine in engines.names where !engines.isShared(engine) {
@@ -88,19 +119,11 @@ struct Restoration {
                 continue
             }
             let draft = folder + "/" + store.file
-            if KeptFiles.exists(draft) {
-                aside += try setAside(place, plan)
-                CrashPoint.reach("restore.aside")
-                try KeptFiles.move(draft, to: place.path)
-                CrashPoint.reach("restore.placed")
-            } else if KeptFiles.inode(place.path) != store.inode {
-                throw HabitStoreError(
-                    .staleStore,
-                    "a restore of the user was interrupted, and the copy of the \(engine.rawValue) store that it was to put here is gone; "
-                        + "restore the backup again",
-                    at: .init(path: place.path)
-                )
-            }
+            guard KeptFiles.exists(draft) else { continue }
+            aside += try setAside(place, plan)
+            CrashPoint.reach("restore.aside")
+            try KeptFiles.move(draft, to: place.path)
+            CrashPoint.reach("restore.placed")
         }
         return aside
     }

@@ -61,6 +61,7 @@ struct UserExamination {
             findings.append(UserFinding(.unreadable, controlFailure.description, "see to the file"))
         }
         findings += label()
+        findings += links()
         if let elsewhere = found.standings.leading.flatMap(witness.objection(toMachineOf:)) {
             findings.append(UserFinding(.elsewhere, elsewhere.description, "nothing is wrong here"))
         } else {
@@ -154,6 +155,21 @@ struct UserExamination {
                 )
             ]
         }
+    }
+
+    /// Files that a snapshot by hard links shares.
+    private func links() -> [UserFinding] {
+        let names = LinkedFiles(directory, pair.known).names
+        guard !names.isEmpty else { return [] }
+        return [
+            UserFinding(
+                .linked,
+                "files have other names elsewhere (hard links: \(names.joined(separator: ", "))), so that a write here would change "
+                    + "them there",
+                "each is replaced by a copy, once no process has the user open; the other names keep the present contents",
+                canBeMended: true
+            )
+        ]
     }
 
     // MARK: The stores
@@ -326,6 +342,16 @@ struct UserExamination {
 
     // MARK: The evidence
 
+    private func finding(_ difference: StageEvidence.Difference) -> UserFinding {
+        UserFinding(
+            .different,
+            "the stores differ: \(difference.message) (\(difference.time.date.formatted(.iso8601)), at \(difference.stage.rawValue)), and no "
+                + "complete verification has found them equal since",
+            "see what differs with `\(OperatorCommand.name) rollout verify --user U`; where the store that serves is right, "
+                + "`\(OperatorCommand.name) rollout resync --user U --because TEXT` rebuilds the other one from it"
+        )
+    }
+
     private func evidence(_ found: StandingsFound) -> [UserFinding] {
         let log = EvidenceLog(directory, keys: options.evidenceKeys)
         let reset = "begin it anew with `\(OperatorCommand.name) rollout evidence reset`"
@@ -356,8 +382,9 @@ struct UserExamination {
             if !summary.containsAnchor || summary.isAnothers {
                 return [UserFinding(.evidence, "the evidence lacks lines that the stores remember", reset)]
             }
-            guard let uncounted = try log.uncounted(trust).sentence else { return [] }
-            return [
+            let different = summary.evidence.openDifference.map { [finding($0)] } ?? []
+            guard let uncounted = try log.uncounted(trust).sentence else { return different }
+            return different + [
                 UserFinding(
                     .evidenceUncounted,
                     uncounted,

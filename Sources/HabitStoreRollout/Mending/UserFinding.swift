@@ -28,12 +28,16 @@ public struct UserFinding: Sendable, Hashable, Codable {
         case killOwed
         /// A restore, or an erasure, was begun and not finished.
         case interrupted
+        /// Files have other names elsewhere (hard links), as a snapshot by `cp -al` shares them.
+        case linked
         /// Copies that a killed rehearsal or verification has left.
         case leftovers
         /// The evidence is damaged, cut off, or not this user's.
         case evidence
         /// Lines of the evidence speak for the user and do not count: the stores were not told of them, or they lack a key's seal.
         case evidenceUncounted
+        /// The stores were found to differ, and no complete verification has found them equal since.
+        case different
         /// A difference is remembered that is not in the evidence yet.
         case differenceOwed
         /// The file that says whose folder it is names somebody else, or nobody.

@@ -8,7 +8,7 @@ import ShadowVerifier
 /// clock, the authoritative one last, and both are compared by their digests. A store that cannot be brought along, or comes
 /// out otherwise, is set aside and never deleted: the mirror then makes it anew, as any that is missing. Killed in between,
 /// the authoritative store is still of the old version, and the next opening goes on.
-struct PairMigration {
+struct PairMigration: Sendable {
     /// What was done.
     struct Outcome {
         var from: Schema.Version
@@ -17,6 +17,8 @@ struct PairMigration {
         var notes: [String]
         /// Whether values or records went with it.
         var hasDropped = false
+        /// Why the store that does not serve is of the older version still.
+        var failure: HabitStoreError?
 
         mutating func note(_ done: MigrationOutcome) {
             notes += done.notes
@@ -28,7 +30,10 @@ struct PairMigration {
     let plan: any SchemaMigrationPlan.Type
     let engines: Engines
     let control: ControlFile
+    /// How long a store may take for one step, counted from its last progress.
     let stepLimitSeconds: Double
+    /// How long a store that follows may take to be migrated, counted from its last progress, before the one that serves goes first.
+    let followerLimitSeconds: Double
 
     /// - Parameters:
     ///   - wanted: the engines that users come from and go to, for stores that no rollout has touched.
@@ -46,37 +51,83 @@ struct PairMigration {
         guard from < target else { return nil }
         var outcome = Outcome(from: from, to: target, token: .zero, notes: [])
         if let schema = plan.schema(of: from), versions.values.allSatisfy({ $0 == from }) {
-            guard let (authority, other, refills) = try settle(schema, wanted, isKilled, &outcome) else { return nil }
-            try migrate(authority, other, refills: refills, &outcome)
+            guard let user = try settle(schema, wanted, isKilled, failures, &outcome) else { return nil }
+            try migrate(user, &outcome)
             return outcome
         }
         guard let (serving, other) = try serving(versions, wanted, isKilled) else { return nil }
-        if versions[serving] == target {
-            // What becomes of it then is decided as of any store that lags behind.
-            let (current, behind) = (engines.address(serving, of: directory), engines.address(other, of: directory))
-            outcome.token = try token(current)
-            guard try engines.identity(of: behind) != nil, versions[other] != target else { return nil }
-            do {
-                let done = try migrator(behind, now: try timestamp(current, behind)).run()
-                outcome.note(done)
-                outcome.notes.append("the \(other.rawValue) store was of an older version than the one that serves")
-            } catch let error as HabitStoreError {
-                // It keeps nobody from the one that serves.
-                outcome.notes.append("the \(other.rawValue) store is migrated later: \(error.description)")
-            }
-        } else {
-            // A process was killed between the two.
-            try migrate(serving, other, refills: false, &outcome)
+        if versions[serving.engine] == target {
+            return try bringAlong(other, beside: serving, limitSeconds: followerLimitSeconds)
         }
+        // A process was killed between the two.
+        try migrate(User(authority: serving.engine, other: other, follows: versions[other] != nil), &outcome)
         return outcome
     }
 
-    /// Which store serves where they are of different versions; nil where they are not, or nobody is served.
+    /// Brings a store that does not serve to the version of the one that does. Where its history cannot be that of the other one any more,
+    /// the next copy makes it anew.
     ///
-    /// - Throws: as ``run(_:isKilled:)`` does.
-    func serving(_ wanted: EnginePair, isKilled: Bool) throws -> EngineName? {
-        let (versions, _) = look()
-        return Set(versions.values).count > 1 ? try serving(versions, wanted, isKilled)?.serving : nil
+    /// - Returns: nil where there is nothing to do.
+    /// - Throws: why it cannot be migrated now.
+    func bringAlong(_ engine: EngineName, beside actual: ActualStage) throws -> Outcome? {
+        let pair = StorePair(directory: directory, schema: try plan.current(), access: .readOnly, engines: engines)
+        defer { pair.close() }
+        guard let serving = try pair.standing(actual.engine) else { return nil }
+        let outcome = try bringAlong(engine, beside: serving, limitSeconds: nil)
+        if let failure = outcome?.failure { throw failure }
+        return outcome
+    }
+
+    /// - Parameter limitSeconds: how long it may take without progress; nil for no limit.
+    private func bringAlong(_ engine: EngineName, beside serving: Standing, limitSeconds: Double?) throws -> Outcome? {
+        let target = try plan.current().version
+        let (current, behind) = (engines.address(serving.engine, of: directory), engines.address(engine, of: directory))
+        let version = try limited(current) { _ in try migrator(current).version() }
+        let from = try limited(behind) { _ in try migrator(behind).version() }
+        guard version == target, from < target else { return nil }
+        var outcome = Outcome(from: from, to: target, token: serving.token, notes: [])
+        do {
+            let clock = try limited(behind) { _ in try timestamp(current, behind) }
+            outcome.note(try migrate(behind, clock, limitSeconds: limitSeconds))
+            outcome.notes.append("the \(engine.rawValue) store was of an older version than the one that serves")
+        } catch let error as HabitStoreError {
+            outcome.failure = error
+            outcome.notes.append("the \(engine.rawValue) store is migrated later: \(error.description)")
+            return outcome
+        }
+        guard let reason = try objection(current, behind) else { return outcome }
+        try setAside(engine, target, reason, &outcome)
+        if serving.state?.stage.awaitsMirror == true { try refill(current, behind) }
+        return outcome
+    }
+
+    /// Why a store that was migrated cannot follow the one that serves; nil where it can, or holds what that has not: it is carried over
+    /// then.
+    private func objection(_ current: StoreAddress, _ other: StoreAddress) throws -> String? {
+        let schema = try plan.current()
+        let (a, b) = (
+            try engines.open(current, .readOnly, schema: schema), try engines.open(other, .readOnly, schema: schema)
+        )
+        defer {
+            a.close()
+            b.close()
+        }
+        return try a.replicaRead { a in
+            try b.replicaRead { b in
+                let (here, there) = (try a.information(), try b.information())
+                guard here.lineage == there.lineage, there.role != .backfilling else { return nil }
+                guard try Replication.agree(a, b, at: min(here.token, there.token)) else {
+                    return "its history has gone another way"
+                }
+                guard there.token > here.token else { return nil }
+                var isMigratedOnly = true
+                try b.enumerateHistory(after: here.token) { transaction in
+                    isMigratedOnly = transaction.isMigration
+                    return isMigratedOnly
+                }
+                return isMigratedOnly ? "the stages came to another history there" : nil
+            }
+        }
     }
 
     /// Which store serves where they are of different versions, by the one rule, each read in its own shape; and which is the other
@@ -87,65 +138,37 @@ struct PairMigration {
         _ versions: [EngineName: Schema.Version],
         _ wanted: EnginePair,
         _ isKilled: Bool
-    ) throws -> (serving: EngineName, other: EngineName)? {
-        let pair = StorePair(directory: directory, schema: try plan.current(), access: .readOnly, engines: engines)
+    ) throws -> (serving: Standing, other: EngineName)? {
+        let pair = StorePair(
+            directory: directory,
+            schema: try plan.current(),
+            access: .readOnly,
+            engines: engines,
+            versions: .eachAsWritten(plan)
+        )
         defer { pair.close() }
         let witness = StoreWitness(directory, control)
-        let known = versions.compactMapValues { plan.schema(of: $0) }
-        let oldest = try versions.min { $0.value < $1.value }
-            .flatMap { try standing($0.key, known[$0.key], since: nil, pair) }
-        var found = StandingsFound()
-        for engine in engines.names where pair.mayExist(engine) {
-            found.note(engine, Result { try standing(engine, known[engine], since: oldest?.token, pair) }, pair)
-        }
+        let found = pair.look(limitSeconds: stepLimitSeconds)
         let between = pair.engines(found.standings, preferring: wanted)
         switch Whereabouts(found, between, witness, isKilled: isKilled).answer {
         case .nobody: return nil
         case .serves(let standing), .reopens(let standing), .takesOver(let standing, _), .finishes(_, let standing):
-            return (standing.engine, between.other(than: standing.engine))
+            return (standing, between.other(than: standing.engine))
         case .acceptedElsewhere(let standing, let left): throw StoreWitness.objection(toLeaving: left, for: standing)
         case .refused(let error): throw error
         }
     }
 
-    /// What a store says of itself.
-    ///
-    /// - Parameters:
-    ///   - schema: that of its records; nil where it cannot be read.
-    ///   - token: where the store is that was not migrated yet. One that is ahead of it by a migration alone is not ahead.
-    private func standing(
-        _ engine: EngineName,
-        _ schema: Schema?,
-        since token: HistoryToken?,
-        _ pair: StorePair
-    ) throws -> Standing {
-        let store = try engines.open(
-            engines.address(engine, of: directory),
-            .readOnly,
-            schema: try schema ?? plan.current()
-        )
-        defer { store.close() }
-        return try store.replicaRead { replica in
-            let standing = try pair.standing(engine, replica)
-            guard let token, standing.token > token, standing.information.historyFloor <= token else { return standing }
-            var isMigratedOnly = true
-            try replica.enumerateHistory(after: token) { transaction in
-                isMigratedOnly = transaction.isMigration(of: plan)
-                return isMigratedOnly
-            }
-            return isMigratedOnly ? standing.before(token) : standing
-        }
-    }
-
-    /// The versions of the user's stores, and why one of them has none.
+    /// The versions of the user's stores, and why one of them has none. One that hangs is not waited for.
     private func look() -> (versions: [EngineName: Schema.Version], failures: [EngineName: any Error]) {
         var versions: [EngineName: Schema.Version] = [:]
         var failures: [EngineName: any Error] = [:]
         for engine in engines.names {
             let address = engines.address(engine, of: directory)
             do {
-                guard try engines.identity(of: address) != nil else { continue }
-                versions[engine] = try migrator(address).version()
+                versions[engine] = try limited(address) { _ in
+                    try engines.identity(of: address) == nil ? nil : try migrator(address).version()
+                }
             } catch {
                 failures[engine] = error
             }
@@ -153,31 +176,52 @@ struct PairMigration {
         return (versions, failures)
     }
 
-    /// Finishes what was begun in the old shape, and brings both stores to one token.
+    /// A user's stores, brought to one token in their old shape where both can be reached.
+    private struct User {
+        var authority: EngineName
+        var other: EngineName
+        /// Whether to migrate the other store in step.
+        var follows = true
+        /// Whether to rebuild the other store.
+        var refills = false
+    }
+
+    /// Finishes what was begun in the old shape, and brings both stores to one token. Where the other store does not answer and nothing
+    /// acknowledged waits for it, the serving store is migrated alone.
     ///
-    /// - Returns: the engine that is authoritative, the other one, and whether that has to be made anew; nil without a store.
+    /// - Returns: nil without a store.
     private func settle(
         _ schema: Schema,
         _ wanted: EnginePair,
         _ isKilled: Bool,
+        _ failures: [EngineName: any Error],
         _ outcome: inout Outcome
-    ) throws -> (authority: EngineName, other: EngineName, refills: Bool)? {
+    ) throws -> User? {
         let pair = StorePair(directory: directory, schema: schema, engines: engines)
         defer { pair.close() }
         let change = StageSwitch(pair: pair, control: control, stepLimitSeconds: stepLimitSeconds)
         guard let actual = try change.settle(wanted, isKilled: isKilled) else { return nil }
-        let (authority, other) = (actual.engine, actual.other)
-        guard try pair.exists(other) else { return (authority, other, false) }
+        var user = User(authority: actual.engine, other: actual.other)
         do {
-            try change.drain(authority, into: other)
-            return (authority, other, false)
-        } catch let error as HabitStoreError where isLost(authority, error) {
+            let unseen = failures[user.other] as? HabitStoreError
+            if let unseen, isPassing(unseen) { throw unseen }
+            if try pair.exists(user.other) {
+                try change.drain(user.authority, into: user.other)
+            } else {
+                user.follows = false
+            }
+            return user
+        } catch let error as HabitStoreError where isLost(user.authority, error) {
             // One that holds more is never set aside.
-            if let ahead = try? pair.standing(other), ahead.token > actual.token { return (authority, other, false) }
-            pair.close(other)
-            try setAside(other, outcome.from, error.description, &outcome)
-            return (authority, other, actual.state.stage.mirror != nil)
+            if let ahead = try? pair.standing(user.other), ahead.token > actual.token { return user }
+            pair.close(user.other)
+            try setAside(user.other, outcome.from, error.description, &outcome)
+            (user.follows, user.refills) = (false, actual.state.stage.mirror != nil)
+        } catch let error as HabitStoreError where isPassing(error) && !actual.state.stage.awaitsMirror {
+            user.follows = false
+            outcome.notes.append("the \(user.other.rawValue) store is migrated later: \(error.description)")
         }
+        return user
     }
 
     /// Whether a store that cannot be brought to the current one's token never will be, and not for the current one's sake.
@@ -189,44 +233,59 @@ struct PairMigration {
         }
     }
 
-    private func migrate(
-        _ authority: EngineName,
-        _ otherEngine: EngineName,
-        refills: Bool,
-        _ outcome: inout Outcome
-    ) throws {
-        let current = engines.address(authority, of: directory)
-        let other = engines.address(otherEngine, of: directory)
-        let clock = try timestamp(other, current)
-        var hasOther = try engines.identity(of: other) != nil
+    private func migrate(_ user: User, _ outcome: inout Outcome) throws {
+        let current = engines.address(user.authority, of: directory)
+        let other = engines.address(user.other, of: directory)
+        var (hasOther, clock) = (user.follows, Date())
         if hasOther {
             do {
-                _ = try migrator(other, now: clock).run()
-            } catch let error as HabitStoreError where Self.passing.contains(error.code) {
+                clock = try limited(other) { _ in try timestamp(other, current) }
+                _ = try migrate(other, clock, limitSeconds: followerLimitSeconds)
+            } catch let error as HabitStoreError where isPassing(error) {
                 // It is brought along when it can be; nobody waits for a store that does not serve.
                 hasOther = false
-                outcome.notes.append("the \(otherEngine.rawValue) store is migrated later: \(error.description)")
+                outcome.notes.append("the \(user.other.rawValue) store is migrated later: \(error.description)")
             }
         }
-        let done = try migrator(current, now: clock).run()
-        outcome.note(done)
+        outcome.note(try migrate(current, clock, limitSeconds: nil))
         outcome.token = try token(current)
-        // One that holds more is never set aside: what it holds is carried over, or it serves.
-        if hasOther, try token(other) > outcome.token { return }
         if hasOther {
-            guard let difference = try difference(current, other) else { return }
-            try setAside(otherEngine, outcome.to, difference, &outcome)
+            // One that holds more is never set aside: what it holds is carried over, or it serves.
+            let isAhead = try token(other) > outcome.token
+            guard let reason = try isAhead ? objection(current, other) : difference(current, other) else { return }
+            try setAside(user.other, outcome.to, reason, &outcome)
         }
-        if hasOther || refills { try refill(current, other) }
+        if hasOther || user.refills { try refill(current, other) }
     }
 
-    /// What keeps a store from being migrated for a moment.
+    /// Whether something keeps a store from being migrated for a moment.
+    private func isPassing(_ error: HabitStoreError) -> Bool { Self.passing.contains(error.code) }
+
     private static let passing: Set<HabitStoreError.Code> = [
         .busy, .permissionDenied, .inputOutput, .limitExceeded, .engineUnavailable,
     ]
 
     private func migrator(_ address: StoreAddress, now clock: Date = Date()) -> StoreMigrator {
         StoreMigrator(address, engines: engines, plan: plan, now: { clock })
+    }
+
+    /// Takes a store through the plan.
+    ///
+    /// - Parameter limitSeconds: how long it may take without progress; nil for as long as it takes. A store that is given up may still be
+    ///   migrated by the thread that is left to itself.
+    private func migrate(_ address: StoreAddress, _ clock: Date, limitSeconds: Double?) throws -> MigrationOutcome {
+        guard let limitSeconds else { return try migrator(address, now: clock).run() }
+        return try Deadline.run(seconds: limitSeconds, path: address.path) { progress in
+            try migrator(address, now: clock).run { _ in progress.advance() }
+        }
+    }
+
+    /// Asks a store that may hang.
+    private func limited<R: Sendable>(
+        _ address: StoreAddress,
+        _ body: @escaping @Sendable (Deadline.Progress) throws -> R
+    ) throws -> R {
+        try Deadline.run(seconds: stepLimitSeconds, path: address.path, body)
     }
 
     /// What the migration of a store was stamped with, if it was migrated before the one that is about to be; else now. Both come
@@ -244,7 +303,7 @@ struct PairMigration {
             guard try replica.information().historyFloor <= token else { return Date() }
             var stamp: Date?
             try replica.enumerateHistory(after: token) { transaction in
-                stamp = transaction.isMigration(of: plan) ? transaction.timestamp : nil
+                stamp = transaction.isMigration ? transaction.timestamp : nil
                 return false
             }
             return stamp ?? Date()
@@ -270,8 +329,8 @@ struct PairMigration {
         var options = VerificationOptions()
         options.depth = .keptDigests
         let report = try ShadowVerifier(
-            .init(name: "current", store: a),
-            .init(name: "other", store: b),
+            .init(name: "\(current.engine.rawValue) (current)", store: a),
+            .init(name: "\(other.engine.rawValue) (other)", store: b),
             options: options
         )
         .run()
@@ -316,7 +375,7 @@ extension MigrationOutcome {
 
 extension SchemaMigrationPlan {
     /// The schema of one of the plan's versions.
-    fileprivate static func schema(of version: Schema.Version) -> Schema? {
+    static func schema(of version: Schema.Version) -> Schema? {
         schemas.first { $0.versionIdentifier == version }?.earlierSchema
     }
 }

@@ -47,6 +47,7 @@ final class Mirror: Sendable {
     private let stopwatch: RolloutMetrics.Stopwatch?
     private let onCopied: @Sendable (Backfill.Outcome) -> Void
     private let onRefused: @Sendable () -> Void
+    private let onOutdated: @Sendable () throws -> Void
     private let queue: DispatchQueue
     private let changed = NSCondition()
     /// Guarded by ``changed``.
@@ -56,6 +57,7 @@ final class Mirror: Sendable {
     ///   - actual: where the user is.
     ///   - onCopied: is told of each copy.
     ///   - onRefused: is told that the other store follows nobody.
+    ///   - onOutdated: brings the other store to the version of the source.
     init(
         _ pair: StorePair,
         _ actual: ActualStage,
@@ -63,7 +65,8 @@ final class Mirror: Sendable {
         turnWaitSeconds: Double,
         metrics: RolloutMetrics,
         onCopied: @escaping @Sendable (Backfill.Outcome) -> Void,
-        onRefused: @escaping @Sendable () -> Void
+        onRefused: @escaping @Sendable () -> Void,
+        onOutdated: @escaping @Sendable () throws -> Void
     ) {
         self.pair = pair
         (source, other) = (actual.engine, actual.other)
@@ -72,7 +75,7 @@ final class Mirror: Sendable {
         self.turnWaitSeconds = turnWaitSeconds
         self.metrics = metrics
         stopwatch = metrics.stopwatch(actual.other, .mirror)
-        (self.onCopied, self.onRefused) = (onCopied, onRefused)
+        (self.onCopied, self.onRefused, self.onOutdated) = (onCopied, onRefused, onOutdated)
         queue = DispatchQueue(label: "HabitStore.mirror.\(pair.directory.path)")
     }
 
@@ -167,6 +170,16 @@ final class Mirror: Sendable {
         tellLag()
         changed.broadcast()
         changed.unlock()
+    }
+
+    /// Ends the following, and waits for the current step: from then on it has no store open.
+    ///
+    /// - Returns: whether the step ended in time.
+    func end(waitSeconds: Double) -> Bool {
+        stop()
+        let isDone = DispatchSemaphore(value: 0)
+        queue.async { isDone.signal() }
+        return isDone.wait(timeout: .now() + waitSeconds) == .success
     }
 
     /// Tries again at once what failed before.
@@ -297,7 +310,8 @@ final class Mirror: Sendable {
     /// Brings the mirror to the source's token.
     private func carry() throws -> HistoryToken {
         let from = try pair.store(source)
-        let target = try pair.create(other)
+        let target = try openOther()
+        try StorePair.requireOneVersion(from, target)
         if !locked({ $0.isClaimed }) {
             try pair.claimCopy(other, rollout)
             locked { $0.isClaimed = true }
@@ -321,6 +335,16 @@ final class Mirror: Sendable {
         // Nobody waits for the turn while this waits for the evidence.
         onCopied(outcome)
         return outcome.token
+    }
+
+    /// The store that follows, made if there is none. It may not have been there, or not have answered, when the other one was migrated.
+    private func openOther() throws -> any UserStoreBackend {
+        do {
+            return try pair.create(other)
+        } catch let error as HabitStoreError where error.code == .migrationRequired {
+            try onOutdated()
+            return try pair.create(other)
+        }
     }
 
     private func tell(_ progress: Backfill.Progress) throws {

@@ -131,19 +131,24 @@ struct Retirement {
         defer { copies.remove() }
         let given = try backup.flatMap { try readable($0, actual) }
         defer { given?.close() }
-        let names = Leftovers.retirements.copies
+        let places = Leftovers.retirements.copies
         // What was left first: copied the other way round it could be ahead.
         let left = try copies.add(
             given ?? open.pair.store(actual.other),
             of: given == nil ? actual.other : backup?.engine ?? actual.other,
-            as: names[0],
+            as: places[0],
             schema
         )
         defer { left.close() }
-        let serving = try copies.add(open.pair.store(actual.engine), of: actual.engine, as: names[1], schema)
+        let serving = try copies.add(open.pair.store(actual.engine), of: actual.engine, as: places[1], schema)
         defer { serving.close() }
         try bringUp(left, to: serving, progress)
-        let report = try open.context.verification(serving, left).run { progress($0.level, $0.done, $0.total) }
+        let names = (
+            "\(actual.engine.rawValue) (current)", "\(given == nil ? actual.other.rawValue : "the backup") (left)"
+        )
+        let report = try open.context.verification(serving, left, named: names).run {
+            progress($0.level, $0.done, $0.total)
+        }
         open.record(report, epoch: actual.epoch)
         open.anchorEvidence()
     }

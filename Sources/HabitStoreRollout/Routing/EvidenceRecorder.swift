@@ -122,10 +122,22 @@ final class EvidenceRecorder: Sendable {
             return false
         }
         unwritten.withLock { $0.removeFirst(min(count, $0.count)) }
+        // Before the difference is paid: a process that dies in between leaves it owed.
+        if events.contains(where: \.concernsDifferences) { markDifferences(scene) }
         scene.control?.payDifferences(owed)
         scene.control?.noteSeen(log)
         CrashPoint.reach("evidence.appended")
         return true
+    }
+
+    /// Keeps the root's marks of users whose stores differ up to the evidence. Where that cannot be done, the evidence says so all the same.
+    private func markDifferences(_ scene: Scene) {
+        do {
+            let trusted = scene.actual.map { trust($0, scene.pair) } ?? EvidenceTrust(seal: log.seal)
+            try DifferenceMarks(directory).update(directory) { try log.summary(trusted).evidence }
+        } catch {
+            options.logger.error("a user whose stores differ cannot be marked: \(error)")
+        }
     }
 
     /// Writes events down. One that no line can hold is told to the log instead, and keeps no other back.
@@ -201,6 +213,7 @@ final class EvidenceRecorder: Sendable {
         _ before: ActualStage,
         _ after: ActualStage,
         _ reason: StageChangeReason,
+        because: String? = nil,
         after events: [EvidenceEvent] = [],
         in scene: Scene,
         isUrgent: Bool = false
@@ -219,7 +232,8 @@ final class EvidenceRecorder: Sendable {
             to: after.stage,
             epoch: after.epoch,
             token: after.token,
-            reason: reason
+            reason: reason,
+            because: because
         )
         let isWritten = record(events + [moved], in: scene, isUrgent: isUrgent)
         if isWritten { scene.control?.noteLogged(after.epoch, in: log) }
@@ -265,6 +279,15 @@ extension EvidenceEvent {
         case .difference: true
         case .verified(_, _, _, _, let differences, _, _): differences > 0
         default: false
+        }
+    }
+
+    /// Whether it records a difference, or may refute one.
+    fileprivate var concernsDifferences: Bool {
+        switch self {
+        case .verified: true
+        case .shadowReads(_, _, let different, _, _, _, _, _, _): different > 0
+        default: tellsOfADifference
         }
     }
 }

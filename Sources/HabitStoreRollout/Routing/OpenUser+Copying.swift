@@ -12,6 +12,7 @@ extension OpenUser {
     ) throws -> Backfill.Outcome {
         historyReaders.add(1, ordering: .releasing)
         defer { historyReaders.subtract(1, ordering: .releasing) }
+        try migrateFollower(engine, beside: actual)
         let destination = try pair.create(engine)
         let turn = try CopyTurn(
             directory,
@@ -20,7 +21,8 @@ extension OpenUser {
         )
         defer { withExtendedLifetime(turn) {} }
         let outcome = try pair.read(actual.engine) { source, _ in
-            try Backfill(from: source, to: destination, chunk: options.mirror.copyChunk, epoch: actual.epoch)
+            try StorePair.requireOneVersion(source, destination)
+            return try Backfill(from: source, to: destination, chunk: options.mirror.copyChunk, epoch: actual.epoch)
                 .run(progress: progress)
         }
         context.metrics.backfilled(outcome.records)

@@ -63,23 +63,44 @@ extension OpenUser {
         }
     }
 
+    /// Records a kill before a store is opened for it: whatever becomes of the attempt, the next opening by any program tries again.
+    ///
+    /// The root's latch is set only while the sentinel file is there: the process may have slept since it looked, and everybody have been
+    /// re-armed. For the same reason a kill that passes by the lock is looked for once more.
+    func recordKill(_ pulled: PulledKill, _ control: ControlFile) {
+        let isLatchDue = pulled.latch?.isSet == false
+        guard isLatchDue || !control.isKilled, let now = context.lookForKill() else { return }
+        if isLatchDue, let latch = pulled.latch, now.latch?.path == latch.path {
+            do {
+                try latch.set(by: pulled.text)
+                context.metrics.killIsEngaged(true)
+            } catch {
+                options.logger.error("the kill is not remembered for everybody: \(error)")
+            }
+        }
+        guard !control.isKilled else { return }
+        if !control.rememberKill(max(StageSwitch.firstEpoch, control.floor)) {
+            options.logger.error(
+                "a kill is recorded, and the disk may not have it",
+                metadata: ["folder": "\(directory.path)"]
+            )
+        }
+    }
+
+    /// Whether a kill of the user was recorded that may not have landed. A user who has a store on a server may have been re-armed on
+    /// another machine since: there only what pulls the kill now counts until the stores have answered.
+    func isKillRecorded(_ control: ControlFile) -> Bool {
+        control.isKilled && !context.engines.names.contains(where: context.engines.isShared)
+    }
+
     /// Takes the user back, and remembers it. Nothing of the evidence is read for it.
     ///
     /// - Throws: why the user's old store cannot be made current; the user is served for reading only then.
     func kill(_ actual: ActualStage, by trigger: PulledKill, _ change: StageSwitch) throws -> ActualStage {
-        var notes: [String] = []
-        // It is remembered for everybody only while the sentinel file is there: what was found out since it was looked for may have
-        // taken long, and everybody but this user have been re-armed.
-        if let latch = trigger.latch, context.lookForKill()?.latch?.path == latch.path {
-            do {
-                try latch.set(by: trigger.text)
-                context.metrics.killIsEngaged(true)
-            } catch {
-                options.logger.error("\(error)")
-                notes.append("the kill is not remembered for everybody: \(error)")
-            }
-        }
         CrashPoint.reach("kill.latched")
+        // On another machine the user may be in a later epoch than the one that it was recorded with.
+        change.control.noteKilled(actual.epoch)
+        var notes: [String] = []
         var killed = try change.kill(actual)
         context.metrics.killed()
         let event = EvidenceEvent.killed(trigger: trigger.text)

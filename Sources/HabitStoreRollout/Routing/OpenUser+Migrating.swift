@@ -4,7 +4,8 @@ extension OpenUser {
     /// Finds out where the user is, and finishes or undoes a move that was interrupted; brings the stores to the current
     /// version of the schema first, where they are of an older one and there is a plan.
     func settle(_ look: Look, _ wanted: EnginePair) throws -> ActualStage? {
-        let (change, isKilled) = (look.change, look.pulled != nil)
+        let change = look.change
+        let isKilled = look.pulled != nil || isKillRecorded(change.control)
         var behind: ActualStage?
         var failure: HabitStoreError?
         do {
@@ -17,22 +18,47 @@ extension OpenUser {
         } catch let error as HabitStoreError where error.code == .migrationRequired {
             failure = error
         }
-        guard let plan = options.migrationPlan else {
+        guard let migration = options.migrationPlan.map({ self.migration(by: $0, change.control) }) else {
             if behind == nil, let failure { throw failure }
             return behind
         }
         pair.release()
-        let migration = PairMigration(
+        guard let outcome = try migration.run(wanted, isKilled: isKilled) else {
+            if behind == nil, let failure { throw failure }
+            return behind
+        }
+        let notes = tell(outcome)
+        var actual = try change.settle(wanted, isKilled: isKilled)
+        actual?.notes += notes
+        return actual
+    }
+
+    /// Brings a store that does not serve to the schema version of the one that does, if it is of an older one: before it is needed, by
+    /// whoever needs it. Nobody else waits for it.
+    ///
+    /// - Throws: what keeps it from being migrated.
+    func migrateFollower(_ engine: EngineName, beside actual: ActualStage) throws {
+        guard let plan = context.followerPlan, let control, try pair.exists(engine) else { return }
+        guard let outcome = try migration(by: plan, control).bringAlong(engine, beside: actual) else { return }
+        tell(outcome)
+    }
+
+    private func migration(by plan: any SchemaMigrationPlan.Type, _ control: ControlFile) -> PairMigration {
+        PairMigration(
             directory: directory,
             plan: plan,
             engines: context.engines,
-            control: change.control,
-            stepLimitSeconds: options.stepLimitSeconds
+            control: control,
+            stepLimitSeconds: options.stepLimitSeconds,
+            followerLimitSeconds: options.lockWaitSeconds
         )
-        guard let outcome = try migration.run(wanted, isKilled: isKilled) else {
-            if let failure { throw failure }
-            return behind
-        }
+    }
+
+    /// Writes down and logs what a migration has done.
+    ///
+    /// - Returns: the same for people.
+    @discardableResult
+    private func tell(_ outcome: PairMigration.Outcome) -> [String] {
         record([.migrated(from: outcome.from, to: outcome.to, token: outcome.token)])
         let notes = ["migrated from schema version \(outcome.from) to \(outcome.to)"] + outcome.notes
         for note in notes {
@@ -42,9 +68,7 @@ extension OpenUser {
                 metadata: ["folder": "\(directory.path)"]
             )
         }
-        var actual = try change.settle(wanted, isKilled: isKilled)
-        actual?.notes += notes
-        return actual
+        return notes
     }
 
     private var hasUnfinishedMigration: Bool {

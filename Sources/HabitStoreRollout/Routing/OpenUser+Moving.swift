@@ -11,13 +11,18 @@ extension OpenUser {
     ///   - act: says where the user is then, or nil for a user who stays.
     func move(
         _ reason: StageChangeReason?,
+        because: String? = nil,
         from find: (Look, inout State) throws -> ActualStage?,
         _ act: (Look, ActualStage, inout State) throws -> ActualStage?
     ) throws {
         try state.withLock { state in
             try withSwitch { look in
                 guard let actual = try find(look, &state), let moved = try act(look, actual, &state) else { return }
-                if let reason { note(actual, moved, reason) } else { context.evidence.noteLogged(moved) }
+                if let reason {
+                    note(actual, moved, reason, because: because)
+                } else {
+                    context.evidence.noteLogged(moved)
+                }
                 _ = try install(moved, look, &state)
                 // Where the store that serves has changed, or begun to be other machines' as well, it is to know what led there.
                 context.evidence.synchronize(moved, pair)
@@ -28,20 +33,27 @@ extension OpenUser {
     /// The same for a user who is where the flags and the kill switch have led to by then.
     func move(
         _ reason: StageChangeReason?,
+        because: String? = nil,
         _ act: (Look, ActualStage, inout State) throws -> ActualStage?
     ) throws {
-        try move(reason, from: { look, state in try reroute(&state, look).actual }, act)
+        try move(reason, because: because, from: { look, state in try reroute(&state, look).actual }, act)
     }
 
     /// Takes the user to an earlier stage.
     ///
     /// - Parameters:
     ///   - stage: the stage to go to; nil for the one before.
+    ///   - because: why, for the evidence; nil if not given.
     ///   - onlyFrom: the only stage that the user is taken back from; nil for any.
     /// - Throws: ``HabitStoreError/Code/unsupported`` when the stage is no earlier one; why the move failed.
-    func moveBack(to stage: Stage?, reason: StageChangeReason, onlyFrom: Stage? = nil) throws {
+    func moveBack(
+        to stage: Stage?,
+        reason: StageChangeReason,
+        because: String? = nil,
+        onlyFrom: Stage? = nil
+    ) throws {
         try withOldUp {
-            try move(reason) { look, actual, _ in
+            try move(reason, because: because) { look, actual, _ in
                 if let onlyFrom, actual.stage != onlyFrom { return nil }
                 // The kill switch may have been waiting for the copy.
                 if let stage, actual.stage <= stage, actual.state.isKilled { return nil }

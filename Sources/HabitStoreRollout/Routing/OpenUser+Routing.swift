@@ -1,6 +1,7 @@
 import FeatureFlags
 import Foundation
 @_spi(Engines) import HabitStore
+import Logging
 
 extension OpenUser {
     /// What is found, and asked once, under the lock of the user's switches. The files of the flags and of the kill switch have
@@ -52,9 +53,13 @@ extension OpenUser {
     /// Whether what the flags want now asks for nothing to be done at once.
     private func isUnmoved(_ route: Route, _ state: inout State) -> Bool {
         let wanted = context.wanted
-        guard killTrigger(route.actual, route.control, context.pulledKill) == nil, !goesBack(wanted, route.actual),
-            !isDue(EngineTurn(route.actual, wanted)), !route.actual.state.engines.isOther(than: wanted.engines)
+        let wayBack = WayBack(route.actual, wanted)
+        guard killTrigger(route.actual, route.control, context.pulledKill) == nil, !wayBack.isFollowed,
+            wayBack.placement == nil, !isDue(EngineTurn(route.actual, wanted)),
+            !route.actual.state.engines.isOther(than: wanted.engines)
         else { return false }
+        // Another process may have written down since how the flags put the user there.
+        guard wayBack.stays == nil || wanted == state.wanted else { return false }
         state.wanted = wanted
         state.notes = flags.notes + wanted.notes + route.actual.notes
         return true
@@ -70,15 +75,47 @@ extension OpenUser {
         defer { withExtendedLifetime(lock) {} }
         CrashPoint.reach("switch.locked")
         try ErasureMark(directory).requireNone()
-        let control = try standingControl()
+        let control = try ownControl()
         try finishRestoration(control)
         var change = StageSwitch(pair: pair, control: control, stepLimitSeconds: options.stepLimitSeconds)
         change.isPassing = lock.passedFor != nil
         flags.refresh(for: context.subject)
         let (revision, said) = (flags.revision, context.subject.revision)
         let pulled = lock.passedFor ?? context.pulledKill
+        if let pulled { recordKill(pulled, control) }
         return try body(Look(change: change, pulled: pulled, revision: revision, said: said))
     }
+
+    /// The control file. The first time, before a store is opened, files that have other names elsewhere are replaced by copies. While
+    /// another process has the user open they stay shared, and SQLite stores refuse new writers.
+    private func ownControl() throws -> ControlFile {
+        let isFirst = control == nil
+        let control = try standingControl()
+        let linked = LinkedFiles(directory, context.engines)
+        guard isFirst, !linked.names.isEmpty else { return control }
+        do {
+            let isKnown = !control.isCopy
+            forgetControl()
+            guard let alone = try UserPresence(aloneAt: directory.path + "/control") else {
+                options.logger.warning(
+                    "a user's files have other names elsewhere, and are in use",
+                    metadata: linkedFolder
+                )
+                return try standingControl()
+            }
+            try linked.separate(isKnown: isKnown)
+            withExtendedLifetime(alone) {}
+            options.logger.notice(
+                "a user's files had other names elsewhere, and were replaced by copies",
+                metadata: linkedFolder
+            )
+        } catch let error as HabitStoreError {
+            options.logger.warning("a user's files have other names elsewhere: \(error)", metadata: linkedFolder)
+        }
+        return try standingControl()
+    }
+
+    private var linkedFolder: Logger.Metadata { ["folder": "\(directory.path)"] }
 
     /// Finishes a restore whose process has died, as an interrupted move is finished.
     private func finishRestoration(_ control: ControlFile) throws {
@@ -91,7 +128,7 @@ extension OpenUser {
     func reroute(_ state: inout State, _ look: Look) throws -> Route {
         let (wanted, change) = (context.wanted, look.change)
         state.wanted = wanted
-        var actual = try settle(look, wanted.engines) ?? change.createFirst(first(wanted))
+        var actual = try settle(look, wanted.engines) ?? begin(wanted, change)
         let trigger = killTrigger(actual, change.control, look.pulled)
         notePutBack(&actual, change.control, isUrgent: trigger != nil)
         if trigger == nil {
@@ -99,6 +136,7 @@ extension OpenUser {
             // What is wanted of another rollout is not wanted of this one.
             if actual.state.engines.isOther(than: wanted.engines) { state.wanted?.stage = nil }
             context.evidence.makeUp(for: actual, in: scene)
+            notePlacement(&actual, wanted, change)
         }
         var refusal: HabitStoreError?
         if let trigger {
@@ -112,10 +150,15 @@ extension OpenUser {
                 actual.notes.append(error.description)
                 options.logger.error("the kill switch could not take a user back: \(error)")
             }
-        } else if goesBack(wanted, actual), let stage = wanted.stage {
+        } else if WayBack(actual, wanted).isFollowed, let stage = wanted.stage {
             do {
                 let before = actual
-                actual = try change.move(actual, to: stage, evidence: context.evidence.remembered(actual, pair))
+                actual = try change.move(
+                    actual,
+                    to: stage,
+                    evidence: context.evidence.remembered(actual, pair),
+                    placedBy: wanted.placement
+                )
                 note(before, actual, .followedFlags)
             } catch let error as HabitStoreError {
                 actual.notes.append("stays at \(actual.stage.rawValue): \(error.description)")
@@ -125,15 +168,31 @@ extension OpenUser {
         return try install(actual, look, &state, refusal: refusal)
     }
 
+    /// Has the store remember how the flags put the user there, so that whoever reads them when they have changed can tell a list that
+    /// was edited from a percentage that was.
+    private func notePlacement(_ actual: inout ActualStage, _ wanted: WantedStage, _ change: StageSwitch) {
+        guard let placement = WayBack(actual, wanted).placement else { return }
+        do {
+            actual = try change.note(placement, of: actual)
+        } catch {
+            // The next look tries again.
+            options.logger.warning(
+                "a user's store cannot remember how the flags put the user there: \(error)",
+                metadata: ["folder": "\(directory.path)"]
+            )
+        }
+    }
+
     @discardableResult
     func note(
         _ before: ActualStage,
         _ after: ActualStage,
         _ reason: StageChangeReason,
+        because: String? = nil,
         after events: [EvidenceEvent] = [],
         isUrgent: Bool = false
     ) -> Bool {
-        context.evidence.note(before, after, reason, after: events, in: scene, isUrgent: isUrgent)
+        context.evidence.note(before, after, reason, because: because, after: events, in: scene, isUrgent: isUrgent)
     }
 
     /// Has the engines change their parts where the flags say so, for a user whom only one engine serves; once for each state
@@ -146,7 +205,12 @@ extension OpenUser {
             return
         }
         do {
-            actual = try change.turn(actual, to: wanted.engines, by: flags.identity(for: context.subject))
+            actual = try change.turn(
+                actual,
+                to: wanted.engines,
+                by: flags.identity(for: context.subject),
+                pairedBy: wanted.pairedBy
+            )
         } catch {
             actual.notes.append("\(turn.refusal): \(error)")
         }
@@ -169,20 +233,22 @@ extension OpenUser {
         if record([.putBack(what: what)], isUrgent: isUrgent) { control.noteCopy() }
     }
 
+    /// Creates the store of a new user.
+    private func begin(_ wanted: WantedStage, _ change: StageSwitch) throws -> ActualStage {
+        guard context.mayBegin.load(ordering: .relaxed) else {
+            throw NoSuchUser(user: directory.user, root: directory.root).error
+        }
+        return try change.createFirst(first(wanted))
+    }
+
     /// The state that a new user begins with.
     private func first(_ wanted: WantedStage) -> RolloutState {
         var state = RolloutState(stage: wanted.isDirect ? wanted.stage ?? .off : .off, engines: wanted.engines)
+        state.pairedBy = wanted.pairedBy
+        if state.stage > .off { state.placedBy = wanted.placement }
         state.noteTurn(by: flags.identity(for: context.subject))
         if wanted.isDirect { state.noteTurn(by: flags.directTurn(for: context.subject)) }
         return state
-    }
-
-    /// Whether the user is to be taken to an earlier stage by the flags alone.
-    private func goesBack(_ wanted: WantedStage, _ actual: ActualStage) -> Bool {
-        guard let stage = wanted.stage, !wanted.isDirect || stage == .off, !wanted.isBucketed,
-            wanted.engines == actual.state.engines
-        else { return false }
-        return stage < actual.stage && actual.stage != .complete
     }
 
     /// Makes the route, and tells all processes.
@@ -260,7 +326,8 @@ extension OpenUser {
                 self?.record([.backfilled(token: outcome.token, records: outcome.records)])
                 self?.context.metrics.backfilled(outcome.records)
             },
-            onRefused: { [weak self] in self?.yield(actual) }
+            onRefused: { [weak self] in self?.yield(actual) },
+            onOutdated: { [weak self] in try self?.migrateFollower(actual.other, beside: actual) }
         )
     }
 

@@ -34,12 +34,19 @@ final class OpenUser: Sendable {
     /// How many copies are being made that need the history to stay as it is.
     let historyReaders = Atomic<Int>(0)
     let advancer = Mutex<Ticker?>(nil)
+    /// Whether the store that was left has been looked at in the background.
+    let hasSeenLeftStore = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
 
     init(_ context: UserContext, _ leases: Leases, takesBack: @escaping @Sendable () throws -> Void) {
         (self.context, self.leases, self.takesBack) = (context, leases, takesBack)
         revision = context.flags.counter
-        pair = StorePair(directory: context.directory, schema: context.schema, engines: context.engines)
+        pair = StorePair(
+            directory: context.directory,
+            schema: context.schema,
+            engines: context.engines,
+            versions: context.versions
+        )
     }
 
     var directory: UserDirectory { context.directory }
@@ -94,6 +101,12 @@ final class OpenUser: Sendable {
         let control = try ControlFile(path: directory.path + "/control")
         mapped.withLock { $0 = control }
         return control
+    }
+
+    /// Leaves the control file, so that the next look maps what stands there then; only while ``state`` is locked.
+    func forgetControl() {
+        control?.leave()
+        mapped.withLock { $0 = nil }
     }
 
     // MARK: What is known

@@ -1,14 +1,19 @@
 import FeatureFlags
 @_spi(Engines) import HabitStore
 import ShadowVerifier
+import Synchronization
 
 /// What outlives a user's open files: whose they are, by what they are opened and moved, and what is known of them.
 final class UserContext: Sendable {
     let directory: UserDirectory
     let schema: Schema
+    /// How to open stores of other versions.
+    let versions: StorePair.Versions
     /// The engines that there are.
     let engines: Engines
     let options: RolloutOptions
+    /// The plan that migrates a store that does not serve to the serving store's version, even if opening migrates no user.
+    let followerPlan: (any SchemaMigrationPlan.Type)?
     let flags: FlagWatch
     /// For whom the flags are evaluated.
     let subject: FlagSubject
@@ -18,12 +23,16 @@ final class UserContext: Sendable {
     let writeTimes: WriteTimes
     let evidence: EvidenceRecorder
     let shadowTotals = ShadowTotals()
+    /// Whether a store may be made for the user where there is none.
+    let mayBegin = Atomic<Bool>(false)
 
     init(
         directory: UserDirectory,
         schema: Schema,
         engines: Engines,
         options: RolloutOptions,
+        followerPlan: (any SchemaMigrationPlan.Type)?,
+        versions: StorePair.Versions,
         flags: FlagWatch,
         attributes: [String: FlagValue],
         queries: [QueryFile.Query],
@@ -34,6 +43,8 @@ final class UserContext: Sendable {
         self.schema = schema
         self.engines = engines
         self.options = options
+        self.followerPlan = followerPlan
+        self.versions = versions
         self.flags = flags
         self.queries = queries
         self.metrics = metrics
@@ -57,22 +68,26 @@ final class UserContext: Sendable {
     /// The same for whoever does not act on it for the first time.
     var stillWanted: WantedStage { flags.wanted(for: subject, engines) }
 
+    /// - Parameter names: what the stores are called in the report.
     func verification(
         _ a: any UserStoreBackend,
         _ b: any UserStoreBackend,
+        named names: (String, String),
         ignoring rules: IgnoreRules = .none
     ) -> ShadowVerifier {
         var options = VerificationOptions()
         options.queries = queries
         options.ignoreRules = rules
-        return ShadowVerifier(.init(name: "current", store: a), .init(name: "other", store: b), options: options)
+        return ShadowVerifier(.init(name: names.0, store: a), .init(name: names.1, store: b), options: options)
     }
 
     func differs(_ report: VerificationReport) -> HabitStoreError {
         let first = report.reason ?? report.differences.first?.message ?? ""
         return HabitStoreError(
             .unsupported,
-            "the verification found \(report.differenceCount) differences, first: \(first)",
+            report.differenceCount == 0
+                ? "the verification ended with \(report.verdict.rawValue): \(first)"
+                : "the verification found \(report.differenceCount.counted("difference")), first: \(first)",
             at: .init(path: directory.path)
         )
     }

@@ -22,7 +22,7 @@ enum ReadAnswer: Sendable, Equatable {
     /// The answer for people, without the user's values.
     var text: String {
         switch self {
-        case .rows(let digest): "\(digest.rows) record\(digest.rows == 1 ? "" : "s")"
+        case .rows(let digest): digest.rows.counted("record")
         case .count(let number): "the count \(number)"
         case .failure(let code): "the error \(code.rawValue)"
         }

@@ -9,9 +9,13 @@ struct WantedStage: Sendable, Equatable {
     var engines: EnginePair
     /// Whether the user is to go there directly, see ``RolloutFlags/backend``.
     var isDirect = false
-    /// Whether a percentage decided. Changed weights move many users at once that nobody has looked at: such a proposal
-    /// takes nobody back.
+    /// Whether a percentage decided, or may have. Changed weights would move many users at once: such a proposal takes back nobody whom a
+    /// percentage placed.
     var isBucketed = false
+    /// The same of ``RolloutFlags/backend``, where that names the old engine and so leads back directly.
+    var isBackendBucketed = false
+    /// How the engines' parts were decided: ``Placement/percentage``, or nil for anything else.
+    var pairedBy: Placement?
     /// Why the flags change nothing.
     var notes: [String] = []
     /// Whether the flags could be asked: what they say of the engines counts for nothing else.
@@ -21,6 +25,9 @@ struct WantedStage: Sendable, Equatable {
 
     /// The engine that would serve at the stage; nil where the flags say nothing.
     var engine: EngineName? { stage.map { $0.authority == .old ? engines.old : engines.new } }
+
+    /// How the stage was decided.
+    var placement: Placement { Placement(isBucketed: isBucketed) }
 
     /// Reads the flags.
     ///
@@ -43,6 +50,7 @@ struct WantedStage: Sendable, Equatable {
                 throw Unusable(text: failure)
             }
             try reader.read(&engines)
+            pairedBy = reader.isPairBucketed ? .percentage : nil
             try take(try reader.backend(of: engines), try reader.value(keys.stage), reader)
         } catch {
             stage = nil
@@ -58,7 +66,8 @@ struct WantedStage: Sendable, Equatable {
             stage = named
             isBucketed = reader.isStageBucketed
             // Both say the old engine: whoever was put on the new one directly comes back the same way.
-            isDirect = named == .off && backend == engines.old && !isBucketed && !reader.isBackendBucketed
+            isDirect = named == .off && backend == engines.old
+            isBackendBucketed = isDirect && reader.isBackendBucketed
         } else if backend != nil {
             (stage, isDirect, isBucketed) = (.off, true, reader.isBackendBucketed)
         } else if reader.isSilent {
@@ -79,6 +88,7 @@ struct WantedStage: Sendable, Equatable {
 
         var isStageBucketed: Bool { answers.isBucketed(keys.stage) }
         var isBackendBucketed: Bool { answers.isBucketed(keys.backend) }
+        var isPairBucketed: Bool { answers.isBucketed(keys.old) || answers.isBucketed(keys.new) }
 
         /// Whether there is neither of the flags that move users.
         var isSilent: Bool { answers.isMissing(keys.stage) && answers.isMissing(keys.backend) }

@@ -45,6 +45,16 @@ extension RolloutState {
             owner = rest.takeText()
             guard owner != nil, rest.take(",") else { return nil }
         }
+        var pairedBy: Placement?
+        if rest.take("\"pairedBy\":\"") {
+            pairedBy = rest.takeText().flatMap(Placement.init(rawValue:))
+            guard pairedBy != nil, rest.take(",") else { return nil }
+        }
+        var placedBy: Placement?
+        if rest.take("\"placedBy\":\"") {
+            placedBy = rest.takeText().flatMap(Placement.init(rawValue:))
+            guard placedBy != nil, rest.take(",") else { return nil }
+        }
         guard rest.take("\"stage\":\""), let stage = rest.takeText().flatMap(Stage.init(rawValue:)) else { return nil }
         var turns: String?
         if rest.take(",\"turns\":\"") {
@@ -60,6 +70,7 @@ extension RolloutState {
         self.init(stage: stage, engines: engines, isKilled: isKilled, movingTo: movingTo)
         (self.evidence, self.fled, self.turns, self.vouched) = (evidence, fled, turns, vouched)
         (self.machine, self.owner) = (machine, owner)
+        (self.pairedBy, self.placedBy) = (pairedBy, placedBy)
     }
 }
 

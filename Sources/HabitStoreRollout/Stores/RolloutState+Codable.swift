@@ -18,7 +18,7 @@ extension EnginePair {
 /// it. One of other engines has no `old`, without which an earlier version refuses it.
 extension RolloutState: Codable {
     private enum Key: String, CodingKey {
-        case engines, evidence, fled, isKilled, machine, movingTo, old, owner, stage, turns, vouched
+        case engines, evidence, fled, isKilled, machine, movingTo, old, owner, pairedBy, placedBy, stage, turns, vouched
     }
 
     init(from decoder: any Decoder) throws {
@@ -43,6 +43,8 @@ extension RolloutState: Codable {
         evidence = try values.decodeIfPresent(EvidenceHead.self, forKey: .evidence)
         machine = try values.decodeIfPresent(String.self, forKey: .machine)
         owner = try values.decodeIfPresent(String.self, forKey: .owner)
+        pairedBy = try values.decodeIfPresent(Placement.self, forKey: .pairedBy)
+        placedBy = try values.decodeIfPresent(Placement.self, forKey: .placedBy)
         turns = try values.decodeIfPresent(String.self, forKey: .turns)
         vouched = try values.decodeIfPresent(String.self, forKey: .vouched)
     }
@@ -61,6 +63,8 @@ extension RolloutState: Codable {
         try values.encodeIfPresent(evidence, forKey: .evidence)
         try values.encodeIfPresent(machine, forKey: .machine)
         try values.encodeIfPresent(owner, forKey: .owner)
+        try values.encodeIfPresent(pairedBy, forKey: .pairedBy)
+        try values.encodeIfPresent(placedBy, forKey: .placedBy)
         try values.encodeIfPresent(turns, forKey: .turns)
         try values.encodeIfPresent(vouched, forKey: .vouched)
     }

@@ -22,6 +22,10 @@ struct RolloutState: Sendable, Hashable {
     /// The machine that the user belongs to, as ``Machine/text`` has it; nil for one who belongs to none, and where both engines keep
     /// files. Only in the text that a store keeps.
     var machine: String?
+    /// How the flags decided which engine is the old one: nil for a rule, and where an earlier version wrote the state.
+    var pairedBy: Placement?
+    /// How the flags put the user at the stage, which matters beyond `off` only; nil where that was not written down, as by earlier versions.
+    var placedBy: Placement?
     /// Whose store it is, as ``UserDirectory/owner`` has it; only in the text that a store keeps.
     var owner: String?
     /// The flag files that have put the user on another engine, by their identities with commas between them: each does so

@@ -1,4 +1,4 @@
-import HabitStore
+@_spi(Engines) import HabitStore
 
 extension StorePair {
     /// The two engines that a user's rollout is between.
@@ -53,7 +53,45 @@ extension StorePair {
         if let ahead = found.standings.max(by: { $0.token < $1.token }), ahead.role == .standby {
             for engine in found.standings.map(\.engine) where engine != ahead.engine { ask(engine) }
         }
-        return found
+        return withoutMigrations(found, limitSeconds: limitSeconds)
+    }
+
+    /// The same, with a store that does not serve and was migrated, which the other one was not yet, as it was before: what the hooks of
+    /// its migration have changed has no part in the one history. Taken for writes, it made the store that serves look as if it had been
+    /// put back, or the other one as if it held everything.
+    func withoutMigrations(_ found: StandingsFound, limitSeconds: Double?) -> StandingsFound {
+        guard let versions = unfinishedMigration(found)?.versions,
+            let oldest = versions.map(\.version).min()
+        else { return found }
+        var adjusted = found
+        for (engine, version) in versions where version > oldest {
+            guard let standing = found.standing(engine), standing.role != .authoritative else { continue }
+            let before = Result {
+                guard let limitSeconds else { return try tokenBeforeMigration(standing) }
+                return try Deadline.run(seconds: limitSeconds, path: standing.path) { [self] _ in
+                    try tokenBeforeMigration(standing)
+                }
+            }
+            adjusted.note(engine, before.map { standing.before($0) }, self)
+        }
+        return adjusted
+    }
+
+    /// How many transactions at a history's end may be a migration's: two for each stage of a plan.
+    private static let mostMigrations: Int64 = 256
+
+    /// The last token of a store that no migration at the end of its history has brought.
+    private func tokenBeforeMigration(_ standing: Standing) throws -> HistoryToken {
+        let (token, floor) = (standing.token.rawValue, standing.information.historyFloor.rawValue)
+        let first = HistoryToken(rawValue: max(floor, token - Self.mostMigrations))
+        var last = first
+        try store(standing.engine).replicaRead { replica in
+            try replica.enumerateHistory(after: first) { transaction in
+                if transaction.token <= standing.token, !transaction.isMigration { last = transaction.token }
+                return true
+            }
+        }
+        return last
     }
 }
 

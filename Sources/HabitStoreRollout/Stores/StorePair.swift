@@ -2,6 +2,23 @@ import Foundation
 @_spi(Engines) import HabitStore
 import Synchronization
 
+/// How to treat stores of another schema version than the pair's.
+extension StorePair {
+    enum Versions: Sendable {
+        /// They are refused, except for reading.
+        case current
+        /// Each is opened in its own shape: for whoever needs only what the stores say of themselves. The plan knows the shapes of files that
+        /// do not tell it.
+        case eachAsWritten((any SchemaMigrationPlan.Type)?)
+    }
+
+    /// Whether the stores may be of different versions.
+    var mayDiffer: Bool {
+        if case .eachAsWritten = versions { return true }
+        return false
+    }
+}
+
 /// The stores of a user, each opened when it is needed first. There are two, as long as a rollout lasts; whoever knows which
 /// says so.
 final class StorePair: Sendable {
@@ -9,6 +26,7 @@ final class StorePair: Sendable {
     let schema: Schema
     let known: Engines
     private let access: StoreAccess
+    private let versions: Versions
     /// The files that the open stores were opened from.
     private let files = Mutex<[EngineName: StoreIdentity]>([:])
     private let slots: [EngineName: StoreSlot]
@@ -17,11 +35,13 @@ final class StorePair: Sendable {
         directory: UserDirectory,
         schema: Schema,
         access: StoreAccess = .readWrite,
-        engines: Engines
+        engines: Engines,
+        versions: Versions = .current
     ) {
         self.directory = directory
         self.schema = schema
         self.access = access
+        self.versions = versions
         known = engines
         slots = Dictionary(uniqueKeysWithValues: engines.names.map { ($0, StoreSlot()) })
     }
@@ -75,11 +95,44 @@ final class StorePair: Sendable {
     private func openFile(_ address: StoreAddress, _ access: StoreAccess) throws -> any UserStoreBackend {
         do {
             return try known.open(address, access, schema: schema)
-        } catch let error as HabitStoreError
-            where access == .readOnly && (error.code == .migrationRequired || error.code == .newerVersion)
-        {
-            return try known.openAsWritten(address, .readOnly, schema: schema)
+        } catch let error as HabitStoreError where Self.otherVersion.contains(error.code) {
+            switch versions {
+            case .eachAsWritten(let plan):
+                return try known.open(address, access, schema: try writtenSchema(of: address, plan))
+            case .current:
+                guard access == .readOnly, error.code != .schemaMismatch else { throw error }
+                return try known.openAsWritten(address, .readOnly, schema: schema)
+            }
         }
+    }
+
+    /// The errors of a store that is opened with another schema than its own.
+    private static let otherVersion: Set<HabitStoreError.Code> = [.migrationRequired, .newerVersion, .schemaMismatch]
+
+    /// The schema of a store's records. A file that only the app's opener reads does not tell: the plan does, by its version.
+    private func writtenSchema(of address: StoreAddress, _ plan: (any SchemaMigrationPlan.Type)?) throws -> Schema {
+        do {
+            let stored = try known.storedSchema(of: address)
+            return Schema(shapes: stored.entities, version: stored.version)
+        } catch {
+            guard let plan,
+                let schema = plan.schema(of: try StoreMigrator(address, engines: known, plan: plan).version())
+            else { throw error }
+            return schema
+        }
+    }
+
+    /// Makes sure that two stores are of one schema version: what one of them holds means something else in the other.
+    ///
+    /// - Throws: ``HabitStoreError/Code/migrationRequired`` where they are not.
+    static func requireOneVersion(_ store: any UserStoreBackend, _ other: any UserStoreBackend) throws {
+        guard store.schema.version != other.schema.version else { return }
+        throw HabitStoreError(
+            .migrationRequired,
+            "the store is of schema version \(other.schema.version), and the user's other one of \(store.schema.version): a program that has "
+                + "the migration plan has to open the user first",
+            at: .init(path: other.path)
+        )
     }
 
     /// What is to be done where the user's stores are of different versions, as a migration leaves them whose process has died between the

@@ -24,12 +24,12 @@ package enum CrashPoint {
         "retire.told", "retire.disowned", "retire.removed",
     ]
 
-    /// Those of backups, restores and erasures, which no move of a user comes to.
+    /// Those of backups, restores, erasures and rebuilt stores, which no move of a user comes to.
     package static let keeping = [
         "backup.listed", "backup.copied", "backup.written", "backup.published", "restore.copied", "restore.sealed",
         "restore.decided", "restore.aside", "restore.placed", "restore.told", "restore.role", "restore.opened",
         "restore.finished", "erase.elsewhere", "erase.decided", "erase.backup", "erase.backups", "erase.stores",
-        "erase.files", "erase.renamed",
+        "erase.files", "erase.renamed", "resync.told", "resync.aside",
     ]
 
     /// Those that only users come to whose stores other machines reach.

@@ -27,7 +27,7 @@ public struct UserDirectory: Sendable, Hashable {
     let store: StoreName?
     /// The folder of all users' folders, and the name of this one in it.
     private let folder: String
-    private let name: String
+    let name: String
 
     /// The folder of a user; it is not made yet.
     ///
@@ -63,6 +63,9 @@ public struct UserDirectory: Sendable, Hashable {
     /// What the user's stores are marked with: 128 bits of XXH64 over the id, after the store's name and a zero where it has one, in
     /// hexadecimal digits.
     var owner: String { Self.digest((store.map { Array($0.text.utf8) + [0] } ?? []) + Array(user.utf8)).hexadecimal }
+
+    /// The root that the folder is under.
+    var root: String { DurableFile.folder(of: folder) }
 
     /// The user's folder in a root of copies.
     func inRoot(_ root: String) throws -> UserDirectory {

@@ -205,9 +205,11 @@ final class ControlFile: Sendable {
     /// The highest epoch that any store was ever meant to have, as far as the file can tell.
     var floor: Int { Int(floorCell) }
 
+    private var floorCell: UInt64 { laterEpoch(Place.floor) }
+
     /// Who dies between the two stores of a number leaves the halves of two epochs: the later one holds.
-    private var floorCell: UInt64 {
-        let (value, other) = (load(Place.floor), ~load(Place.floor + 1))
+    private func laterEpoch(_ place: Int) -> UInt64 {
+        let (value, other) = (load(place), ~load(place + 1))
         if value == other { return Self.isEpoch(value) ? value : 0 }
         guard value != 0 || other != .max else { return 0 }
         let (low, high) = (min(value, other), max(value, other))
@@ -255,7 +257,7 @@ final class ControlFile: Sendable {
     func noteAcknowledged(_ token: HistoryToken) {
         let number = UInt64(token.rawValue)
         var cell = load(Place.mark)
-        while numbered(cell: cell) < number {
+        while Self.numbered(cell: cell) < number {
             let (exchanged, original) = exchange(Place.mark, cell, Self.numbered(number))
             if exchanged { return }
             cell = original
@@ -319,13 +321,14 @@ final class ControlFile: Sendable {
     /// Whether the user was killed, and nobody has re-armed: also where that cannot be written into a store.
     var isKilled: Bool { killedEpoch > 0 }
 
-    /// The epoch in which the user was killed; 0 where nobody was, or the user was re-armed here.
-    var killedEpoch: Int { epoch(Place.killed) ?? 0 }
+    /// The epoch in which the user was killed; 0 where nobody was, or the user was re-armed here. Two processes may record a kill at
+    /// once, one of them past the lock: what they leave is still a kill.
+    var killedEpoch: Int { Int(laterEpoch(Place.killed)) }
 
     /// Remembers that the user was killed in an epoch, which a store is on the disk with.
     func noteKilled(_ epoch: Int) { if killedEpoch < epoch { store(epoch, at: Place.killed) } }
 
-    /// Remembers a kill that no store can be told of.
+    /// Records a kill that no store has recorded yet.
     ///
     /// - Returns: whether the disk has it too.
     func rememberKill(_ epoch: Int) -> Bool {
@@ -347,7 +350,7 @@ final class ControlFile: Sendable {
     func oweDifference() {
         var cell = load(Place.difference)
         while true {
-            let next = Self.numbered(numbered(cell: cell) + 1)
+            let next = Self.numbered(Self.numbered(cell: cell) + 1)
             let (exchanged, original) = exchange(Place.difference, cell, next)
             if exchanged { break }
             cell = original
@@ -416,9 +419,10 @@ final class ControlFile: Sendable {
         number << 16 | ((number &+ 1) &* 0x9E37_79B9_7F4A_7C15) >> 48
     }
 
-    private func numbered(cell: UInt64) -> UInt64 { Self.numbered(cell >> 16) == cell ? cell >> 16 : 0 }
+    /// The number that a cell holds with its check.
+    static func numbered(cell: UInt64) -> UInt64 { numbered(cell >> 16) == cell ? cell >> 16 : 0 }
 
-    private func numbered(_ place: Int) -> UInt64 { numbered(cell: load(place)) }
+    private func numbered(_ place: Int) -> UInt64 { Self.numbered(cell: load(place)) }
 
     /// Brings the file to the disk. All processes see what was stored in any case; where the disk fails, a power cut takes it, and
     /// makes the witness know less. Only who has told nobody else has to ask.

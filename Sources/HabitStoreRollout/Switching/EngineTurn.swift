@@ -10,6 +10,9 @@ struct EngineTurn {
     private var state: RolloutState { actual.state }
     private var isAtAnEnd: Bool { actual.stage == .off || actual.stage == .complete }
 
+    /// Whether a percentage names other engines for a user to whom a percentage gave these.
+    var isRebucketed: Bool { wanted.pairedBy == .percentage && state.pairedBy == .percentage }
+
     /// Whether the flags name other engines, or other parts of them, of a user for whom that can matter now.
     var isProposed: Bool {
         wanted.isAnswered && state.engines != wanted.engines
@@ -24,7 +27,9 @@ struct EngineTurn {
     ///   - identity: that of the flag files.
     ///   - exists: whether the user has a store of an engine.
     func isDue(_ known: Engines, identity: String, _ exists: (EngineName) -> Bool) -> Bool {
-        guard isProposed, isAtAnEnd, !state.isKilled, !state.hasTurned(by: identity) else { return false }
+        guard isProposed, isAtAnEnd, !isRebucketed, !state.isKilled, !state.hasTurned(by: identity) else {
+            return false
+        }
         return !state.engines.isOther(than: wanted.engines)
             || wanted.engines.contains(actual.engine) && known.contains(actual.other) && !exists(actual.other)
     }
@@ -38,7 +43,9 @@ struct EngineTurn {
                 + "over and the store that was left is gone"
             : state.isKilled
                 ? "the user was killed and is not taken to \(state.fled?.rawValue ?? "the other engine") before a re-arm"
-                : "flag files disagree: others have put the user here since these did"
+                : isRebucketed
+                    ? "a percentage chose the user's engines, and a percentage that is another one now moves nobody"
+                    : "flag files disagree: others have put the user here since these did"
         return
             "stays on \(actual.engine.rawValue), though \(wanted.oldKey) is \(wanted.engines.old.rawValue): \(reason)"
     }

@@ -10,6 +10,7 @@ extension StageSwitch {
     ///   - evidence: what is to be remembered of the user's evidence; nil for what the stores remember.
     ///   - flags: the flag file that puts the user there directly; it is remembered with the move, and not by a move that comes
     ///     to nothing.
+    ///   - placement: how the flags put the user there; nil for a move by other means.
     ///   - check: runs while nobody can write and both stores are at one token, when the role changes hands.
     /// - Throws: why the user stays; nothing was handed over then.
     func move(
@@ -18,6 +19,7 @@ extension StageSwitch {
         isKilled: Bool = false,
         evidence: EvidenceTrust? = nil,
         turnedBy flags: String? = nil,
+        placedBy placement: Placement? = nil,
         check: () throws -> Void = {}
     ) throws -> ActualStage {
         var target = actual
@@ -25,6 +27,7 @@ extension StageSwitch {
         target.state.isKilled = isKilled
         target.state.fled = isKilled ? actual.state.fled ?? actual.state.engine(.new) : nil
         if let flags { target.state.noteTurn(by: flags) }
+        if let placement { target.state.placedBy = placement }
         guard target.state != actual.state else { return actual }
         target.state.remember(evidence)
         // What stands in the way of the move is found before anything is claimed for it.
@@ -40,6 +43,9 @@ extension StageSwitch {
             else { throw Self.parted(pair.address(other)) }
             guard stage == .complete || there.token >= here.information.historyFloor else {
                 throw cannotFollow(other, "is at token \(there.token)")
+            }
+            if actual.stage.authority == .new, !(try isContained(here, in: there)) {
+                try StorePair.requireOneVersion(try pair.store(actual.engine), try pair.store(other))
             }
         }
         if actual.stage.authority == .old, stage.authority == .old {
@@ -205,12 +211,35 @@ extension StageSwitch {
     /// - Parameters:
     ///   - engines: what the engines are from now on; the one that serves is among them.
     ///   - flags: the identity of the flag file that wants it.
-    func turn(_ actual: ActualStage, to engines: EnginePair, by flags: String) throws -> ActualStage {
+    ///   - placement: how that decided it.
+    func turn(
+        _ actual: ActualStage,
+        to engines: EnginePair,
+        by flags: String,
+        pairedBy placement: Placement?
+    ) throws -> ActualStage {
         try restate(actual) { state in
             state.engines = engines
             state.stage = actual.engine == engines.old ? .off : .complete
+            (state.pairedBy, state.placedBy) = (placement, nil)
             state.noteTurn(by: flags)
         }
+    }
+
+    /// Has the store that serves remember how the flags put the user there. It moves no user, and no other process has to look again.
+    func note(_ placement: (stage: Placement?, engines: Placement?), of actual: ActualStage) throws -> ActualStage {
+        let engine = actual.engine
+        try change(engine, expecting: StorePlace(role: .authoritative, epoch: actual.epoch)) { [pair] replica, _ in
+            // The store may have recorded evidence since.
+            let now = try pair.standing(engine, replica)
+            guard var state = now.state else { return }
+            (state.placedBy, state.pairedBy) = placement
+            (state.owner, state.machine) = (now.owner ?? pair.directory.owner, now.machine?.text)
+            try replica.setRolloutState(try state.encoded())
+        }
+        var noted = actual
+        (noted.state.placedBy, noted.state.pairedBy) = placement
+        return noted
     }
 
     /// Makes a store that does not serve one that holds nothing, to whoever finds it: a copy that is to begin. No move gives it a role.
@@ -296,6 +325,24 @@ extension StageSwitch {
         return target
     }
 
+    /// Whether a store holds what another one does, by its history, where the two are of different versions, so that nothing can be
+    /// carried over and their tokens cannot be compared; true where they are of one.
+    private func isContained(_ here: Standing, in there: Standing) throws -> Bool {
+        guard pair.mayDiffer else { return true }
+        var found = StandingsFound()
+        for standing in [here, there] { found.note(standing.engine, .success(standing), pair) }
+        guard pair.unfinishedMigration(found) != nil else { return true }
+        let before = pair.withoutMigrations(found, limitSeconds: stepLimitSeconds)
+        guard let here = before.standing(here.engine), let there = before.standing(there.engine),
+            there.token >= here.token
+        else { return false }
+        return try step(here.engine) { [pair] in
+            try pair.store(here.engine).replicaRead { a in
+                try pair.store(there.engine).replicaRead { try Replication.agree(a, $0, at: here.token) }
+            }
+        }
+    }
+
     /// Whether a store claims to hold everything, and nothing that is known speaks against it: one that was put back claims it
     /// as well.
     private func isAllThatWasAcknowledged(_ standing: Standing) -> Bool {
@@ -305,8 +352,9 @@ extension StageSwitch {
     /// Whether a store can be brought to the other one's token by its history.
     private func canFollow(_ standing: Standing, _ other: EngineName) -> Bool {
         // One that cannot be asked brings nothing up.
-        guard standing.role != .backfilling, let other = try? self.standing(other) else { return false }
-        return standing.lineage == other.lineage && standing.token >= other.information.historyFloor
+        guard standing.role != .backfilling, let source = try? self.standing(other) else { return false }
+        guard (try? isContained(source, in: standing)) == true else { return false }
+        return standing.lineage == source.lineage && standing.token >= source.information.historyFloor
     }
 
     private func cannotGoBack(_ actual: ActualStage, _ failure: HabitStoreError) -> HabitStoreError {

@@ -146,7 +146,7 @@ extension StageSwitch {
             let behind = engines.other(than: ahead.engine)
             found.note(behind, Result { try standing(behind) }, pair)
         }
-        return found
+        return pair.mayDiffer ? pair.withoutMigrations(found, limitSeconds: stepLimitSeconds) : found
     }
 
     /// Whether the old store is authoritative, and as current as the user: what the new one says cannot matter then, and it

@@ -115,13 +115,16 @@ struct StageSwitch {
             // Who writes to both is kept out before the source is looked at: a write that is in flight may end in between
             // and another one follow it, or it may have reached the target and not yet the source.
             if spansWrites {
-                try pair.store(source).replicate { from in
+                let from = try pair.store(source)
+                try StorePair.requireOneVersion(from, to)
+                try from.replicate { from in
                     try to.replicate { try drain(from, into: $0, target, progress) }
                 }
             } else {
-                try to.replicate { to in
+                try to.replicate { replica in
                     try pair.read(source) { from, _ in
-                        try from.replicaRead { try drain($0, into: to, target, progress) }
+                        try StorePair.requireOneVersion(from, to)
+                        try from.replicaRead { try drain($0, into: replica, target, progress) }
                     }
                 }
             }

@@ -9,7 +9,7 @@ struct Toggle {
 
     /// - Parameter progress: is told what is being done.
     func run(_ progress: (String, Int, Int) -> Void) throws {
-        try open.directory.make()
+        if context.mayBegin.load(ordering: .relaxed) { try open.directory.make() }
         removeLeftovers()
         let actual = try open.state.withLock { state in
             try open.withSwitch { look in
@@ -19,7 +19,7 @@ struct Toggle {
         }
         let (known, notes) = open.state.withLock { ($0.wanted, $0.notes) }
         guard let wanted = known, wanted.isDirect, let stage = wanted.stage, stage.authority != actual.stage.authority,
-            !wanted.isBucketed || stage > actual.stage
+            stage > actual.stage || WayBack(actual, wanted).isDirect
         else { return }
         do {
             try requireToggle(actual, to: stage)
@@ -99,11 +99,17 @@ struct Toggle {
                 to: stage,
                 isKilled: actual.state.isKilled,
                 evidence: context.evidence.remembered(actual, open.pair),
-                turnedBy: open.flags.directTurn(for: context.subject)
+                turnedBy: open.flags.directTurn(for: context.subject),
+                placedBy: proposal.placement
             ) {
-                let report = try context.verification(from, target).run { progress("verifying", $0.done, $0.total) }
+                let report = try context.verification(from, target, named: actual.names).run {
+                    progress("verifying", $0.done, $0.total)
+                }
                 token = report.a.information.token
-                guard report.verdict == .match else { throw context.differs(report) }
+                guard report.verdict == .match else {
+                    open.record(report, epoch: actual.epoch)
+                    throw context.differs(report)
+                }
             }
             moved.token = token
             let engines = "from \(actual.engine.rawValue) to \(moved.engine.rawValue)"

@@ -46,6 +46,23 @@ final class UserFiles: Sendable {
     func begin(_ progress: (String, Int, Int) -> Void) throws {
         let lease = try leases.begin { try open { try Toggle(open: $0).run(progress) } }
         try lease.user.requireOpen()
+        if !worksByItself { landKill(lease.user) }
+    }
+
+    /// Whether a thread moves the user while the app does nothing.
+    private var worksByItself: Bool { context.options.advancesByItself || context.options.followsFlags }
+
+    /// Takes back a user whose old store has to be copied first. Until that is done the user can only read, and in a process without a
+    /// thread for it no other call does it.
+    private func landKill(_ user: OpenUser) {
+        do {
+            if try user.currentRoute().refusal != nil { _ = try user.land() }
+        } catch {
+            context.options.logger.error(
+                "a killed user cannot be taken back now: \(error)",
+                metadata: ["folder": "\(context.directory.path)"]
+            )
+        }
     }
 
     /// Opens the user within an operation, unless another one has; `work` has to install a route.
@@ -68,7 +85,7 @@ final class UserFiles: Sendable {
             }
             leases.open()
             // Nobody else may ask for a user who is not in use, and so find that the kill switch was pulled.
-            if context.options.advancesByItself || context.options.followsFlags {
+            if worksByItself {
                 let ticker = Ticker(everySeconds: context.options.advanceSeconds) { [weak self] in
                     self?.advanceByItself()
                 }

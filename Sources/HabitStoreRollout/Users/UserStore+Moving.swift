@@ -11,8 +11,9 @@ extension UserStore {
     ///   - stage: the stage to go to; nil for what the flags want.
     ///   - waitSeconds: how long the mirror may take to be filled and to catch up; nil for
     ///     ``RolloutOptions/stepLimitSeconds``.
-    ///   - progress: is told what is being done.
-    /// - Returns: the last decision of the gate; nil where there was nothing to decide.
+    ///   - progress: called with the current step and its progress.
+    /// - Returns: the last decision of the gate; nil where there was nothing to decide. For a user who stays further along than the flags
+    ///   want it is closed by ``GateReason/notTakenBack(wanted:because:)``.
     /// - Throws: why a step failed; the user stays where the last one led.
     @discardableResult
     public func advance(
@@ -21,7 +22,8 @@ extension UserStore {
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> GateDecision? {
         let lease = try files.lease()
-        return try Advance(open: lease.user).run(to: stage, waitSeconds: waitSeconds, progress: progress)
+        return try Advance(open: lease.user, repeatsRehearsal: true)
+            .run(to: stage, waitSeconds: waitSeconds, progress: progress)
     }
 
     /// The same for whoever moves many users.
@@ -73,15 +75,39 @@ extension UserStore {
         return try Proof(open: lease.user).rehearse()
     }
 
+    /// Rebuilds the following store from the serving one and verifies both: the repair for stores that differ while the serving one is right. The
+    /// replaced store is set aside next to the new one.
+    ///
+    /// The serving store has to be sound. At `live` and `rampdown` no write is acknowledged before the copy is finished, and a kill
+    /// waits for that as well.
+    ///
+    /// - Parameters:
+    ///   - person: the operator's name, for the evidence.
+    ///   - reason: why, for the evidence.
+    ///   - progress: called with the current step and its progress.
+    /// - Throws: ``HabitStoreError/Code/notFound`` where no store follows, ``HabitStoreError/Code/corrupt`` where the one that serves is
+    ///   not sound; why a step failed. Another try, or the next move, completes a copy that was begun.
+    @discardableResult
+    public func resync(
+        by person: String,
+        because reason: String,
+        progress: (String, Int, Int) -> Void = { _, _, _ in }
+    ) throws -> ResyncOutcome {
+        let lease = try files.lease()
+        return try Resync(open: lease.user).run(by: person, because: reason, progress)
+    }
+
     // MARK: Back
 
-    /// Takes the user to an earlier stage.
+    /// Takes the user to an earlier stage. The store that serves then is first brought to everything that was acknowledged.
     ///
-    /// - Parameter stage: the stage to go to; nil for the one before.
+    /// - Parameters:
+    ///   - stage: the stage to go to; nil for the one before.
+    ///   - reason: why, for the evidence.
     /// - Throws: ``HabitStoreError/Code/unsupported`` when the stage is not an earlier one; why the move failed.
-    public func demote(to stage: Stage? = nil) throws {
+    public func demote(to stage: Stage? = nil, because reason: String? = nil) throws {
         let lease = try files.lease()
-        try lease.user.moveBack(to: stage, reason: .demoted)
+        try lease.user.moveBack(to: stage, reason: .demoted, because: reason)
     }
 
     /// Takes the user back now, if the kill switch is pulled for the user and that was not done yet.
@@ -113,9 +139,9 @@ extension UserStore {
     /// - Parameters:
     ///   - backup: a backup of what the user has left, taken while both stores were kept or of that store, to be verified in its place
     ///     where that cannot be read.
-    ///   - person: who does it, for the evidence.
+    ///   - person: the operator's name, for the evidence.
     ///   - isDry: whether the gate is only asked; nothing is verified or removed.
-    ///   - progress: is told what is being done.
+    ///   - progress: called with the current step and its progress.
     /// - Throws: ``HabitStoreError/Code/notFound`` where there is no such store any more; ``HabitStoreError/Code/unsupported`` where
     ///   the history does not reach back to it; why something cannot be read, copied or removed. The store is there then, or
     ///   a copy that holds nothing.
@@ -137,7 +163,7 @@ extension UserStore {
     ///
     /// - Parameters:
     ///   - reason: why, for the evidence.
-    ///   - person: who does it, for the evidence.
+    ///   - person: the operator's name, for the evidence.
     ///   - isForced: whether evidence that is whole is begun anew too.
     /// - Throws: ``HabitStoreError/Code/unsupported`` when the evidence is whole; why the user cannot be taken to `off`, and
     ///   what the system refuses. Whoever tries again goes on where this ended.

@@ -14,25 +14,31 @@ extension UserStores {
     ///   - reason: why, for the evidence.
     ///   - isOtherMachineLost: whether the machine that the store says its user belongs to is lost for good. Should it go on all the
     ///     same, it refuses to serve the user once it has seen that.
-    /// - Returns: what was done, one line each.
+    ///   - isDry: whether it is only said what would be done and given up.
+    /// - Returns: what is given up and what was done, one line each.
     /// - Throws: ``HabitStoreError/Code/notFound`` when there is no such store; ``HabitStoreError/Code/notAuthoritative`` when the
-    ///   user belongs to another machine, which may go on; ``HabitStoreError/Code/migrationRequired`` where the other store serves and a
-    ///   migration of the plan has ended between the two; what is wrong with the store.
+    ///   user belongs to another machine, which may go on, or is served from another store that holds more;
+    ///   ``HabitStoreError/Code/migrationRequired`` where the other store serves and a migration of the plan has ended between the two;
+    ///   ``HabitStoreError/Code/schemaMismatch`` where a store is of a schema version that this program does not have; what is wrong with
+    ///   the store.
     public func adopt(
         _ engine: EngineName,
         for user: String,
         by person: String,
         because reason: String,
-        isOtherMachineLost: Bool = false
+        isOtherMachineLost: Bool = false,
+        isDry: Bool = false
     ) throws -> [String] {
         let directory = try known(user)
         let lock = try SwitchLock(directory, options)
         defer { withExtendedLifetime(lock) {} }
         try ErasureMark(directory).requireNone()
         try Restoration.requireNone(directory)
-        let control = try ControlFile(path: directory.path + "/control")
-        try requireFinishedMigration(directory, control, accepting: engine)
-        let pair = StorePair(directory: directory, schema: schema(of: directory), engines: engines)
+        let path = directory.path + "/control"
+        let control = try isDry ? ControlFile.copy(of: path) : ControlFile(path: path)
+        try requireOpenable(directory)
+        let access: StoreAccess = isDry ? .readOnly : .readWrite
+        let pair = StorePair(directory: directory, schema: schema(of: directory), access: access, engines: engines)
         defer { pair.close() }
         guard let standing = try pair.standing(engine) else {
             throw HabitStoreError(
@@ -48,28 +54,74 @@ extension UserStores {
                 at: .init(path: pair.address(engine).path)
             )
         }
-        if !isOtherMachineLost, let elsewhere = StoreWitness(directory, control).objection(toMachineOf: standing) {
-            throw elsewhere
-        }
-        var lines: [String] = []
         let between = try pair.engines(preferring: engines.pair(old: engine))
         let otherEngine = (standing.state?.engines ?? between).other(than: engine)
-        let other = Result { try pair.standing(otherEngine) }
-        // A store that only followed was told nothing of the rollout.
-        let known = standing.state ?? (try? other.get())?.state ?? RolloutState(stage: .off, engines: between)
-        if !isOtherMachineLost, engines.isShared(otherEngine), let there = try? other.get(), there.hasServed,
-            there.machine.map(directory.isElsewhere) ?? true
-        {
-            throw HabitStoreError(
-                .notAuthoritative,
-                "the \(otherEngine.rawValue) store serves the user wherever it is reached from, and would be set aside: take the user back "
-                    + "with `\(OperatorCommand.name) rollout demote`; where no other machine goes on with it, say so with "
-                    + "`--other-machine-is-lost`",
-                at: .init(path: there.path)
-            )
+        if !isOtherMachineLost {
+            if let elsewhere = StoreWitness(directory, control).objection(toMachineOf: standing) { throw elsewhere }
+            try requireNotServingElsewhere(otherEngine, pair)
         }
+        try requireNothingNewer(standing, control, directory, isOtherMachineLost: isOtherMachineLost)
+        let acceptance = Acceptance(
+            standing: standing,
+            other: otherEngine,
+            between: between,
+            pair: pair,
+            control: control
+        )
+        if isDry { return acceptance.losses + ["nothing was changed"] }
+        guard let control else { return [] }
+        return try acceptance.losses + accept(acceptance, control, by: person, because: reason)
+    }
+
+    /// The store to accept, and the user's other one.
+    private struct Acceptance {
+        let standing: Standing
+        let other: EngineName
+        let between: EnginePair
+        /// The other store.
+        let beside: Result<Standing?, any Error>
+        let pair: StorePair
+        /// Whether the other store holds nothing that this one has not.
+        let isContained: Bool
+        /// The losses, one line each.
+        let losses: [String]
+
+        init(standing: Standing, other: EngineName, between: EnginePair, pair: StorePair, control: ControlFile?) {
+            (self.standing, self.other, self.between, self.pair) = (standing, other, between, pair)
+            beside = Result { try pair.standing(other) }
+            isContained = UserStores.isContained(beside, in: standing, pair)
+            var losses: [String] = []
+            if let mark = control?.mark, mark > standing.token, control?.lineage == standing.lineage {
+                losses.append(
+                    "given up: what was acknowledged after token \(standing.token) of the \(standing.engine.rawValue) store, up to token \(mark)"
+                )
+            }
+            if let store = try? beside.get(), !isContained {
+                losses.append(
+                    store.lineage != standing.lineage
+                        ? "given up: what the \(other.rawValue) store holds up to token \(store.token), which has another origin"
+                        : "given up: what the \(other.rawValue) store holds, up to token \(store.token), and the "
+                            + "\(standing.engine.rawValue) store has not, at token \(standing.token)"
+                )
+            }
+            self.losses = losses.isEmpty ? ["given up: nothing that is known"] : losses
+        }
+    }
+
+    private func accept(
+        _ acceptance: Acceptance,
+        _ control: ControlFile,
+        by person: String,
+        because reason: String
+    ) throws -> [String] {
+        let (standing, otherEngine, pair) = (acceptance.standing, acceptance.other, acceptance.pair)
+        let (engine, directory, other) = (standing.engine, pair.directory, acceptance.beside)
+        var lines: [String] = []
+        // A store that only followed has no state of the rollout.
+        let known =
+            standing.state ?? (try? other.get())?.state ?? RolloutState(stage: .off, engines: acceptance.between)
         let epoch = max(standing.epoch, (try? other.get())?.epoch ?? 0, control.floor) + 1
-        if try pair.exists(otherEngine), !isContained(other, in: standing, pair) {
+        if try pair.exists(otherEngine), !acceptance.isContained {
             pair.close(otherEngine)
             let aside = try engines.setAside(pair.address(otherEngine), as: "adopted-\(epoch)")
             lines.append("the \(otherEngine.rawValue) store is \(aside) now")
@@ -96,43 +148,104 @@ extension UserStores {
         return lines
     }
 
-    /// A store is not accepted in the place of the one that serves where only a migration's end is missing: what was written since would go.
-    private func requireFinishedMigration(
+    /// Who cannot open a store decides nothing about it: what it holds would be given up unseen. A file that is damaged for good is opened
+    /// by nobody.
+    ///
+    /// - Throws: ``HabitStoreError/Code/schemaMismatch`` for a version that this program does not have; why a store cannot be opened now.
+    private func requireOpenable(_ directory: UserDirectory) throws {
+        for engine in engines.names {
+            let (engines, address) = (engines, engines.address(engine, of: directory))
+            let stored: StoredSchema?
+            do {
+                stored = try Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
+                    try engines.identity(of: address) == nil ? nil : try engines.storedSchema(of: address)
+                }
+            } catch let error as HabitStoreError where Whereabouts.lastingDamage.contains(error.code) {
+                continue
+            }
+            guard let stored, !knows(stored) else { continue }
+            throw HabitStoreError(
+                .schemaMismatch,
+                "the \(engine.rawValue) store is of a schema that this program does not have (version \(stored.version)): nothing is decided about "
+                    + "it here; accept a store with the command of the app that has that version",
+                at: .init(path: address.path)
+            )
+        }
+    }
+
+    /// A store is accepted only where nothing newer serves, or would with the next opening: also where only a migration's end is missing.
+    ///
+    /// - Parameter isOtherMachineLost: whether what another machine serves may be given up.
+    private func requireNothingNewer(
+        _ standing: Standing,
+        _ control: ControlFile?,
         _ directory: UserDirectory,
-        _ control: ControlFile,
-        accepting engine: EngineName
+        isOtherMachineLost: Bool
     ) throws {
-        let pair = StorePair(directory: directory, schema: schema, access: .readOnly, engines: engines)
-        defer { pair.close() }
-        guard let plan = options.migrationPlan,
-            let unfinished = pair.unfinishedMigration(pair.look(limitSeconds: options.stepLimitSeconds))
-        else { return }
-        let migration = PairMigration(
+        let pair = StorePair(
             directory: directory,
-            plan: plan,
+            schema: schema,
+            access: .readOnly,
             engines: engines,
-            control: control,
-            stepLimitSeconds: options.stepLimitSeconds
+            versions: .eachAsWritten(options.migrationPlan)
         )
-        // Where nobody is served, it is for a person to say which one counts.
-        guard let serving = try? migration.serving(engines.pair(), isKilled: control.isKilled), serving != engine
-        else { return }
+        defer { pair.close() }
+        let witness = StoreWitness(directory, control)
+        let found = pair.look(limitSeconds: options.stepLimitSeconds)
+        let between = pair.engines(found.standings, preferring: engines.pair(old: standing.engine))
+        let serving: Standing
+        switch Whereabouts(found, between, witness, isKilled: control?.isKilled == true).answer {
+        case .serves(let store), .reopens(let store), .takesOver(let store, _), .finishes(_, let store): serving = store
+        case .nobody, .acceptedElsewhere, .refused: return
+        }
+        guard serving.engine != standing.engine else { return }
+        if let unfinished = pair.unfinishedMigration(found) {
+            throw HabitStoreError(
+                .migrationRequired,
+                "the \(serving.engine.rawValue) store serves this user: \(unfinished.description); \(unfinished.remedy)",
+                at: .init(path: directory.path)
+            )
+        }
+        guard !isOtherMachineLost, !Self.holds(standing, allOf: serving, pair) else { return }
+        let what =
+            serving.lineage == standing.lineage
+            ? "is at token \(serving.token), and the \(standing.engine.rawValue) store at \(standing.token)"
+            : "has another origin than the \(standing.engine.rawValue) store"
         throw HabitStoreError(
-            .migrationRequired,
-            "the \(serving.rawValue) store serves this user: \(unfinished.description); \(unfinished.remedy)",
-            at: .init(path: directory.path)
+            .notAuthoritative,
+            "the \(serving.engine.rawValue) store is sound, serves this user, and would be given up: it \(what); "
+                + "`\(OperatorCommand.name) rollout demote --user U` takes the user back without a loss, and "
+                + "`\(OperatorCommand.name) user restore` puts a backup in its place",
+            at: .init(path: serving.path)
         )
     }
 
-    /// Whether a store holds nothing that another one has not.
-    private func isContained(
+    private func requireNotServingElsewhere(_ engine: EngineName, _ pair: StorePair) throws {
+        guard engines.isShared(engine), let there = try? pair.standing(engine), there.hasServed,
+            there.machine.map(pair.directory.isElsewhere) ?? true
+        else { return }
+        throw HabitStoreError(
+            .notAuthoritative,
+            "the \(engine.rawValue) store serves the user wherever it is reached from, and would be set aside: take the user back "
+                + "with `\(OperatorCommand.name) rollout demote`; where no other machine goes on with it, say so with "
+                + "`--other-machine-is-lost`",
+            at: .init(path: there.path)
+        )
+    }
+
+    /// Whether a store that follows holds nothing that another one has not.
+    private static func isContained(
         _ other: Result<Standing?, any Error>,
         in standing: Standing,
         _ pair: StorePair
     ) -> Bool {
-        guard let other = try? other.get(), other.lineage == standing.lineage, other.token <= standing.token,
-            other.role == .standby
-        else { return false }
+        guard let other = try? other.get(), other.role == .standby else { return false }
+        return holds(standing, allOf: other, pair)
+    }
+
+    /// Whether a store has the other one's history.
+    private static func holds(_ standing: Standing, allOf other: Standing, _ pair: StorePair) -> Bool {
+        guard other.lineage == standing.lineage, other.token <= standing.token else { return false }
         let agree = try? pair.store(standing.engine).replicaRead { a in
             try pair.store(other.engine).replicaRead { try Replication.agree(a, $0, at: other.token) }
         }

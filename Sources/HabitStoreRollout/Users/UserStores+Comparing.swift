@@ -12,11 +12,12 @@ extension UserStores {
         defer { pair.close() }
         let serving = try current(pair)
         guard let state = serving.state, state.stage.mirror != nil else { return nil }
+        let other = state.engines.other(than: serving.engine)
         var options = VerificationOptions()
         options.depth = .keptDigests
         return try ShadowVerifier(
-            .init(name: "current", store: try pair.store(serving.engine)),
-            .init(name: "other", store: try pair.store(state.engines.other(than: serving.engine))),
+            .init(name: "\(serving.engine.rawValue) (current)", store: try pair.store(serving.engine)),
+            .init(name: "\(other.rawValue) (other)", store: try pair.store(other)),
             options: options
         ).run()
     }

@@ -35,9 +35,10 @@ extension UserStores {
         guard let whole else {
             throw HabitStoreError(
                 .notFound,
-                "nothing is kept about this user under the root",
+                "there is no such user: nothing is kept about this user under the root",
                 at: .init(path: place.root),
-                detail: user
+                detail: user,
+                underlying: NoSuchUser(user: user, root: place.root)
             )
         }
         return whole

@@ -26,7 +26,11 @@ extension UserStores {
             try UserExamination(directory, schema: schema(of: directory), engines, options).setAside()
         }
         // Opening finishes or undoes what was begun, and writes down what is owed.
-        let store = try store(for: user, finishesMigration: findings.contains { $0.kind == .unfinishedMigration })
+        let store = try store(
+            for: user,
+            finishesMigration: findings.contains { $0.kind == .unfinishedMigration },
+            mayBegin: true
+        )
         defer { store.close() }
         let lease = try store.files.lease()
         let open = lease.user
@@ -45,7 +49,7 @@ extension UserStores {
 
 extension OpenUser {
     /// Puts the store that does not serve right too, which no opening asks while the other one is all there is to know.
-    fileprivate func settleBoth() throws {
+    func settleBoth() throws {
         try state.withLock { state in
             try withSwitch { look in
                 var look = look

@@ -146,7 +146,7 @@ public final class UserStores: Sendable {
     /// not come out clean the user stays, and the reason is in ``UserStore/notes``.
     ///
     /// - Parameters:
-    ///   - attributes: what targeting rules may ask about the user besides the id; nil for what was given before. For a user who
+    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for what was given before. For a user who
     ///     is open they take the place of the earlier ones, and the next operation asks the flags with them.
     ///   - progress: is told how far such a switch has come.
     /// - Throws: what is wrong with the user's current store; nothing older is ever served instead.
@@ -155,15 +155,47 @@ public final class UserStores: Sendable {
         attributes: [String: FlagValue]? = nil,
         progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
-        try store(for: user, attributes, finishesMigration: false, progress)
+        try store(for: user, attributes, finishesMigration: false, mayBegin: true, progress)
     }
 
-    /// - Parameter finishesMigration: whether one that has ended between the two stores is brought to its end also where the user could be
-    ///   served without.
+    /// The store of a user who has one: ``store(for:attributes:progress:)`` makes a store for any other id, and brings back a user who
+    /// was erased.
+    ///
+    /// For whatever only looks, and for ids that a person typed. What else opening does is the same: the user is moved where the flags
+    /// say so.
+    ///
+    /// - Parameters:
+    ///   - attributes: attributes of the user, in addition to the id, for targeting rules; nil for what was given before.
+    ///   - progress: called with the progress of a switch of engines.
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without stores, for whom nothing is made; what is wrong with the user's
+    ///   current store.
+    public func existingStore(
+        for user: String,
+        attributes: [String: FlagValue]? = nil,
+        progress: (String, Int, Int) -> Void = { _, _, _ in }
+    ) throws -> UserStore {
+        try requireStores(of: user)
+        return try store(for: user, attributes, finishesMigration: false, mayBegin: false, progress)
+    }
+
+    private func requireStores(of user: String) throws {
+        let directory = try known(user)
+        let hasStores = engines.names.contains { engine in
+            // A store that cannot be asked for now is there, as far as anybody knows.
+            do { return try engines.identity(of: engines.address(engine, of: directory)) != nil } catch { return true }
+        }
+        guard hasStores || Restoration.isBegun(directory) else { throw missing(user) }
+    }
+
+    /// - Parameters:
+    ///   - finishesMigration: whether one that has ended between the two stores is brought to its end also where the user could be
+    ///     served without.
+    ///   - mayBegin: whether to create the store of a new user.
     func store(
         for user: String,
         _ attributes: [String: FlagValue]? = nil,
         finishesMigration: Bool,
+        mayBegin: Bool,
         _ progress: (String, Int, Int) -> Void = { _, _, _ in }
     ) throws -> UserStore {
         let directory = try directory(of: user)
@@ -177,6 +209,7 @@ public final class UserStores: Sendable {
             handles[user] = store
             return store
         }
+        if mayBegin { store.files.context.mayBegin.store(true, ordering: .relaxed) }
         do {
             try store.files.begin(progress)
             return store
@@ -190,6 +223,7 @@ public final class UserStores: Sendable {
                 return other
             }
             store.close()
+            if mayBegin { other.files.context.mayBegin.store(true, ordering: .relaxed) }
             try other.files.begin(progress)
             return other
         }
@@ -202,17 +236,43 @@ public final class UserStores: Sendable {
     /// - Throws: as ``UserStore/land()`` does; ``HabitStoreError/Code/notFound`` for a user without stores.
     package func land(_ user: String) throws -> (isKilled: Bool, owesEvidence: Bool) {
         let directory = try known(user)
+        var failure: any Error
         do {
             return try land(directory, .current)
         } catch {
-            guard let shape = otherShape(of: directory, after: error) else { throw error }
-            return try land(directory, shape)
+            failure = error
+        }
+        for shape in shapesToLandIn(directory, after: failure) {
+            do {
+                return try land(directory, shape)
+            } catch {
+                failure = error
+            }
+        }
+        throw RecordedKill.described(failure, of: directory)
+    }
+
+    /// In what shapes a user may be taken back who could not be in the current one. What the stores say of themselves is the same in each:
+    /// only where one has to be brought up from the other must both be of one version.
+    private func shapesToLandIn(_ directory: UserDirectory, after error: any Error) -> [StoreShape] {
+        let error = error as? HabitStoreError
+        guard options.otherVersions != .migrated, error?.code != .busy else { return [] }
+        let stored = storedSchemas(of: directory)
+        guard let latest = stored.max(by: { $0.version < $1.version }) else { return [] }
+        let each = StoreShape.eachAsWritten(Schema(shapes: latest.entities, version: latest.version))
+        switch otherShape(of: directory, stored) {
+        case .migrating?: return [.migrating, each]
+        case _ where stored.contains { $0.version != latest.version }: return [each]
+        case let shape?: return [shape]
+        // An app may have migrated the user meanwhile.
+        case nil: return error?.code == .schemaMismatch && latest == StoredSchema(schema) ? [.current] : []
         }
     }
 
     private func land(_ directory: UserDirectory, _ shape: StoreShape) throws -> (isKilled: Bool, owesEvidence: Bool) {
         let store = makeStore(directory, shape, [:])
         defer { store.close() }
+        store.files.context.mayBegin.store(true, ordering: .relaxed)
         try store.files.begin { _, _, _ in }
         return (try store.land(), store.owesEvidence)
     }
@@ -221,6 +281,8 @@ public final class UserStores: Sendable {
     private enum StoreShape {
         case current
         case asWritten(Schema)
+        /// Each in its own, with the schema of the later one: enough for a kill.
+        case eachAsWritten(Schema)
         /// The current one, to which a migration that has ended between the two stores is brought to its end first.
         case migrating
     }
@@ -231,7 +293,10 @@ public final class UserStores: Sendable {
     private func otherShape(of directory: UserDirectory, after error: any Error) -> StoreShape? {
         // A store that hangs is not asked again.
         guard options.otherVersions != .migrated, (error as? HabitStoreError)?.code != .busy else { return nil }
-        let stored = storedSchemas(of: directory)
+        return otherShape(of: directory, storedSchemas(of: directory))
+    }
+
+    private func otherShape(of directory: UserDirectory, _ stored: [StoredSchema]) -> StoreShape? {
         guard let latest = stored.max(by: { $0.version < $1.version }) else { return nil }
         let isBetween = stored.contains { $0.version != latest.version }
         if isBetween, latest.version == schema.version, stored.allSatisfy(isOfPlan) { return .migrating }
@@ -252,6 +317,11 @@ public final class UserStores: Sendable {
         }
     }
 
+    /// Whether this program has the schema that a store was written with, as its own or as one of its plan's.
+    func knows(_ stored: StoredSchema) -> Bool {
+        stored.differences(from: StoredSchema(schema)).isEmpty && stored.version == schema.version || isOfPlan(stored)
+    }
+
     private func isOfPlan(_ stored: StoredSchema) -> Bool {
         let version = options.migrationPlan?.schemas.first { $0.versionIdentifier == stored.version }
         return version.map { stored.differences(from: StoredSchema($0.earlierSchema)).isEmpty } ?? false
@@ -263,9 +333,13 @@ public final class UserStores: Sendable {
         _ attributes: [String: FlagValue]
     ) -> UserStore {
         var (options, schema) = (options, schema)
+        var (followerPlan, versions) = (options.migrationPlan, StorePair.Versions.current)
         switch shape {
         case .current: if options.otherVersions != .migrated { options.migrationPlan = nil }
-        case .asWritten(let written): (options.migrationPlan, schema) = (nil, written)
+        case .asWritten(let written): (options.migrationPlan, followerPlan, schema) = (nil, nil, written)
+        case .eachAsWritten(let latest):
+            versions = .eachAsWritten(options.migrationPlan)
+            (options.migrationPlan, followerPlan, schema) = (nil, nil, latest)
         case .migrating: break
         }
         let context = UserContext(
@@ -273,6 +347,8 @@ public final class UserStores: Sendable {
             schema: schema,
             engines: engines,
             options: options,
+            followerPlan: followerPlan,
+            versions: versions,
             flags: flags,
             attributes: attributes,
             queries: queries,
@@ -346,7 +422,7 @@ public final class UserStores: Sendable {
     }
 
     func missing(_ user: String) -> HabitStoreError {
-        HabitStoreError(.notFound, "this user has no stores under the root", at: .init(path: root), detail: user)
+        NoSuchUser(user: user, root: root).error
     }
 
     /// The store that holds a user's current data; nothing is switched or written.

@@ -23,7 +23,7 @@ import Foundation
             try statement.bind(tables[entity].description.name, at: 1)
             var leaves: [DigestLeaf] = []
             while try statement.step() { leaves.append(try leaf(statement)) }
-            return leaves.isEmpty ? nil : leaves
+            return leaves
         }
     }
 

@@ -96,7 +96,9 @@ import Synchronization
     /// Another process may be about to do the same: who comes second finds a store.
     private func create() throws {
         try database.withWrite { connection in
-            if try !SQLiteFormat.isStore(connection) { try SQLiteFormat.create(tables, connection) }
+            try connection.withLogMark {
+                if try !SQLiteFormat.isStore(connection) { try SQLiteFormat.create(tables, connection) }
+            }
         }
     }
 
@@ -128,7 +130,7 @@ import Synchronization
     /// Runs `body` in the write transaction and makes it durable before it returns.
     public func write<R>(_ body: (SQLiteWriter) throws -> R) throws -> R {
         try requireNoWrite()
-        return try database.withWrite { try run(body, $0) }
+        return try database.withWrite { connection in try connection.withLogMark { try run(body, connection) } }
     }
 
     /// Runs `body` in a write transaction that others may share; each of them in a savepoint but for the first.
@@ -140,10 +142,13 @@ import Synchronization
                 until: deadline.dispatchTime,
                 leading: { gather in
                     try database.withWrite(until: deadline) { connection in
-                        let beginning = DispatchTime.now().uptimeNanoseconds
-                        let result = try run(body, connection)
-                        gather(connection, beginning)
-                        return result
+                        // Once for all of them: two marks in one commit would leave a gap in the log.
+                        try connection.withLogMark {
+                            let beginning = DispatchTime.now().uptimeNanoseconds
+                            let result = try run(body, connection)
+                            gather(connection, beginning)
+                            return result
+                        }
                     }
                 },
                 joining: { connection in

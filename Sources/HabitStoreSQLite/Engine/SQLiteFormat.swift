@@ -20,6 +20,10 @@ enum SQLiteFormat {
     static let clusteringMark = " (clustering)"
     /// The value of a key of the bookkeeping.
     static let selectMetadata = "SELECT value FROM habitstore_metadata WHERE key = ?1"
+    /// Sets the value of a key of the bookkeeping.
+    static let replaceMetadata =
+        "INSERT INTO habitstore_metadata (key, value) VALUES (?1, ?2) "
+        + "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
     /// A name as SQL writes it, whatever is in it.
     static func quoted(_ name: String) -> String {

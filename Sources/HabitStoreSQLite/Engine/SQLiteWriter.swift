@@ -134,10 +134,7 @@ import Foundation
                 try statement.run()
             }
         }
-        let sql =
-            "INSERT INTO habitstore_metadata (key, value) VALUES (?1, ?2) "
-            + "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-        try connection.withStatement(sql) { statement in
+        try connection.withStatement(SQLiteFormat.replaceMetadata) { statement in
             try statement.bind(key, at: 1)
             try statement.bind(value, at: 2)
             try statement.run()

@@ -18,9 +18,11 @@ enum SQLiteCheckpointMode: Sendable {
 extension SQLiteConnection {
     /// Copies the log into the database file. Only for the holder of the store's write lock.
     ///
-    /// Gives true when nothing is left in the log that is not in the file, and false when readers were in the way.
+    /// Gives true when nothing is left in the log that is not in the file, and false when readers were in the way. Throws before anything is
+    /// copied if the file was exchanged in place, for an older one for example.
     func checkpoint(_ mode: SQLiteCheckpointMode) throws -> Bool {
         try checkOpen()
+        try requireOwnLog()
         let number: Int32
         switch mode {
         case .passive: number = SQLITE_CHECKPOINT_PASSIVE

@@ -78,17 +78,21 @@ extension SQLiteConnection {
         )
     }
 
-    /// The header in the file, read through SQLite's own descriptor: one of our own would drop its locks when closed.
+    /// The header in the file. A short read fills the rest with zeros, which is what a file of less than a header deserves.
     private func storedHeader() -> SQLiteHeader? {
+        fileBytes(SQLiteHeader.length, at: 0, mayBeShort: true).flatMap(SQLiteHeader.init)
+    }
+
+    /// Bytes of the file, through SQLite's own descriptor: one of our own would drop its locks when closed. Nil where the file
+    /// has not so many or cannot be read.
+    func fileBytes(_ count: Int, at position: Int64, mayBeShort: Bool = false) -> [UInt8]? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(handle.pointer, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
             let file, let read = file.pointee.pMethods?.pointee.xRead
         else { return nil }
-        var header = [UInt8](repeating: 0, count: SQLiteHeader.length)
-        let result = header.withUnsafeMutableBytes { read(file, $0.baseAddress, Int32($0.count), 0) }
-        // A short read fills the rest with zeros, which is what a file of less than a header deserves.
-        guard result == SQLITE_OK || result == SQLITE_IOERR | 2 << 8 else { return nil }
-        return SQLiteHeader(header)
+        var bytes = [UInt8](repeating: 0, count: count)
+        let result = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress, Int32($0.count), position) }
+        return result == SQLITE_OK || mayBeShort && result == SQLITE_IOERR | 2 << 8 ? bytes : nil
     }
 
     /// Whether the path now leads to another file, or to none.

@@ -35,7 +35,15 @@ final class SQLiteConnection {
     ///
     /// - Parameter isImmutable: reads the file without locks and without its log. Hazard: right only for a file that no
     ///   one changes meanwhile; the caller has to check that.
-    init(prepared path: String, mode: SQLiteOpenMode, options: SQLiteOptions, isImmutable: Bool = false) throws {
+    /// - Parameter checksLog: whether to refuse a log that does not belong to the file, before SQLite recovers it. Not needed
+    ///   while this process has the file open already.
+    init(
+        prepared path: String,
+        mode: SQLiteOpenMode,
+        options: SQLiteOptions,
+        isImmutable: Bool = false,
+        checksLog: Bool = true
+    ) throws {
         try SQLiteLibrary.check()
         self.path = path
         self.options = options
@@ -58,6 +66,7 @@ final class SQLiteConnection {
         cache = SQLiteStatementCache(capacity: options.cachedStatements)
         sqlite3_extended_result_codes(pointer, 1)
         try harden()
+        if checksLog, !isImmutable { try requireOwnLog() }
         // Where writing is refused, SQLite opens for reading and tells nobody.
         if mode.isWritable, sqlite3_db_readonly(pointer, "main") != 0 {
             throw HabitStoreError(
@@ -83,6 +92,9 @@ final class SQLiteConnection {
 
     /// The rows that the last INSERT, UPDATE or DELETE changed.
     var changes: Int { Int(sqlite3_changes(handle.pointer)) }
+
+    /// The rows that INSERT, UPDATE and DELETE have changed since the connection was opened.
+    var totalChanges: Int { Int(sqlite3_total_changes(handle.pointer)) }
 
     /// The rowid of the last INSERT into a table that has them.
     var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }

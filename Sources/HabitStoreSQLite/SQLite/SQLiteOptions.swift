@@ -14,8 +14,8 @@ struct SQLiteOptions: Sendable, Equatable {
     /// Hazard: with a map, a file that another process truncates, or a disk that fails to read, ends this process by
     /// SIGBUS.
     var mapSizeBytes: Int = 0
-    /// Read transactions at one time; more of them wait.
-    var maximumReaders: Int = 16
+    /// Read transactions of a process at one time; more of them wait. Each has a connection, and so two descriptors.
+    var maximumReaders: Int = 64
     /// Reader connections that are kept open while they are not used.
     var idleReaders: Int = 4
     /// Prepared statements that are kept for each connection.

@@ -30,14 +30,16 @@ extension SQLiteSharedFile {
     ///
     /// - Returns: the first reader; nil where there is something that only the writer may do, or find out: the file is
     ///   empty, or in another journal mode; it has a log to be adopted, or a journal to be played back, which a process
-    ///   that was killed while it made the store leaves; or it cannot be written.
+    ///   that was killed while it made the store leaves; or it cannot be written. Of a file with several names the log is left to
+    ///   a writer that may come once there is one.
     static func openReaderFirst(
         path: String,
         status: SQLiteFileStatus,
         options: SQLiteOptions,
         validate: ((SQLiteConnection) throws -> Void)?
     ) throws -> SQLiteConnection? {
-        guard status.sizeBytes > 0, SQLiteFiles.isWritable(path), try SQLiteFiles.sizeBytes(of: path + "-wal") == 0,
+        guard status.sizeBytes > 0, SQLiteFiles.isWritable(path),
+            try status.nameCount > 1 || SQLiteFiles.sizeBytes(of: path + "-wal") == 0,
             try SQLiteFiles.sizeBytes(of: path + "-journal") == 0
         else { return nil }
         let reader = try SQLiteConnection(prepared: path, mode: .readOnly, options: options)
@@ -48,8 +50,21 @@ extension SQLiteSharedFile {
         return reader
     }
 
+    /// Refuses to write to a file that has several names: the log of one of them is unknown to the others.
+    static func requireOneName(_ status: SQLiteFileStatus?, path: String) throws {
+        guard let status, status.nameCount > 1 else { return }
+        let (file, copy) = (ShellWord.quoted(path), ShellWord.quoted(path + ".own"))
+        throw HabitStoreError(
+            .unsupported,
+            "the file has \(status.nameCount) names (hard links), and its log belongs to one only; nothing was written: close it "
+                + "everywhere and replace it by a copy: `cp -p \(file) \(copy) && mv \(copy) \(file)`",
+            at: HabitStoreError.Location(path: path)
+        )
+    }
+
     /// Opens the writer that an opening has left to the first write. Only inside the write lock.
     func openWriter() throws -> SQLiteConnection {
+        try Self.requireOneName(try SQLiteFiles.status(of: path), path: path)
         let connection = try SQLiteConnection(path: path, mode: .readWrite, options: options)
         try connection.inspect(nil)
         try Self.prepareWriter(connection)
@@ -63,7 +78,8 @@ extension SQLiteSharedFile {
             prepared: try SQLiteFiles.prepare(path, mode: .readOnly).path,
             mode: .readOnly,
             options: options,
-            isImmutable: frozenStatus != nil
+            isImmutable: frozenStatus != nil,
+            checksLog: false
         )
         if isWritable { try reader.requireLogMode() }
         reader.generation = generation

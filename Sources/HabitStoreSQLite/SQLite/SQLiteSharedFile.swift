@@ -60,17 +60,12 @@ final class SQLiteSharedFile: @unchecked Sendable {
             return
         }
         frozenStatus = nil
-        guard status.nameCount <= 1 else {
-            throw HabitStoreError(
-                .unsupported,
-                "the file has \(status.nameCount) names (hard links), and its log belongs to one only; write to a copy",
-                at: HabitStoreError.Location(path: path)
-            )
-        }
         if let reader = try Self.openReaderFirst(path: path, status: status, options: options, validate: validate) {
             idleReaders = [reader]
             return
         }
+        // With a log, or in another mode than that of the log, it is the writer that opens the file.
+        try Self.requireOneName(status, path: path)
         let connection = try SQLiteConnection(prepared: path, mode: mode, options: options)
         // Before anything is written: a file of someone else stays as it was found, and gets no lock file.
         let header = try connection.inspect(validate)

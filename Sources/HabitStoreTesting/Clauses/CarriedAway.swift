@@ -37,6 +37,12 @@ final class CarriedAway: @unchecked Sendable {
         if let replica = replica as? any ReplicaTransaction { try requireRefusal(replica) }
     }
 
+    /// The statistics can be read after the transaction has ended; reading them once ended the process without a message.
+    func requireStatistics() throws {
+        guard let reading else { return }
+        try expect(reading.statistics.examined >= 0, "the work of an ended transaction can be read")
+    }
+
     private func requireRefusal(_ transaction: any ReadTransaction, _ fetch: PreparedFetch) throws {
         try expectError(.transactionEnded) { try transaction.all(Tag.self) }
         try expectError(.transactionEnded) { try transaction.model(Tag.self, id: UUID()) }

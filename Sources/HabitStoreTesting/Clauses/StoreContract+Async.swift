@@ -108,6 +108,36 @@ extension StoreContract {
         var batches = 0
         for try await _ in store.stream(FetchDescriptor<Draft>()) { batches += 1 }
         try expectEqual(batches, 0, "the number of batches of nothing")
+        try await expectCancellation(store, descriptor)
+    }
+
+    /// A stream whose task was cancelled ended as if all records had been given, so that an export looked complete.
+    private static func expectCancellation(
+        _ store: some HabitStore,
+        _ descriptor: FetchDescriptor<Habit>
+    ) async throws {
+        let reading = Task {
+            var seen = 0
+            do {
+                for try await batch in store.stream(descriptor, batchSize: 8) {
+                    seen += batch.count
+                    if seen == 16 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+                return "ended after \(seen)"
+            } catch is CancellationError {
+                return "cancelled after \(seen)"
+            }
+        }
+        try expectEqual(try await reading.value, "cancelled after 16", "a stream whose task is cancelled")
+        let whole = Task {
+            var seen = 0
+            for try await batch in store.stream(descriptor, batchSize: 25) {
+                seen += batch.count
+                if seen == 50 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+            return seen
+        }
+        try expectEqual(try await whole.value, 50, "a stream whose task is cancelled after the last record")
     }
 
     /// Waits on a thread that is not the pool's.

@@ -11,7 +11,11 @@ extension StoreContract {
             let store = try filled(bench)
             for carried in try carriedOut(of: store) {
                 try carried.requireRefusal()
-                try onAnotherThread { try carried.requireRefusal() }
+                try carried.requireStatistics()
+                try onAnotherThread {
+                    try carried.requireRefusal()
+                    try carried.requireStatistics()
+                }
             }
             try expectEqual(try store.fetchCount(FetchDescriptor<Tag>()), 20, "the number of tags")
         },

@@ -9,7 +9,7 @@ extension StoreContract {
             let windows: [(limit: Int?, offset: Int, expected: [Int])] = [
                 (nil, 0, Array(0..<10)), (0, 0, []), (0, 3, []), (3, 0, [0, 1, 2]), (3, 8, [8, 9]),
                 (nil, 7, [7, 8, 9]),
-                (nil, 10, []), (5, 11, []), (2, -4, [0, 1]), (-1, 0, []), (Int.max, 9, [9]), (1, Int.max, []),
+                (nil, 10, []), (5, 11, []), (2, -4, [0, 1]), (Int.max, 9, [9]), (1, Int.max, []),
                 (nil, Int.max, []), (Int.max, 0, Array(0..<10)),
             ]
             for (limit, offset, expected) in windows {

@@ -51,6 +51,7 @@ extension StoreContract {
             let streaks = try pages(of: passed, size: 5, in: store).map { $0.map(\.streak) }
             try expectEqual(streaks, [Array(3..<8), Array(8..<13), [13, 14]], "the pages behind an offset")
         },
+        Clause("a negative limit is an error, and not a fetch of nothing", refusesNegativeLimits),
         Clause("what is inserted and deleted between two pages neither repeats nor skips another record") { bench in
             let store = try bench.habits()
             let habits = (0..<40).map { Habit(name: "x", streak: $0 / 4 * 10) }
@@ -106,6 +107,26 @@ extension StoreContract {
             try expectEqual(found, [[45, 40, 35, 30], [25, 20, 15, 10], [5, 0]], "the pages")
         },
     ]
+
+    private static func refusesNegativeLimits(_ bench: ContractBench) throws {
+        let store = try bench.habits()
+        try store.insert([Habit(name: "x")])
+        let windows = [
+            FetchDescriptor<Habit>(fetchLimit: -1), FetchDescriptor<Habit>(fetchLimit: -1, fetchOffset: 1),
+            FetchDescriptor<Habit>(predicate: #Predicate { $0.name == "x" }, fetchLimit: .min),
+        ]
+        for descriptor in windows {
+            try expectError(.invalidQuery, entity: "Habit") { try store.fetch(descriptor) }
+            try expectError(.invalidQuery, entity: "Habit") { try store.fetchCount(descriptor) }
+            try expectError(.invalidQuery, entity: "Habit") { try store.fetchIdentifiers(descriptor) }
+            try expectError(.invalidQuery, entity: "Habit") { try store.fetchPage(descriptor, size: 1) }
+            try expectError(.invalidQuery, entity: "Habit") { try store.explain(descriptor) }
+            try expectError(.invalidQuery, entity: "Habit") { try store.write { try $0.delete(descriptor) } }
+        }
+        let query = RecordQuery(entity: "Habit", limit: -1)
+        try expectError(.invalidQuery, entity: "Habit") { try store.read { try $0.records(query) } }
+        try expectEqual(try store.fetchCount(FetchDescriptor<Habit>(fetchLimit: 0)), 0, "the number of records of none")
+    }
 
     private static func pages<M: PersistentModel>(
         of descriptor: FetchDescriptor<M>,

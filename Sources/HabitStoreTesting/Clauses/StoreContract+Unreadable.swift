@@ -14,6 +14,10 @@ extension StoreContract {
         Clause("a Codable value of a newer version is an unreadable value of one record, and no damage") { bench in
             try expectUnreadable(try bench.contract(), "settings", .data(Data(#"{"sizes":"none"}"#.utf8)))
         },
+        Clause(
+            "what would not be read back equal is refused when it is stored, by its attribute",
+            refusesWhatComesBackOtherwise
+        ),
         Clause("an error that a closure throws is no damage, whatever its code") { bench in
             let store = try bench.habits()
             for code in [HabitStoreError.Code.corrupt, .notAStore, .unreadableValue] {
@@ -63,7 +67,46 @@ extension StoreContract {
         let untyped = try store.read { try $0.records(RecordQuery(entity: "Specimen")) }
         try expectEqual(Set(untyped.map(\.id)), [newer.id, sound.id], "the records without their types")
         try expectEqual(try store.fetchCount(FetchDescriptor<Specimen>()), 2, "the number of records")
-        try expectEqual(try store.check { _ in }, [], "what a check finds")
+        // The check once said nothing about what no fetch of all could read.
+        let findings = try store.check { _ in }
+        try expectEqual(findings.map(\.severity), [.unreadable], "how bad a value of a newer version is")
+        try expectEqual(findings.map(\.kind), ["unreadableValue"], "what a check finds")
+        try expectEqual(findings.map(\.id), [newer.id], "the record that the check names")
+        try expectEqual(findings.map(\.attribute), [attribute], "the attribute that the check names")
         try store.save(Specimen("later"))
+    }
+
+    /// `Decimal.nan` was stored as JSON that does not decode: every fetch that found the record failed, and the check called the
+    /// store sound. A relative URL came back as another one.
+    private static func refusesWhatComesBackOtherwise(_ bench: ContractBench) throws {
+        let store = try bench.open(Quote.schema)
+        let relative = URL(string: "a/b?c#d", relativeTo: URL(string: "https://example.com/z/"))
+        let changes: [(attribute: String, change: (inout Quote) -> Void)] = [
+            ("amount", { $0.amount = .nan }), ("terms", { $0.terms.rate = .nan }), ("link", { $0.link = relative }),
+            ("terms", { $0.terms.page = relative }), ("terms", { $0.terms.draft = "kept nowhere" }),
+            ("warmth", { $0.warmth = .init(20.5) }), ("warmth", { $0.warmth = .init(2_000) }),
+        ]
+        let sound = Quote()
+        try store.insert([sound])
+        for (attribute, change) in changes {
+            var quote = Quote()
+            change(&quote)
+            let refused = quote
+            func expectRefusal<R>(_ body: () throws -> R) throws {
+                try expectError(.invalidValue, entity: "Quote", attribute: attribute, id: refused.id, body)
+            }
+            try expectRefusal { try store.save(refused) }
+            try expectRefusal { try store.write { try $0.insert(refused) } }
+            try expectRefusal { try store.insert([Quote(), refused]) }
+        }
+        try expectEqual(try store.all(Quote.self), [sound], "the records")
+        var odd = Quote()
+        odd.amount = .greatestFiniteMagnitude
+        odd.link = relative?.absoluteURL
+        odd.terms = .init(rate: .leastNonzeroMagnitude, page: URL(string: "https://example.com/a%20b?\u{e9}"))
+        odd.warmth = .init(-3)
+        try store.save(odd)
+        try expectEqual(try store.model(Quote.self, id: odd.id), odd, "the record")
+        try expectEqual(try store.check { _ in }, [], "what a check finds")
     }
 }

@@ -7,6 +7,8 @@ struct Population {
     private(set) var entries: [UUID] = []
     private(set) var tags: [UUID] = []
     private(set) var drafts: [UUID] = []
+    /// Records that refer to another one, and what that is.
+    private var links: [(holder: RandomTransaction.Named, target: RandomTransaction.Named)] = []
 
     /// How many records of each entity are kept alive, more or less.
     private static let wanted: (habits: Int, entries: Int, tags: Int, drafts: Int) = (30, 60, 12, 20)
@@ -20,6 +22,12 @@ struct Population {
         entries = try transaction.fetchIdentifiers(FetchDescriptor<Entry>())
         tags = try transaction.fetchIdentifiers(FetchDescriptor<Tag>())
         drafts = try transaction.fetchIdentifiers(FetchDescriptor<Draft>())
+        links = try transaction.all(Entry.self).compactMap { entry in
+            entry.habitID.map { ((Entry.self, entry.id), (Habit.self, $0)) }
+        }
+        links += try transaction.all(Habit.self).flatMap { habit in
+            habit.tagIDs.sorted { $0.isBefore($1) }.map { ((Habit.self, habit.id), (Tag.self, $0)) }
+        }
     }
 
     /// A random transaction.
@@ -29,8 +37,25 @@ struct Population {
         for _ in 0..<count {
             steps.append(.init(operation: operation(&generator), isCaught: generator.chance(15)))
         }
+        if generator.chance(6) {
+            let related = savedAgain(&generator).map { RandomTransaction.Step(operation: $0, isCaught: false) }
+            let place = generator.int(0...steps.count)
+            steps.insert(contentsOf: related, at: place)
+        }
         if generator.chance(3) { steps.append(.init(operation: .abandon, isCaught: false)) }
         return RandomTransaction(steps: steps)
+    }
+
+    /// Deletes the target of a reference, and perhaps its holder, and saves the holder again, and perhaps the target.
+    private func savedAgain(_ generator: inout SeededGenerator) -> [RandomTransaction.Operation] {
+        guard let link = generator.pickAny(links) else { return [] }
+        var operations: [RandomTransaction.Operation] = [
+            .delete(link.target.type, link.target.id), .saveAgain(link.holder.type, link.holder.id),
+        ]
+        if generator.chance(20) { operations.append(.saveAgain(link.target.type, link.target.id)) }
+        if generator.chance(20) { operations.insert(.delete(link.holder.type, link.holder.id), at: 0) }
+        if generator.chance(20) { operations.reverse() }
+        return operations
     }
 
     private func operation(_ generator: inout SeededGenerator) -> RandomTransaction.Operation {

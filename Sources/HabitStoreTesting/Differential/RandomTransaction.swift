@@ -3,9 +3,14 @@ import Foundation
 
 /// A transaction as a value, so that it can be done to two stores.
 struct RandomTransaction: CustomStringConvertible {
+    /// A record by its type and identifier.
+    typealias Named = (type: any PersistentModel.Type, id: UUID)
+
     enum Operation {
         case insert(any PersistentModel)
         case save(any PersistentModel)
+        /// Saves the state that the record had before the transaction: an app may still hold it.
+        case saveAgain(any PersistentModel.Type, UUID)
         case delete(any PersistentModel.Type, UUID)
         case deleteWhere(any PersistentModel.Type, FilterExpression)
         /// Throws an error of the caller's own.
@@ -28,16 +33,32 @@ struct RandomTransaction: CustomStringConvertible {
     ///
     /// - Returns: what each operation answered.
     func perform(in store: some EngineBackedStore, author: String?) throws -> [String] {
-        try store.write(author: author) { transaction in
-            try steps.map { step in
-                guard step.isCaught else { return try perform(step.operation, transaction) }
-                return "\(Answer { try perform(step.operation, transaction) })"
+        let models = try store.read { transaction in try steps.map { try held($0.operation, transaction) } }
+        return try store.write(author: author) { transaction in
+            try zip(steps, models).map { step, held in
+                guard step.isCaught else { return try perform(step.operation, held, transaction) }
+                return "\(Answer { try perform(step.operation, held, transaction) })"
             }
         }
     }
 
-    private func perform(_ operation: Operation, _ transaction: any WriteTransaction) throws -> String {
+    private func held(_ operation: Operation, _ transaction: any ReadTransaction) throws -> (any PersistentModel)? {
+        guard case .saveAgain(let type, let id) = operation else { return nil }
+        func model<M: PersistentModel>(_ type: M.Type) throws -> (any PersistentModel)? {
+            try transaction.model(type, id: id)
+        }
+        return try model(type)
+    }
+
+    private func perform(
+        _ operation: Operation,
+        _ held: (any PersistentModel)?,
+        _ transaction: any WriteTransaction
+    ) throws -> String {
         switch operation {
+        case .saveAgain:
+            guard let held else { return "not there" }
+            try transaction.save(held)
         case .insert(let model): try transaction.insert(model)
         case .save(let model): try transaction.save(model)
         case .delete(let type, let id): return "\(try transaction.delete(type, id: id))"

@@ -44,20 +44,20 @@ final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
         try RelationshipScope.withResolver(self, body)
     }
 
-    /// The positions of the records that a query comes to, in order, or the identifier of the first record on which
-    /// evaluating fails.
+    /// The positions of a query's records, in order, or why the query fails.
     func answer<M: PersistentModel>(
         _ query: FuzzQuery,
         _ predicate: Predicate<M>
-    ) throws -> Result<[Int], FuzzEvaluationFailure> {
-        if let limit = query.limit, limit <= 0 { return .success([]) }
+    ) throws -> Result<[Int], FuzzRefusal> {
+        if let limit = query.limit, limit < 0 { return .failure(FuzzRefusal(code: .invalidQuery)) }
+        if query.limit == 0 { return .success([]) }
         let table = try table(M.self)
         var found: [Int] = []
         for (index, model) in table.models.enumerated() {
             do {
                 if try predicate.evaluate(model) { found.append(index) }
             } catch {
-                return .failure(FuzzEvaluationFailure(id: model.id))
+                return .failure(FuzzRefusal(code: .evaluationFailed, id: model.id))
             }
         }
         found.sort { table.isBefore($0, $1, query.sort) }
@@ -80,9 +80,11 @@ final class FuzzOracle: RelationshipResolver, @unchecked Sendable {
     }
 }
 
-/// Evaluating failed on a record, and on none with a lesser identifier.
-struct FuzzEvaluationFailure: Error, Equatable {
-    let id: UUID
+/// Why a query has no answer.
+struct FuzzRefusal: Error, Equatable {
+    let code: HabitStoreError.Code
+    /// The record on which evaluating failed, the one with the lowest identifier; nil for a query that is refused as such.
+    var id: UUID?
 }
 
 /// The models of one entity, whatever their type.

@@ -37,7 +37,7 @@ struct FuzzQuestion<Model: PersistentModel>: FuzzAsking {
         case .failure(let failure):
             (models, records) = ([], [])
             expected = .failure(
-                code: HabitStoreError.Code.evaluationFailed.rawValue,
+                code: failure.code.rawValue,
                 entity: schema.entities[query.entity].name,
                 id: failure.id
             )

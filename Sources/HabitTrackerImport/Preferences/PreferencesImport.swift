@@ -23,6 +23,8 @@ public struct PreferencesImport {
         public var madeBefore = 0
         /// Texts whose Unicode form is another one in the store; they are equal to what they were.
         public var normalized = 0
+        /// The file with the originals of texts of which NFC, the store's form, replaces characters; nil without any.
+        public var originals: String?
         /// Whether the key was emptied, or had been by the interrupted run.
         public var isEmptied = false
         /// Whether an earlier run had been interrupted.
@@ -159,8 +161,7 @@ public struct PreferencesImport {
             try journal.write(in: folder)
         }
         let missing = try missing(journal, committed, replacement, try file.texts(of: key))
-        if !missing.isEmpty { try store.insert(missing, author: Self.author) }
-        outcome.made += missing.count
+        try insert(missing, &outcome)
         outcome.isEmptied = true
         try replacement.discard()
         try journal.remove(from: folder)
@@ -212,7 +213,7 @@ public struct PreferencesImport {
             let replacement = try prepare(&current, file, adding: added)
             journal = current
             ImportCrashPoint.reach("preferences.prepared")
-            outcome.made += try commit(current)
+            try insert(drafts(current, without: try committed(current)), &outcome)
             ImportCrashPoint.reach("preferences.committed")
             try beforeReplacing()
             if try replacement.replace() {
@@ -273,14 +274,21 @@ public struct PreferencesImport {
         return PreferencesReplacement(journal)
     }
 
-    /// Stores the drafts that are not stored yet, all in one transaction.
-    ///
-    /// - Returns: how many.
-    private func commit(_ journal: PreferencesJournal) throws -> Int {
-        let drafts = drafts(journal, without: try committed(journal))
-        guard !drafts.isEmpty else { return 0 }
+    /// Stores drafts, all in one transaction, after writing the originals of texts that the store changes: the file is about to
+    /// lose them.
+    private func insert(_ drafts: [Draft], _ outcome: inout Outcome) throws {
+        guard !drafts.isEmpty else { return }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var lines = Data()
+        for draft in drafts where draft.content.isReplacedByNFC {
+            let fields: [String: ImportJSON] = ["content (original)": .string(draft.content)]
+            lines += try encoder.encode(AttachmentLine(kind: .draft, id: draft.id, what: "draft", fields: fields))
+            lines.append(UInt8(ascii: "\n"))
+        }
+        if !lines.isEmpty { outcome.originals = try ContentNamedFile.write(lines, as: "drafts", in: folder) }
         try store.insert(drafts, author: Self.author)
-        return drafts.count
+        outcome.made += drafts.count
     }
 
     /// The drafts of a journal, but for some.

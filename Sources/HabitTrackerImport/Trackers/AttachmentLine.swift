@@ -7,6 +7,7 @@ struct AttachmentLine: Codable {
     enum Kind: String, Codable {
         case habit
         case entry
+        case draft
         /// A row of the source that became no record.
         case row
     }

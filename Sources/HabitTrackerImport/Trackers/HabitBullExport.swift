@@ -28,7 +28,9 @@ enum HabitBullExport {
         let header = (try reader.next() ?? []).map(\.text)
         var rows: [Row] = []
         var count = 0
+        var end = CSVEnd(header.count)
         while let fields = try reader.next() {
+            end.note(fields.count, reader)
             if fields.count == 1, fields[0].text.isEmpty, !fields[0].isQuoted { continue }
             count += 1
             var named: [String: ImportJSON] = [:]
@@ -53,6 +55,7 @@ enum HabitBullExport {
             )
         }
         source.counts = [("rows", count)]
+        source.loseCutFiles(end.isCut ? 1 : 0)
         add(rows, order: dateOrder(rows.map(\.date)), &source)
         return source
     }

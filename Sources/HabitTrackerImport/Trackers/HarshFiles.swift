@@ -9,7 +9,7 @@ enum HarshFiles {
     /// Whether most lines are those of a log.
     static func isLog(_ text: String) -> Bool {
         isMost(text) { line in
-            let parts = line.components(separatedBy: " : ")
+            let parts = fields(line)
             return parts.count >= 3 && SourceMoment.day(iso: parts[0]) != nil
                 && ["y", "n", "s"].contains(trimmed(parts[2]))
         }
@@ -43,8 +43,15 @@ enum HarshFiles {
             lineCount += 1
             read(line, number + 1, &known, &source)
         }
+        source.loseCutFiles(isCut(log ?? "") ? 1 : 0)
         source.counts = [("habits", source.habits.count), ("log lines", lineCount), ("log remarks", remarks)]
         return source
+    }
+
+    /// Whether a log ends in the middle of a line, before it says what was done.
+    private static func isCut(_ log: String) -> Bool {
+        guard let last = lines(log).last, !last.isEmpty, !last.hasPrefix("#") else { return false }
+        return fields(last).count < 3
     }
 
     private static func read(habits text: String, _ source: inout TrackerSource) {
@@ -85,7 +92,7 @@ enum HarshFiles {
         _ source: inout TrackerSource
     ) {
         let kept: [String: ImportJSON] = ["line": .int(Int64(number)), "text": .string(line)]
-        let parts = line.components(separatedBy: " : ")
+        let parts = fields(line)
         guard parts.count >= 3, let day = SourceMoment.day(iso: parts[0]), !trimmed(parts[1]).isEmpty else {
             return source.keep("log: lines that say no entry", kept)
         }
@@ -118,6 +125,15 @@ enum HarshFiles {
             }
         }
         source.entries.append(entry)
+    }
+
+    /// The fields of a line of the log. Editors take the blank at a line's end, and make one of two: `y :  : ` is also written
+    /// `y :  :` and `y : :`, and `y : ` is also written `y :`.
+    private static func fields(_ line: String) -> [String] {
+        var text = trimmed(line) + " "
+        while let place = text.range(of: " : : ") { text.replaceSubrange(place, with: " :  : ") }
+        if !text.hasSuffix(" : ") { text.removeLast() }
+        return text.components(separatedBy: " : ")
     }
 
     /// `Gym: 3/7`.

@@ -11,7 +11,7 @@ extension LeafAccount {
         case .habitBull(let bytes): takeHabitBull(String(decoding: bytes, as: UTF8.self))
         case .files(let files): takeLoop(files)
         case .json(_, let format): try takeJSON(path, format)
-        case .harsh(let habits, let log): takeHarsh(habits ?? "", log ?? "")
+        case .harsh(let habits, let log): try takeHarsh(habits ?? "", log ?? "")
         case .tables(let tables, let mapping, _): try takeTables(tables, mapping, path)
         }
     }
@@ -32,7 +32,9 @@ extension LeafAccount {
                     }
                 }
             }
-            take("rows", leaves, claim)
+            let habit = header.firstIndex(of: "HabitName").flatMap { $0 < row.count ? row[$0] : nil }
+            let amount = header.firstIndex(of: "Value").flatMap { $0 < row.count ? Double(row[$0]) : nil }
+            take("rows", leaves, claim, saysNothing: amount == 0, of: row.count == header.count ? habit : nil)
         }
     }
 
@@ -53,25 +55,43 @@ extension LeafAccount {
             }
             let name = cell("Name") ?? ""
             take("Habits.csv", leaves, .habit(name) { habit in leaves.filter { !Self.carriesLoop($0, habit) } })
-            let isMeasured = cell("Type") == "NUMERICAL"
             let prefix = (cell("Position") ?? String(format: "%03d", number + 1)) + " "
             let own = files.contents.keys.sorted().first { $0.hasPrefix(prefix) && $0.hasSuffix("/Checkmarks.csv") }
+            func isMeasured(_ days: some Sequence<[String]>, _ column: Int) -> Bool {
+                TextTally.isMeasured(cell("Type") ?? "", days.filter { $0.count > column }.map { $0[column] })
+            }
             var marks: Set<Mark> = []
             if let own {
                 used.insert(own)
+                let isMeasured = isMeasured(rows(own), 1)
                 for (line, cells) in rows(own).enumerated() where cells != [""] && !(line == 0 && cells.first == "Date")
                 {
                     let note = cells.count > 2 ? cells[2] : nil
                     let mark = cells.count > 1 ? TextTally.loopMark(name, cells[0], cells[1], note, isMeasured) : nil
                     if let mark { marks.insert(Mark(name, mark.day, mark.value, nil)) }
                     let leaves = cells.filter { !$0.isEmpty }.map { Leaf("row", "t:\($0)") }
-                    take("check marks", leaves, mark.map { .entry($0) { _ in Array(Self.row(cells.dropFirst(3))) } })
+                    take(
+                        "check marks",
+                        leaves,
+                        mark.map { .entry($0) { _ in Array(Self.row(cells.dropFirst(3))) } },
+                        saysNothing: cells.count > 1 && TextTally.idleMarks.contains(cells[1]),
+                        of: prefix
+                    )
                 }
             }
+            let isMeasuredInTable = own.map { isMeasured(rows($0), 1) } ?? isMeasured(all, number + 1)
             for cells in all where cells.count > number + 1 {
-                let mark = TextTally.loopMark(name, cells[0], cells[number + 1], nil, isMeasured)
+                let mark = TextTally.loopMark(name, cells[0], cells[number + 1], nil, isMeasuredInTable)
                 if own == nil {
-                    take("Checkmarks.csv", Self.row(cells), mark.map { .entry($0) { _ in [] } })
+                    let isIdle = TextTally.idleMarks.contains(cells[number + 1])
+                    take(
+                        "Checkmarks.csv",
+                        Self.row(cells),
+                        mark.map { .entry($0) { _ in [] } },
+                        saysNothing: isIdle,
+                        of: prefix,
+                        isShared: true
+                    )
                 } else if let mark, !marks.contains(mark) {
                     // The table repeats what the files of the habits have.
                     note(1, of: "a habit's column", in: "Checkmarks.csv")
@@ -81,7 +101,8 @@ extension LeafAccount {
         for name in files.contents.keys.sorted() where !used.contains(name) {
             let lines = rows(name)
             for row in lines.dropFirst() {
-                take(name.components(separatedBy: "/").last ?? name, Self.leaves(lines[0], row))
+                let file = name.components(separatedBy: "/").last ?? name
+                take(file, Self.leaves(lines[0], row), saysNothing: file == "Scores.csv")
             }
         }
     }
@@ -116,11 +137,14 @@ extension LeafAccount {
         var outer = json.members ?? ["habits": json]
         if format == .beaverhabits, let data = outer["data"]?.members {
             for (name, value) in outer where name != "data" && name != "habits" {
-                take("the file", Self.leaves(name, value))
+                take("the file", Self.leaves(name, value), saysNothing: !Self.isList(value))
             }
             outer = data
         }
-        for (name, value) in outer where name != "habits" { take("the file", Self.leaves(name, value)) }
+        for (name, value) in outer where name != "habits" {
+            take("the file", Self.leaves(name, value), saysNothing: !Self.isList(value))
+            balance.add(aside: Self.isList(value) ? (value.elements?.count ?? 1) - 1 : 0, of: nil)
+        }
         for element in outer["habits"]?.elements ?? [] {
             guard let fields = element.members else {
                 take("habits", Self.leaves("value", element))
@@ -148,21 +172,27 @@ extension LeafAccount {
         }
     }
 
+    /// Whether a member of a file is a list of objects, which may be records.
+    private static func isList(_ value: ImportJSON) -> Bool { value.elements?.contains { $0.members != nil } ?? false }
+
     private mutating func takeRecord(_ record: ImportJSON, of habit: String, isBeaver: Bool) {
         guard let fields = record.members else { return take("records", Self.leaves("value", record)) }
         let leaves = Self.leaves("", record)
         let day: String?
+        let isIdle: Bool
         var carried: Set<String>
         let mark: Mark?
         if isBeaver {
             day =
                 fields["done"]?.flag ?? (fields["done"]?.integer == 1) ? fields["day"]?.text.flatMap(PlainDay.iso) : nil
+            isIdle = fields["done"]?.flag == false || fields["done"]?.integer == 0
             carried = ["day", "done"]
             if fields["text"]?.text != nil { carried.insert("text") }
             mark = day.map { Mark(habit, $0, nil, fields["text"]?.text) }
         } else {
             let isDone = fields["record_type"]?.integer == 1
             day = isDone ? fields["record_date"]?.integer.map(PlainDay.text(daysSince1970:)) : nil
+            isIdle = [0, 2].contains(fields["record_type"]?.integer)
             carried = ["record_type", "record_date"]
             if fields["record_value"]?.number != nil { carried.insert("record_value") }
             if fields["reason"]?.text != nil { carried.insert("reason") }
@@ -170,7 +200,8 @@ extension LeafAccount {
             if fields["is_deleted"]?.integer == 0 { carried.insert("is_deleted") }
             mark = day.map { Mark(habit, $0, fields["record_value"]?.number, fields["reason"]?.text) }
         }
-        take("records", leaves, mark.map { .entry($0) { _ in leaves.filter { !carried.contains($0.name) } } })
+        let claim = mark.map { Claim.entry($0) { _ in leaves.filter { !carried.contains($0.name) } } }
+        take("records", leaves, claim, saysNothing: isIdle, of: habit)
     }
 
     private static func carriesBeaver(
@@ -213,12 +244,13 @@ extension LeafAccount {
 
     // MARK: harsh
 
-    private mutating func takeHarsh(_ habits: String, _ log: String) {
+    private mutating func takeHarsh(_ habits: String, _ log: String) throws {
         func lines(_ text: String) -> [String] { text.components(separatedBy: .newlines).filter { !$0.isEmpty } }
         var heading: (text: String, isUsed: Bool)?
         func trimmed(_ text: String) -> String { text.trimmingCharacters(in: .whitespaces) }
         func end(_ account: inout LeafAccount) {
-            if let heading, !heading.isUsed { account.take("headings", [Leaf("text", "t:\(heading.text)")]) }
+            guard let heading, !heading.isUsed else { return }
+            account.take("headings", [Leaf("text", "t:\(heading.text)")], saysNothing: true)
         }
         for line in lines(habits) {
             let leaves = [Leaf("text", "t:\(line)")]
@@ -229,7 +261,7 @@ extension LeafAccount {
             }
             let parts = line.components(separatedBy: ": ").map(trimmed)
             guard !line.hasPrefix("#"), parts.count > 1 else {
-                take("lines", leaves)
+                take("lines", leaves, saysNothing: line.hasPrefix("#"))
                 continue
             }
             let section = heading.map { trimmed(String($0.text.dropFirst())) } ?? ""
@@ -249,7 +281,7 @@ extension LeafAccount {
         }
         end(&self)
         for line in lines(log) {
-            let parts = line.components(separatedBy: " : ")
+            let parts = try TextTally.harshLines(line).components(separatedBy: " : ")
             let isMark = parts.count > 2 && trimmed(parts[2]) == "y"
             let amount = parts.count > 4 ? trimmed(parts[4]) : ""
             let number = Double(amount).flatMap { $0.isFinite ? $0 : nil }
@@ -259,7 +291,14 @@ extension LeafAccount {
             let rest =
                 parts.dropFirst(5).filter { !$0.isEmpty }.map { Leaf("further", "t:\($0)") }
                 + (amount.isEmpty || number != nil ? [] : [Leaf("amount", "t:\(parts[4])")])
-            take("log", [Leaf("text", "t:\(line)")], mark.map { .entry($0) { _ in rest } })
+            let isIdle = line.hasPrefix("#") || (parts.count > 2 && ["n", "s"].contains(trimmed(parts[2])))
+            take(
+                "log",
+                [Leaf("text", "t:\(line)")],
+                mark.map { .entry($0) { _ in rest } },
+                saysNothing: isIdle,
+                of: parts.count > 2 ? trimmed(parts[1]) : nil
+            )
         }
     }
 }

@@ -22,13 +22,13 @@ extension LeafAccount {
                 note(1, of: leaf.name, in: list)
             }
         }
-        take("the file", others)
+        take("the file", others, saysNothing: true)
         var known = KnownHabits()
         for entity in mapping.entities where entity.target == "Habit" { takeHabits(entity, tables, &known) }
         for entity in mapping.entities where entity.target == "Entry" { takeEntries(entity, tables, known) }
         let mapped = Set(mapping.entities.filter { $0.target != nil }.map(\.source))
         for table in tables.tables where !mapped.contains(table.name) {
-            for row in table.rows { take(table.name, Self.leaves("", .object(row.fields))) }
+            for row in table.rows { take(table.name, Self.leaves("", .object(row.fields)), saysNothing: true) }
         }
     }
 
@@ -135,7 +135,7 @@ extension LeafAccount {
             let leaves = Self.leaves("", .object(row.fields))
             let name = Self.column("name", entity).flatMap { TableTally.text(row.fields[$0]) } ?? ""
             guard isMeant(row, entity), !name.isEmpty else {
-                take(entity.source, leaves)
+                take(entity.source, leaves, saysNothing: !isMeant(row, entity))
                 continue
             }
             let key = Self.key(entity, row.fields, place)
@@ -210,7 +210,8 @@ extension LeafAccount {
         for row in table.rows {
             let leaves = Self.leaves("", .object(row.fields))
             guard isMeant(row, entity), let day = TableTally.day(row.fields[date], entity.dates, calendar) else {
-                take(entity.source, leaves)
+                let habit = known.name(link.flatMap { TableTally.text(row.fields[$0]) }, row)
+                take(entity.source, leaves, saysNothing: !isMeant(row, entity), of: habit)
                 continue
             }
             if let columns = entity.columns {
@@ -240,7 +241,8 @@ extension LeafAccount {
             take(
                 entity.source,
                 leaves,
-                .entry(Mark(habit, day, value, words)) { _ in leaves.filter { !carried.contains($0.name) } }
+                .entry(Mark(habit, day, value, words)) { _ in leaves.filter { !carried.contains($0.name) } },
+                of: habit
             )
         }
     }
@@ -261,6 +263,6 @@ extension LeafAccount {
             take(list, Self.leaves("a habit's column", row.fields[column] ?? .null), .entry(entry) { _ in [] })
         }
         if rest.count < row.fields.count { rest[date] = nil }
-        take(list, Self.leaves("", .object(rest)))
+        take(list, Self.leaves("", .object(rest)), saysNothing: true)
     }
 }

@@ -49,6 +49,10 @@ struct LeafAccount {
     private var ofHabits: [String: Set<Leaf>] = [:]
     private var ofEntries: [Leaf: Int] = [:]
 
+    /// The originals of texts that NFC changes.
+    private var written = WrittenTexts()
+    /// How many of the rows became records.
+    var balance = RecordBalance()
     private var missingRows: [String: Int] = [:]
     private var missingValues: [[String]: Int] = [:]
 
@@ -97,6 +101,7 @@ struct LeafAccount {
         }
         for line in lines {
             guard let members = line.members, let fields = members["fields"] else { continue }
+            written.add(fields)
             let leaves = Self.leaves("", fields)
             switch members["kind"]?.text {
             case "row":
@@ -139,12 +144,31 @@ struct LeafAccount {
     // MARK: Accounting
 
     /// Accounts for a part of the source that stands for itself: a row, a line, an object of a list.
-    mutating func take(_ list: String, _ leaves: [Leaf], _ claim: Claim? = nil) {
-        guard !leaves.isEmpty, !takeRow(leaves) else { return }
-        guard let claim, let (rest, owner) = account(for: claim) else {
+    ///
+    /// - Parameters:
+    ///   - saysNothing: whether the app itself says that nothing was done, or computed the row.
+    ///   - habit: whose entry it may be.
+    ///   - isShared: whether several habits share the row: one's entry may be kept as another's idle day.
+    mutating func take(
+        _ list: String,
+        _ leaves: [Leaf],
+        _ claim: Claim? = nil,
+        saysNothing: Bool = false,
+        of habit: String? = nil,
+        isShared: Bool = false
+    ) {
+        guard !leaves.isEmpty else { return }
+        let record = isShared ? claim.flatMap { account(for: $0) } : nil
+        if record == nil, takeRow(leaves) {
+            if !saysNothing { balance.add(aside: 1, of: habit) }
+            return
+        }
+        guard let (rest, owner) = record ?? claim.flatMap({ account(for: $0) }) else {
             missingRows[list, default: 0] += 1
             return
         }
+        balance.add(records: 1, of: habit)
+        for leaf in leaves where !written.keeps(leaf.words) { missingValues[[list, leaf.name], default: 0] += 1 }
         guard !rest.isEmpty, !takeRow(rest) else { return }
         for leaf in rest {
             if let owner, ofHabits[owner]?.contains(leaf) == true { continue }

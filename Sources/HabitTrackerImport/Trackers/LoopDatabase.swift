@@ -16,6 +16,7 @@ enum LoopDatabase {
         let isMeasured: Bool
     }
 
+    private static let textNumbers = "numbers that are kept as texts"
     private static let daySpan: Int64 = 86_400_000
     private static let derived: Set<String> = ["streak", "score", "checkmarks"]
     /// Columns of a habit that have a place here.
@@ -32,6 +33,8 @@ enum LoopDatabase {
         var source = TrackerSource(.loop, database)
         var known: [Int: Known] = [:]
         try database.forEachRow("Habits") { row in
+            let numbers: Set = ["id", "archived", "freq_num", "freq_den", "type", "target_value"]
+            source.note(textNumbers, row.textNumbers(numbers))
             guard let number = row.int("id") else {
                 source.keep("Habits: without an id", row.json)
                 return
@@ -41,7 +44,10 @@ enum LoopDatabase {
             known[number] = Known(key: habit.key, isMeasured: isMeasured)
             source.habits.append(habit)
         }
-        try database.forEachRow("Repetitions") { try read($0, known, &source) }
+        try database.forEachRow("Repetitions") { row in
+            source.note(textNumbers, row.textNumbers(["habit", "timestamp", "value"]))
+            try read(row, known, &source)
+        }
         let names = source.habits.map(\.name)
         source.note("habits with the name of another one", names.count - Set(names).count)
         try source.keepTables(of: database, except: ["habits", "repetitions"], derived: derived)

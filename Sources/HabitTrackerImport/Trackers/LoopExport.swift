@@ -7,6 +7,8 @@ import HabitTracking
 /// table of all habits. Columns are known by their names, which differ by version; a habit is known by its name, since its
 /// position changes when it is moved.
 enum LoopExport {
+    /// The greatest number that stands for a kind of day: 3, for one that was skipped.
+    private static let greatestMark = 3
     private static let placed: Set<String> = [
         "Position", "Name", "FrequencyNumerator", "FrequencyDenominator", "Unit", "Target Value", "Archived?",
         "NumRepetitions", "Interval",
@@ -30,22 +32,31 @@ enum LoopExport {
         let rows = try table(files, "Habits.csv")
         source.counts.append(("Habits.csv", rows.count))
         var used: Set<String> = ["Habits.csv", "Checkmarks.csv"]
+        var unmarked = 0
         for (number, row) in rows.enumerated() {
             let habit = habit(row, &source)
             source.habits.append(habit)
-            let isMeasured = row["Type"] == "NUMERICAL"
             let position = row["Position"] ?? String(repeating: "0", count: number < 9 ? 2 : 1) + "\(number + 1)"
             if let name = files.contents.keys.sorted().first(where: {
                 $0.hasPrefix(position + " ") && $0.hasSuffix("/Checkmarks.csv")
             }) {
                 used.insert(name)
+                let isMeasured = isMeasured(row, try marks(files, name, column: 1), &source)
                 try readMarks(files, name, of: habit.key, isMeasured, &source)
             } else {
-                source.note("habits without a file of check marks, read from the table of all")
+                let marks = try marks(files, "Checkmarks.csv", column: number + 1)
+                if marks.isEmpty { unmarked += 1 }
+                source.note("habits without a file of check marks, read from the table of all", marks.isEmpty ? 0 : 1)
+                let isMeasured = isMeasured(row, marks.dropFirst(), &source)
                 try readTable(files, column: number + 1, of: habit.key, isMeasured, &source)
             }
         }
-        for name in files.contents.keys.sorted() where !used.contains(name) { try keep(files, name, &source) }
+        let others = files.contents.keys.sorted().filter { !used.contains($0) }
+        for name in others { try keep(files, name, &source) }
+        source.lose("marksMissing", "habits without check marks in any file: \(unmarked)", unmarked)
+        let strangers = others.count { $0.hasSuffix("/Checkmarks.csv") }
+        source.lose("habitMissing", "files of check marks whose habit Habits.csv lacks: \(strangers)", strangers)
+        source.loseCutFiles(try files.contents.keys.count { try CSVEnd(files.contents[$0] ?? [], path: $0).isCut })
         return source
     }
 
@@ -76,6 +87,27 @@ enum LoopExport {
             habit.rest["Archived?"] = .string(text)
         }
         return habit
+    }
+
+    /// Whether a habit's marks are amounts. Exports of the versions 2.0 to 2.3.0 do not say: there a mark beyond those for days
+    /// that were done, skipped and so on tells it.
+    private static func isMeasured(
+        _ row: [String: String],
+        _ marks: some Sequence<String>,
+        _ source: inout TrackerSource
+    ) -> Bool {
+        if let type = row["Type"], !type.isEmpty { return type == "NUMERICAL" }
+        let isMeasured = marks.contains { Int($0).map { $0 > greatestMark } ?? false }
+        if isMeasured { source.note("habits without a type, measured by their values") }
+        return isMeasured
+    }
+
+    /// The cells of a column, its header among them.
+    private static func marks(_ files: SourceFiles, _ name: String, column: Int) throws -> [String] {
+        var reader = CSVReader(files.contents[name] ?? [], path: files.path + "/" + name)
+        var marks: [String] = []
+        while let row = try reader.next() { if row.count > column { marks.append(row[column].text) } }
+        return marks
     }
 
     /// `Date,Value,Notes`; older versions have neither the header nor the notes.
@@ -153,8 +185,8 @@ enum LoopExport {
         case "1" where !isMeasured: return source.keep("check marks: filled in by the app", fields)
         case "NO": return source.keep("check marks: not done", fields)
         case "0" where !isMeasured: return source.keep("check marks: not done", fields)
-        case "SKIP": return source.keep("check marks: skipped", fields)
-        case "3" where !isMeasured: return source.keep("check marks: skipped", fields)
+        // The app skips days of measured habits by the same number.
+        case "SKIP", "3": return source.keep("check marks: skipped", fields)
         case "UNKNOWN", "-1": return source.keep("check marks: unknown", fields)
         default:
             guard isMeasured, let number = Int(mark), number >= 0 else {

@@ -10,7 +10,9 @@ final class SourceDatabase {
     let path: String
     let connection: SourceConnection
     /// What is odd about the files themselves.
-    let oddities: [String]
+    let oddities: [CoreDataOddity]
+    /// The tables that only the app itself can read.
+    let unreadable: [SourceCatalog.Unreadable]
     /// The names of the tables, by their lower-case form.
     private let tables: [String: String]
     // The copy is removed when it is not needed any more.
@@ -22,10 +24,11 @@ final class SourceDatabase {
         connection = try opening.open()
         self.opening = opening
         self.path = path
-        oddities = opening.oddities.map(\.message)
+        oddities = opening.oddities
         opening.hide()
-        let names = try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        tables = Dictionary(names.map { ($0.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+        let catalog = try connection.catalog()
+        unreadable = catalog.unreadable
+        tables = Dictionary(catalog.tables.map { ($0.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The names of all tables.
@@ -73,7 +76,7 @@ final class SourceDatabase {
 extension [String: SourceValue] {
     /// A column as a whole number: integers, and doubles without a fraction.
     func int(_ column: String) -> Int? {
-        switch self[column] {
+        switch self[column]?.numeric {
         case .int(let number): Int(number)
         case .real(let number): Int(exactly: number)
         default: nil
@@ -82,7 +85,7 @@ extension [String: SourceValue] {
 
     /// A column as a double.
     func double(_ column: String) -> Double? {
-        switch self[column] {
+        switch self[column]?.numeric {
         case .int(let number): Double(number)
         case .real(let number): number
         default: nil
@@ -107,6 +110,31 @@ extension [String: SourceValue] {
         return result
     }
 
+    /// How many of the columns have a number that is kept as text.
+    func textNumbers(_ columns: Set<String>) -> Int {
+        columns.count { name in self[name].map { $0 != $0.numeric } ?? false }
+    }
+
+    /// The row with numbers in the columns that have numbers as texts.
+    func numeric(_ columns: Set<String>) -> Self {
+        Dictionary(uniqueKeysWithValues: map { ($0, columns.contains($0) ? $1.numeric : $1) })
+    }
+
     /// The whole row.
     var json: [String: ImportJSON] { mapValues { ImportJSON($0) } }
+}
+
+extension SourceValue {
+    /// The value as a column of SQLite's numeric affinity has it: text that is a decimal number is that number.
+    var numeric: SourceValue {
+        guard case .text(let text) = self else { return self }
+        let digits = text.trimmingCharacters(in: CharacterSet(charactersIn: " \t\n\u{B}\u{C}\r"))
+        // Swift takes hexadecimal and words for numbers as well.
+        guard digits.utf8.contains(where: { $0 >= 0x30 && $0 <= 0x39 }),
+            digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 || "+-.eE".utf8.contains($0) })
+        else { return self }
+        if let number = Int64(digits) { return .int(number) }
+        guard let number = Double(digits), number.isFinite else { return self }
+        return .real(number)
+    }
 }

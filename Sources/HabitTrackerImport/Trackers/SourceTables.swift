@@ -31,7 +31,9 @@ struct SourceTables {
     /// What stands beside the lists of a JSON file, by the members that lead there.
     private(set) var others: [String: ImportJSON] = [:]
     /// What is odd about the files.
-    private(set) var oddities: [String] = []
+    private(set) var oddities: [CoreDataOddity] = []
+    /// How many of its CSV files end in the middle of a row.
+    private(set) var cutFiles = 0
 
     private static let maximumDepth = 8
     private static let sqliteMagic = Array("SQLite format 3\0".utf8)
@@ -103,7 +105,9 @@ struct SourceTables {
             )
         }
         var rows: [Row] = []
+        var end = CSVEnd(header.count)
         while let row = try reader.next() {
+            end.note(row.count, reader)
             if row == [CSVReader.Field(text: "")] { continue }
             guard row.count <= header.count else {
                 throw HabitStoreError(
@@ -116,6 +120,7 @@ struct SourceTables {
             for (name, field) in zip(header, row) where !field.text.isEmpty { fields[name] = .string(field.text) }
             rows.append(Row(fields: fields))
         }
+        if end.isCut { cutFiles += 1 }
         let name = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
         tables.append(Table(name: name, columns: header, rows: rows))
     }

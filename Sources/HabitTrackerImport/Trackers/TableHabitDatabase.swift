@@ -5,6 +5,12 @@ import HabitTracking
 
 /// The database of Table Habit (mhabit): habits, records and groups, each with a UUID; days are numbers since 1970.
 enum TableHabitDatabase {
+    private static let textNumbers = "numbers that are kept as texts"
+    private static let habitNumbers: Set<String> = ["id_", "status", "freq_type", "daily_goal", "start_date"]
+    private static let recordNumbers: Set<String> = [
+        "id_", "parent_id", "record_date", "record_type", "record_value", "is_deleted",
+    ]
+
     static func recognises(_ database: SourceDatabase) throws -> Bool {
         guard database.has("mh_habits"), database.has("mh_records") else { return false }
         return try database.columns("mh_records").isSuperset(of: ["record_date", "record_type", "parent_uuid"])
@@ -16,10 +22,11 @@ enum TableHabitDatabase {
         let groups = try groups(database)
         var keys: [String: String] = [:]
         try database.forEachRow("mh_habits") { row in
+            source.note(textNumbers, row.textNumbers(habitNumbers))
             guard let key = row.text("uuid") ?? row.int("id_").map({ "\($0)" }) else {
                 return source.keep("mh_habits: without an identifier", row.json)
             }
-            var habit = TableHabitFields.habit(row.json, key: key, &source)
+            var habit = TableHabitFields.habit(row.numeric(habitNumbers).json, key: key, &source)
             habit.id = UUID(uuidString: key)
             if let group = row.text("group_id") ?? row.int("group_id").map({ "\($0)" }) {
                 habit.category = groups[group]
@@ -29,7 +36,10 @@ enum TableHabitDatabase {
             keys[key] = key
             if let number = row.int("id_") { keys["#\(number)"] = key }
         }
-        try database.forEachRow("mh_records") { read($0, keys, &source) }
+        try database.forEachRow("mh_records") { row in
+            source.note(textNumbers, row.textNumbers(recordNumbers))
+            read(row, keys, &source)
+        }
         try source.keepTables(of: database, except: ["mh_habits", "mh_records"])
         return source
     }
@@ -55,7 +65,8 @@ enum TableHabitDatabase {
             return source.keep("mh_records: of a habit that is not there", row.json)
         }
         guard (row.int("is_deleted") ?? 0) == 0 else { return source.keep("mh_records: deleted", row.json) }
-        TableHabitFields.record(row.json, of: habit, "mh_records", &source) { key in
+        let fields = row.numeric(recordNumbers).json
+        TableHabitFields.record(fields, keptAs: row.json, of: habit, "mh_records", &source) { key in
             guard let uuid = row.text("uuid") else { return (key, nil) }
             return (uuid, UUID(uuidString: uuid))
         }

@@ -66,9 +66,12 @@ enum TableHabitFields {
 
     /// Reads a record.
     ///
-    /// - Parameter name: gives the key and the identifier of the entry, from the key that follows from the day.
+    /// - Parameters:
+    ///   - row: the source's row, kept if it does not become an entry; nil if `fields` is that row.
+    ///   - name: gives the key and the identifier of the entry, from the key that follows from the day.
     static func record(
         _ fields: [String: ImportJSON],
+        keptAs row: [String: ImportJSON]? = nil,
         of habit: String,
         _ table: String,
         _ source: inout TrackerSource,
@@ -76,12 +79,12 @@ enum TableHabitFields {
     ) {
         switch fields["record_type"]?.integer {
         case 1: break
-        case 2: return source.keep("\(table): skipped", fields)
-        case 0: return source.keep("\(table): unknown", fields)
-        default: return source.keep("\(table): of a type that is not known", fields)
+        case 2: return source.keep("\(table): skipped", row ?? fields)
+        case 0: return source.keep("\(table): unknown", row ?? fields)
+        default: return source.keep("\(table): of a type that is not known", row ?? fields)
         }
         guard let day = fields["record_date"]?.integer.flatMap(SourceMoment.day(number:)) else {
-            return source.keep("\(table): on a day that no calendar has", fields)
+            return source.keep("\(table): on a day that no calendar has", row ?? fields)
         }
         let dayKey = source.key(habit, day.description)
         if dayKey != day.description { source.note("records of a habit on a day that has one already") }

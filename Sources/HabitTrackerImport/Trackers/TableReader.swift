@@ -103,7 +103,8 @@ struct TableReader {
 
     func read() -> TrackerSource {
         var source = TrackerSource(.table, path: tables.path)
-        for oddity in tables.oddities { source.note(oddity) }
+        source.note(tables.oddities)
+        source.loseCutFiles(tables.cutFiles)
         source.counts = tables.tables.map { ($0.name, $0.rows.count) }
         var keys = Keys()
         for entity in mapping.entities where entity.target == "Habit" { readHabits(entity, &source, &keys) }

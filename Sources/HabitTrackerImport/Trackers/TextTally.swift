@@ -16,15 +16,17 @@ enum TextTally {
             var tally = HabitTally(name: column(row, "Name"))
             let position = column(row, "Position")
             let prefix = (position.isEmpty ? String(format: "%03d", number + 1) : position) + " "
-            let isMeasured = column(row, "Type") == "NUMERICAL"
+            let type = column(row, "Type")
             if let name = files.contents.keys.sorted().first(where: {
                 $0.hasPrefix(prefix) && $0.hasSuffix("/Checkmarks.csv")
             }) {
-                for mark in rows(files, name) where mark.count > 1 {
-                    add(mark[0], mark[1], mark.count > 2 ? mark[2] : nil, isMeasured, &tally)
-                }
+                let marks = rows(files, name).filter { $0.count > 1 }
+                let isMeasured = isMeasured(type, marks.map { $0[1] })
+                for mark in marks { add(mark[0], mark[1], mark.count > 2 ? mark[2] : nil, isMeasured, &tally) }
             } else {
-                for marks in rows(files, "Checkmarks.csv") where marks.count > number + 1 {
+                let days = rows(files, "Checkmarks.csv").filter { $0.count > number + 1 }
+                let isMeasured = isMeasured(type, days.map { $0[number + 1] })
+                for marks in days {
                     add(marks[0], marks[number + 1], nil, isMeasured, &tally)
                 }
             }
@@ -43,6 +45,14 @@ enum TextTally {
         tally.add(day: mark.day, value: mark.value, note: mark.note)
     }
 
+    /// Whether marks are amounts: no kind of day has a number above 3, whatever the habit's type is said to be.
+    static func isMeasured(_ type: String, _ marks: [String]) -> Bool {
+        type == "NUMERICAL" || marks.contains { Double($0) ?? 0 > 3 }
+    }
+
+    /// The marks of days on which nothing was done, or which the app has filled in.
+    static let idleMarks: Set<String> = ["", "NO", "SKIP", "UNKNOWN", "YES_AUTO", "-1", "0", "1", "3"]
+
     /// The entry that a check mark is; nil for a day on which nothing was done.
     static func loopMark(
         _ habit: String,
@@ -53,7 +63,7 @@ enum TextTally {
     ) -> LeafAccount.Mark? {
         guard let day = PlainDay.iso(date) else { return nil }
         if mark == "YES_MANUAL" || (mark == "2" && !isMeasured) { return .init(habit, day, nil, note) }
-        guard isMeasured, let value = Double(mark), value >= 0 else { return nil }
+        guard isMeasured, let value = Double(mark), value >= 0, value != 3 else { return nil }
         return .init(habit, day, value / 1_000, note)
     }
 
@@ -128,8 +138,8 @@ enum TextTally {
                 doubled.append(HabitTally(name: name))
             }
         }
-        let logLine = try Regex("^(\\d{4}-\\d{2}-\\d{2}) : (.+?) : y *?(?: : (.*))?$").anchorsMatchLineEndings()
-        for match in log.matches(of: logLine) {
+        let logLine = try Regex("^(\\d{4}-\\d{2}-\\d{2}) : (.+?) : y[ \\t]*?(?: : (.*))?$").anchorsMatchLineEndings()
+        for match in try harshLines(log).matches(of: logLine) {
             guard let day = PlainDay.iso(text(match, 1)) else { continue }
             let name = text(match, 2)
             let rest = text(match, 3, trims: false).components(separatedBy: " : ")
@@ -141,6 +151,12 @@ enum TextTally {
             )
         }
         return Array(tallies.values) + doubled
+    }
+
+    /// A log of harsh whose empty fields have a blank at each side, also where an editor took one.
+    static func harshLines(_ log: String) throws -> String {
+        log.replacing(try Regex(" :(?= :(?: |$))").anchorsMatchLineEndings(), with: " : ")
+            .replacing(try Regex(" :[ \\t]*$").anchorsMatchLineEndings(), with: " : ")
     }
 
     private static func text(_ match: Regex<AnyRegexOutput>.Match, _ group: Int, trims: Bool = true) -> String {

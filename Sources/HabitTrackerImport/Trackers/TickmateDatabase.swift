@@ -4,6 +4,8 @@ import HabitTracking
 
 /// The database of Tickmate: tracks, and ticks whose day is spread over columns, with months counted from 0.
 enum TickmateDatabase {
+    private static let textNumbers = "numbers that are kept as texts"
+
     static func recognises(_ database: SourceDatabase) throws -> Bool {
         guard database.has("tracks"), database.has("ticks") else { return false }
         return try database.columns("ticks").isSuperset(of: ["_track_id", "year", "month", "day"])
@@ -14,6 +16,7 @@ enum TickmateDatabase {
         var source = TrackerSource(.tickmate, database)
         var groups = try groups(database)
         try database.forEachRow("tracks") { row in
+            source.note(textNumbers, row.textNumbers(["_id", "enabled"]))
             guard let number = row.int("_id") else { return source.keep("tracks: without an id", row.json) }
             var habit = TrackerHabit(key: "\(number)", name: row.text("name") ?? "")
             habit.isArchived = row.int("enabled") == 0
@@ -25,7 +28,10 @@ enum TickmateDatabase {
         }
         source.note("groups of a track that is not there", groups.values.reduce(0) { $0 + $1.count })
         let known = Set(source.habits.map(\.key))
-        try database.forEachRow("ticks") { read($0, known, &source) }
+        try database.forEachRow("ticks") { row in
+            source.note(textNumbers, row.textNumbers(["_id", "_track_id", "year", "month", "day", "has_time_info"]))
+            read(row, known, &source)
+        }
         try source.keepTables(of: database, except: ["tracks", "ticks"])
         return source
     }

@@ -29,6 +29,17 @@ struct TrackerAccount {
         ],
     ]
 
+    /// Tables that the apps compute or use for bookkeeping; in lower case.
+    private static let bookkeeping: Set<String> = [
+        "android_metadata", "room_master_table", "score", "streak", "checkmarks", "events", "groups", "track2groups",
+        "mh_groups",
+    ]
+    /// The columns by which an entry's table names the habit, and the habits' table its own.
+    private static let links: [String: [String]] = [
+        "repetitions": ["habit"], "ticks": ["_track_id"], "mh_records": ["parent_uuid", "parent_id"],
+        "habits": ["id"], "tracks": ["_id"], "mh_habits": ["uuid", "id_"],
+    ]
+
     private let database: SourceDatabase
     private let fields: [String: Set<String>]
     /// How many rows of a table became habits or entries, as the tally counts them.
@@ -37,6 +48,12 @@ struct TrackerAccount {
     private var values: [String: Int] = [:]
     /// How often a row is kept whole, by its table and what is in it.
     private var rows: [String: Int] = [:]
+    /// The originals of texts that NFC changes.
+    private var written = WrittenTexts()
+    /// How many of the rows became records.
+    private(set) var balance = RecordBalance()
+    /// The identifiers of the habits.
+    private var habits: Set<String> = []
 
     /// - Parameters:
     ///   - attachment: the path of what is kept beside the store; nil where nothing is.
@@ -59,6 +76,7 @@ struct TrackerAccount {
             guard let object = (try? JSONValueParser.parse(Array(line)))?.members, let kind = object["kind"]?.text,
                 let what = object["what"]?.text, let fields = object["fields"]?.members
             else { return }
+            written.add(.object(fields))
             let words = fields.compactMapValues(WitnessCell.words(json:))
             if kind == "row" {
                 let table = what.split(separator: ":").first.map(String.init) ?? what
@@ -84,9 +102,37 @@ struct TrackerAccount {
         }
     }
 
+    /// The habit that an entry names, where there is one.
+    private func habit(_ row: SourceDatabase.Row, _ table: String) -> String? {
+        guard ["repetitions", "ticks", "mh_records"].contains(table) else { return nil }
+        return Self.links[table]?.lazy.compactMap { row[$0].flatMap(Self.words) }.first { habits.contains($0) }
+    }
+
+    /// Whether an entry says that nothing was done, or that the app has filled it in.
+    private static func isIdle(_ row: SourceDatabase.Row, _ table: String) -> Bool {
+        func number(_ column: String) -> Double? {
+            switch row[column] {
+            case .int(let number): Double(number)
+            case .real(let number): number
+            case .text(let text): Double(text)
+            default: nil
+            }
+        }
+        return switch table {
+        case "repetitions": [-1, 0, 1, 3].contains(number("value"))
+        case "mh_records": [0, 2].contains(number("record_type")) || number("is_deleted").map { $0 != 0 } ?? false
+        default: bookkeeping.contains(table)
+        }
+    }
+
     /// What nobody accounts for, in words without the user's.
     mutating func differences() throws -> [String] {
         var result: [String] = []
+        for table in ["habits", "tracks", "mh_habits"] where fields[table] != nil {
+            try database.forEachRow(table) { row in
+                habits.formUnion((Self.links[table] ?? []).compactMap { row[$0].flatMap(Self.words) })
+            }
+        }
         for table in database.tableNames where !table.hasPrefix("sqlite_") {
             let known = fields[table.lowercased()]
             var missing: [String: Int] = [:]
@@ -96,6 +142,9 @@ struct TrackerAccount {
                 let whole = row.compactMapValues { $0.isNull ? nil : Self.words($0) ?? "t:" }
                 if let left = rows[Self.name(table, whole)], left > 0 {
                     rows[Self.name(table, whole)] = left - 1
+                    if !Self.isIdle(row, table.lowercased()) {
+                        balance.add(aside: 1, of: habit(row, table.lowercased()))
+                    }
                     return
                 }
                 guard let known else {
@@ -103,6 +152,10 @@ struct TrackerAccount {
                     return
                 }
                 readRows += 1
+                balance.add(records: 1, of: habit(row, table.lowercased()))
+                for case (let column, .text(let text)) in row where known.contains(column) && !written.keeps(text) {
+                    missing[column, default: 0] += 1
+                }
                 for (column, value) in row where !known.contains(column) {
                     guard let words = Self.words(value) else { continue }
                     let name = "\(column)\u{1F}\(words)"

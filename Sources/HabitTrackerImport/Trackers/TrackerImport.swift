@@ -40,7 +40,7 @@ public struct TrackerImport {
     private let options: Options
     private let finding: TrackerRecognition.Finding
     private let source: TrackerSource
-    private let plan: TrackerPlan
+    private var plan: TrackerPlan
 
     /// Reads a source; nothing is changed yet.
     ///
@@ -61,10 +61,11 @@ public struct TrackerImport {
 
     /// What would be done.
     public func rehearse(into store: any HabitStore) throws -> TrackerReport {
-        try store.read { transaction in
-            var report = report()
-            let changes = try changes(transaction, &report)
-            report.count(changes)
+        var work = self
+        return try store.read { transaction in
+            try work.plan.keepEarlierIdentifiers(of: transaction)
+            var report = work.report()
+            report.count(try work.changes(transaction, &report))
             return report
         }
     }
@@ -81,16 +82,23 @@ public struct TrackerImport {
         attachmentsIn folder: String,
         progress: (Int, Int) -> Void = { _, _ in }
     ) throws -> TrackerReport {
+        var work = self
         var report = try store.write(author: Self.author) { transaction in
-            var report = self.report()
-            let changes = try changes(transaction, &report)
+            try work.plan.keepEarlierIdentifiers(of: transaction)
+            var report = work.report()
+            let changes = try work.changes(transaction, &report)
             report.count(changes)
-            try apply(changes, transaction, progress)
+            try work.apply(changes, transaction, progress)
             // Everything is taken; before it is committed, what the store has no place for is safe.
-            report.attachment = try AttachmentFile.write(plan.attachment, of: source, named: options.name, in: folder)
+            report.attachment = try AttachmentFile.write(
+                work.plan.attachment,
+                of: source,
+                named: options.name,
+                in: folder
+            )
             return report
         }
-        report.verification = try TrackerVerification(finding, path, plan).compare(
+        report.verification = try TrackerVerification(finding, path, work.plan).compare(
             with: store,
             options.timeZone,
             report
@@ -114,6 +122,7 @@ public struct TrackerImport {
                 for name in line.fields.keys { kept["\(line.kind.rawValue).\(name)", default: 0] += 1 }
             }
         }
+        report.losses = source.losses
         report.kept = kept.map { .init(name: $0.key, count: $0.value) }
         report.keptRows = plan.attachment.count { $0.kind == .row }
         report.sort()

@@ -17,6 +17,9 @@ struct TrackerPlan {
     /// What is odd, found here.
     private(set) var oddities: [String: Int] = [:]
 
+    /// Entries that share their source's identifier with an earlier one, by the identifiers that they got for it.
+    private var repeated: Set<UUID> = []
+
     private let root: [String]
 
     /// - Parameters:
@@ -31,8 +34,8 @@ struct TrackerPlan {
             if !taken.insert(id).inserted {
                 // Two habits of one identifier are two habits.
                 oddities["habits with the identifier of another one", default: 0] += 1
-                id = DerivedID.make(root + ["habit", habit.key, "\(taken.count)"])
-                taken.insert(id)
+                id = free(["habit", habit.key, habit.name], &taken)
+                repeated.insert(id)
             } else {
                 ids[habit.key] = id
             }
@@ -50,10 +53,56 @@ struct TrackerPlan {
         for row in source.rows { attachment.append(AttachmentLine(kind: .row, what: row.what, fields: row.fields)) }
     }
 
-    private mutating func made(_ habit: TrackerHabit, _ id: UUID, _ timeZone: TimeZone) -> Habit {
-        if !habit.rest.isEmpty {
-            attachment.append(AttachmentLine(kind: .habit, id: id, what: habit.name, fields: habit.rest))
+    /// An identifier made from a name and its number among equal names. It does not depend on other records, which may come and go.
+    private func free(_ name: [String], _ taken: inout Set<UUID>) -> UUID {
+        var number = 2
+        while true {
+            let id = DerivedID.make(root + name + ["\(number)"])
+            if taken.insert(id).inserted { return id }
+            number += 1
         }
+    }
+
+    /// The originals of texts of which NFC, the store's form, replaces characters.
+    private mutating func asWritten(_ texts: [String: String?]) -> [String: ImportJSON] {
+        var result: [String: ImportJSON] = [:]
+        for case (let name, let text?) in texts where text.isReplacedByNFC {
+            result["\(name) (original)"] = .string(text)
+            oddities["texts of which NFC replaces characters; the originals are kept", default: 0] += 1
+        }
+        return result
+    }
+
+    /// Reuses the identifiers that an earlier version gave to records that share an identifier of the source; those depended on
+    /// the number of records read before. Only imports make identifiers of version 8.
+    mutating func keepEarlierIdentifiers(of transaction: any ReadTransaction) throws {
+        guard !repeated.isEmpty else { return }
+        var own = Set(entries.map(\.id))
+        var known: [UUID: [Entry]] = [:]
+        for index in entries.indices where repeated.contains(entries[index].id) {
+            let entry = entries[index]
+            guard let habit = entry.habitID, try transaction.model(Entry.self, id: entry.id) == nil else { continue }
+            let stored =
+                try known[habit]
+                ?? transaction.fetch(FetchDescriptor<Entry>(predicate: #Predicate { $0.habitID == habit }))
+            known[habit] = stored
+            let same = stored.first { other in
+                other.id.uuid.6 >> 4 == 8 && !own.contains(other.id) && other.date == entry.date
+                    && other.value == entry.value && other.note == entry.note
+            }
+            guard let id = same?.id else { continue }
+            own.insert(id)
+            entries[index] = Entry(id: id, date: entry.date, note: entry.note, value: entry.value, habitID: habit)
+            days[id] = days.removeValue(forKey: entry.id)
+            for line in attachment.indices where attachment[line].id == entry.id { attachment[line].id = id }
+        }
+    }
+
+    private mutating func made(_ habit: TrackerHabit, _ id: UUID, _ timeZone: TimeZone) -> Habit {
+        let tagTexts = habit.tags.enumerated().map { ("tag \($0 + 1)", $1 as String?) }
+        let texts: [String: String?] = ["name": habit.name, "category": habit.category, "unit": habit.unit]
+        let rest = habit.rest.merging(asWritten(texts.merging(tagTexts) { old, _ in old })) { old, _ in old }
+        if !rest.isEmpty { attachment.append(AttachmentLine(kind: .habit, id: id, what: habit.name, fields: rest)) }
         let tagIDs = habit.tags.map { name -> UUID in
             let id = DerivedID.make(root + ["tag", name])
             if !tags.contains(where: { $0.id == id }) { tags.append(Tag(id: id, name: name)) }
@@ -83,12 +132,11 @@ struct TrackerPlan {
         var id = entry.id ?? DerivedID.make(root + ["entry", entry.habit, entry.key])
         if !taken.insert(id).inserted {
             oddities["entries with the identifier of another one", default: 0] += 1
-            id = DerivedID.make(root + ["entry", entry.habit, entry.key, "\(taken.count)"])
-            taken.insert(id)
+            id = free(["entry", entry.habit, entry.key, TableValue.words(entry.moment)], &taken)
+            repeated.insert(id)
         }
-        if !entry.rest.isEmpty {
-            attachment.append(AttachmentLine(kind: .entry, id: id, what: "entry", fields: entry.rest))
-        }
+        let rest = entry.rest.merging(asWritten(["note": entry.note])) { old, _ in old }
+        if !rest.isEmpty { attachment.append(AttachmentLine(kind: .entry, id: id, what: "entry", fields: rest)) }
         let date = entry.moment.date(in: timeZone)
         if case .day(let day) = entry.moment {
             days[id] = day

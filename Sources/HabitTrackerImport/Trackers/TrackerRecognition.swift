@@ -99,9 +99,11 @@ enum TrackerRecognition {
         if database.has("habitstore_metadata") {
             throw unknown(path, "this is a store already: `\(OperatorCommand.name) copy` brings it into another one")
         }
+        let unreadable = database.unreadable.map(\.description).listed()
         throw unknown(
             path,
             "this is a database of \(database.tableNames.count) tables, of no app that is known; \(Self.mappingAdvice)"
+                + (unreadable.isEmpty ? "" : "; only the app itself can read \(unreadable)")
         )
     }
 

@@ -22,6 +22,20 @@ public struct TrackerReport: Sendable, Codable, Equatable {
         public let count: Int
     }
 
+    /// What proves that something of the source is missing, or was not read.
+    public struct Loss: Sendable, Codable, Equatable {
+        /// A stable name, one of ``kinds``.
+        public let kind: String
+        /// One sentence. Holds no values of records.
+        public let message: String
+        /// How often.
+        public let count: Int
+
+        /// All names.
+        public static let kinds =
+            CoreDataImportReport.Shortfall.fileKinds + ["fileCut", "habitMissing", "marksMissing"]
+    }
+
     /// What it came to to hold the store against the source once more.
     public struct Verification: Sendable, Codable, Equatable {
         /// Whether what can be compared is equal.
@@ -32,6 +46,8 @@ public struct TrackerReport: Sendable, Codable, Equatable {
         public var entries: Int
         /// What is different, in words without the user's.
         public var differences: [String]
+        /// Why most of the source, or of one of its habits, became no record; empty where most did.
+        public var setAside: [String] = []
     }
 
     /// The form of the source.
@@ -50,6 +66,8 @@ public struct TrackerReport: Sendable, Codable, Equatable {
     public var kept: [Finding] = []
     /// How many rows of the source are kept beside the store because they are no records.
     public var keptRows = 0
+    /// What proves that something of the source is missing, or was not read.
+    public var losses: [Loss] = []
     /// What is odd in the source, by name.
     public var oddities: [Finding] = []
     /// The file in which that is; nil when there is nothing.

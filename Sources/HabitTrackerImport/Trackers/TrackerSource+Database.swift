@@ -4,7 +4,7 @@ extension TrackerSource {
     /// A source that is a database: what is odd about its files is noted.
     init(_ format: TrackerFormat, _ database: SourceDatabase) {
         self.init(format, path: database.path)
-        for oddity in database.oddities { note(oddity) }
+        note(database.oddities)
     }
 
     /// Keeps all rows of the tables that are not imported, and counts every table.

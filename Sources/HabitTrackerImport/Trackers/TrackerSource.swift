@@ -21,6 +21,31 @@ struct TrackerSource {
         self.path = path
     }
 
+    /// What proves that something of the source is missing or was not read, by kind.
+    private(set) var losses: [TrackerReport.Loss] = []
+
+    /// Notes what proves a loss.
+    mutating func lose(_ kind: String, _ message: String, _ count: Int) {
+        if count > 0 { losses.append(TrackerReport.Loss(kind: kind, message: message, count: count)) }
+    }
+
+    /// Notes what is odd about the files of a database, and what of it proves a loss.
+    mutating func note(_ oddities: [CoreDataOddity]) {
+        for oddity in oddities {
+            if CoreDataImportReport.Shortfall.fileKinds.contains(oddity.kind) {
+                lose(oddity.kind, oddity.message, oddity.count ?? 1)
+            } else {
+                note(oddity.message)
+            }
+        }
+    }
+
+    /// Notes files that end in the middle of a row.
+    mutating func loseCutFiles(_ count: Int) {
+        let words = count == 1 ? "a file ends" : "\(count) files end"
+        lose("fileCut", "\(words) in the middle of a row: the rest of it is missing", count)
+    }
+
     /// Notes something odd.
     mutating func note(_ oddity: String, _ count: Int = 1) {
         if count > 0 { oddities[oddity, default: 0] += count }

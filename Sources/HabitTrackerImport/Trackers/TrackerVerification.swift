@@ -28,6 +28,7 @@ struct TrackerVerification {
             $0.order.lexicographicallyPrecedes($1.order)
         }
         var differences: [String] = []
+        let balance: RecordBalance
         if expected.count != found.count {
             differences.append("the source has \(expected.count) habits, and \(found.count) are here")
         }
@@ -45,10 +46,12 @@ struct TrackerVerification {
         if case .database(let database, let format) = finding {
             var account = try TrackerAccount(database, format, attachment: report.attachment, expected)
             differences += try account.differences()
+            balance = account.balance
         } else {
             var account = try LeafAccount(plan, in: store, attachment: report.attachment, timeZone)
             try account.take(finding, path: path)
             differences += account.differences
+            balance = account.balance
         }
         let edited = report.habits.differing + report.entries.differing
         if !differences.isEmpty, edited > 0 {
@@ -58,7 +61,8 @@ struct TrackerVerification {
             isEqual: differences.isEmpty,
             habits: expected.count,
             entries: entries.0,
-            differences: differences
+            differences: differences,
+            setAside: balance.findings
         )
     }
 

@@ -31,6 +31,8 @@ extension VerificationReport {
     mutating func conclude() {
         if openDifferenceCount > 0 {
             verdict = .mismatch
+        } else if failure != nil {
+            verdict = .error
         } else {
             verdict = ignoredCount > 0 ? .ignored : .match
         }

@@ -9,7 +9,8 @@ extension VerificationReport {
         case skewed
         /// Something differs, and named rules ignore all of it. Never as good as ``match``.
         case ignored
-        /// A store could not be read to the end; what was compared before shows no difference that counts.
+        /// A store could not be read to the end, or has records that this version's models cannot read; what was compared shows no
+        /// difference that counts.
         case error
         /// The time limit came first; what was compared before shows no difference that counts.
         case timedOut

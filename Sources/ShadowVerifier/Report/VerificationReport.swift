@@ -11,7 +11,7 @@ public struct VerificationReport: Sendable, Codable {
     public var verdict: Verdict
     /// Why, in one sentence, where the verdict needs one.
     public var reason: String?
-    /// The error that ended the comparison; nil when none did.
+    /// The error that ended the comparison, or that a record gave which this version's models cannot read; nil when there was none.
     public var failure: Failure?
     /// The first store.
     public var a: Side

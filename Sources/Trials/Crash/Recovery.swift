@@ -121,6 +121,8 @@ struct Recovery {
             )
             return
         }
+        // The checks of the stores share nothing with what decides about references and uniqueness.
+        outcome.violations += found.anomalies.map { "a check finds \($0.count) of \($0.kind)" }
     }
 
     /// No stage was skipped, every move is written down, and no difference was ever found.
@@ -134,7 +136,7 @@ struct Recovery {
             switch record.event {
             case .difference(let stage, let token, let message, _):
                 outcome.violations.append("a difference at \(stage.rawValue), token \(token): \(message)")
-            case .stageChanged(let from, let to, _, _, let reason, _):
+            case .stageChanged(let from, let to, _, _, let reason, _, _):
                 if from != at || to.position > from.position + 1 {
                     outcome.violations.append("\(from) to \(to) (\(reason.rawValue)) behind \(at)")
                 }

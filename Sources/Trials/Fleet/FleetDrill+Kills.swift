@@ -46,7 +46,7 @@ extension FleetDrill {
     /// made up for as one that was recovered.
     private static func promotions(of user: String, _ stores: UserStores) throws -> [Stage] {
         try stores.evidence(of: user).read().records.compactMap { record in
-            guard case .stageChanged(let from, let to, _, _, let reason, _) = record.event, to > from,
+            guard case .stageChanged(let from, let to, _, _, let reason, _, _) = record.event, to > from,
                 reason == .promoted || reason == .recovered
             else { return nil }
             return to

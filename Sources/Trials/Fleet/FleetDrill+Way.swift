@@ -73,7 +73,7 @@ extension FleetDrill {
         for member in drawn.members {
             let records = try stores.evidence(of: member.user).read().records
             late += records.count { record in
-                guard case .stageChanged(let from, let to, _, _, _, _) = record.event else { return false }
+                guard case .stageChanged(let from, let to, _, _, _, _, _) = record.event else { return false }
                 return to > from && record.time > halt.time
             }
         }

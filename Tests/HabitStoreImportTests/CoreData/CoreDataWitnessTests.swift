@@ -111,7 +111,7 @@ import Testing
         let file = try CoreDataFile(path: fixture.path)
         _ = try MappedImporter(file, mapping, into: store, notesPath: path).run()
         func verdict() throws -> VerificationReport.Verdict {
-            let witness = try CoreDataWitness.store(of: file, mapping)
+            let witness = try CoreDataWitness.store(of: file, mapping, for: store)
             return try ShadowVerifier(.init(name: "file", store: witness), .init(name: "store", store: store)).run()
                 .verdict
         }

@@ -54,6 +54,19 @@ struct PreferencesImportTests {
 
     // MARK: The ordinary way
 
+    /// The store keeps text in NFC, which replaces some characters, and the key is emptied: nothing had the original any more.
+    @Test func theOriginalOfATextWhoseCharactersNFCReplacesIsKept() throws {
+        try write(["caf\u{65}\u{301}", "\u{FA18}", "\u{212B}"])
+        let outcome = try work().run()
+        #expect((outcome.made, outcome.normalized) == (3, 3))
+        let text = try String(contentsOfFile: try #require(outcome.originals), encoding: .utf8)
+        #expect(text.unicodeScalars.contains("\u{FA18}") && text.unicodeScalars.contains("\u{212B}"))
+        #expect(text.split(separator: "\n").count == 2)
+        #expect(try read()["draft_posts"] as? [String] == [])
+        try write(["plain"])
+        #expect(try work().run().originals == nil)
+    }
+
     @Test(arguments: [Format.binary, .xml])
     func textsBecomeDraftsInTheirOrderAndTheKeyIsEmptied(_ format: Format) throws {
         try write(["first", "", "🏃‍♂️ <&>\n", "first"], format: format)

@@ -45,6 +45,14 @@ final class TrackerSandbox {
         return report
     }
 
+    /// Holds the store against a source that was imported, once more.
+    func verify(_ name: String, _ report: TrackerReport) throws -> TrackerReport.Verification {
+        let path = folder.path(name)
+        let finding = try TrackerRecognition.find(path, format: nil)
+        let plan = TrackerPlan(try finding.read(path), name: "", timeZone: options.timeZone, now: options.now)
+        return try TrackerVerification(finding, path, plan).compare(with: store, options.timeZone, report)
+    }
+
     /// Entries as `name day value note`, in the order of that text.
     func entries() throws -> [String] {
         let names = Dictionary(uniqueKeysWithValues: try store.all(Habit.self).map { ($0.id, $0.name) })

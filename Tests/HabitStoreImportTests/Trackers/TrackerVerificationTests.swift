@@ -21,13 +21,6 @@ struct TrackerVerificationTests {
             """
         )
         let report = try sandbox.run("x")
-        let finding = try TrackerRecognition.find(sandbox.folder.path("x"), format: nil)
-        let plan = TrackerPlan(
-            try finding.read(sandbox.folder.path("x")),
-            name: "",
-            timeZone: sandbox.options.timeZone,
-            now: sandbox.options.now
-        )
         var entry = try #require(try sandbox.store.all(Entry.self).first { $0.note == "c" })
         switch fault {
         case "lost": try sandbox.store.delete(entry)
@@ -40,8 +33,7 @@ struct TrackerVerificationTests {
             try sandbox.store.save(habit)
         }
         if fault != "lost" { try sandbox.store.save(entry) }
-        let verification = try TrackerVerification(finding, sandbox.folder.path("x"), plan)
-            .compare(with: sandbox.store, sandbox.options.timeZone, report)
+        let verification = try sandbox.verify("x", report)
         #expect(!verification.isEqual)
         #expect(!verification.differences.isEmpty)
     }
@@ -68,15 +60,7 @@ struct TrackerVerificationTests {
         let left = fault == "everything" ? [] : lines.filter { !$0.contains(fault) }
         #expect(left.count < lines.count)
         try Data((left.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
-        let finding = try TrackerRecognition.find(sandbox.folder.path("x"), format: nil)
-        let plan = TrackerPlan(
-            try finding.read(sandbox.folder.path("x")),
-            name: "",
-            timeZone: sandbox.options.timeZone,
-            now: sandbox.options.now
-        )
-        let verification = try TrackerVerification(finding, sandbox.folder.path("x"), plan)
-            .compare(with: sandbox.store, sandbox.options.timeZone, report)
+        let verification = try sandbox.verify("x", report)
         #expect(!verification.isEqual)
         let expected = ["\"color\"": "Habits.color", "Streak": "rows of Streak", "skipped": "rows of Repetitions"][
             fault

@@ -56,7 +56,7 @@ import Testing
         )
         let (_, run) = try importing("wide", in: sandbox)
         #expect(run.status == 0, "\(run.output)\(run.errors)")
-        #expect(run.output.contains("verified: 1 habits with 2 entries"))
+        #expect(run.output.contains("verified: 1 habit with 2 entries"))
         #expect(run.output.contains("182  under 182 more names, which --format json lists"), "\(run.output)")
     }
 }

@@ -127,7 +127,7 @@ struct OldLookTests {
         if byFlag { try user.want("live", kill: true) } else { try Data().write(to: sentinel) }
         let stores = try user.stores()
         let end = Date() + 20
-        while try !stores.status(of: "alice").isKilled, Date() < end { usleep(20_000) }
+        while try stores.status(of: "alice").stage != .off, Date() < end { usleep(20_000) }
         #expect(try stores.status(of: "alice").isKilled)
         #expect(try stores.status(of: "alice").stage == .off)
     }

@@ -78,6 +78,23 @@ struct UserRestoreTests {
         #expect(try kept.user.stores().backups(of: "alice") == [backup.path])
     }
 
+    /// A restore that failed after it was decided gave the reason only, as if it had changed nothing, and the next opening finished it.
+    @Test func aDecidedRestoreThatFailsSaysThatTheNextOpeningFinishesIt() throws {
+        let kept = try KeptUser(at: .shadow)
+        let backup = try kept.backUp()
+        try kept.write("c")
+        let list = try kept.path + "/" + BackupList.fileName
+        try manager.moveItem(atPath: list, toPath: list + ".aside")
+        try manager.createDirectory(atPath: list + "/in-the-way", withIntermediateDirectories: true)
+        let words = "the restore was decided, and the next opening finishes it: "
+        #expect { try kept.restore(backup, replacing: true) } throws: { "\($0)".contains(words) }
+        #expect { try kept.contents() } throws: { "\($0)".contains(words) }
+        try manager.removeItem(atPath: list)
+        try manager.moveItem(atPath: list + ".aside", toPath: list)
+        #expect(try kept.contents() == ["a", "b"])
+        #expect(try kept.restorations() == 1)
+    }
+
     /// Where nothing is lost nobody has to give anything up.
     @Test(arguments: EngineName.standard) func damagedStoresAreReplacedByABackupThatHasEverything(old: EngineName)
         throws

@@ -56,8 +56,10 @@ enum ChangedContents {
         static let (pruned, records, entries, update, deletion, drafts) = (1, 2, 3, 4, 5, 6)
     }
 
+    /// The entry that the history inserts and deletes.
+    static let gone = Entry(id: SampleRecords.id(150), date: date(77.5), note: "no more", habitID: run)
+
     static func write(to store: any HabitStore) throws {
-        let gone = Entry(id: SampleRecords.id(150), date: date(77.5), note: "no more", habitID: run)
         try store.write(author: "import") { try $0.insert(Tag(id: SampleRecords.id(9), name: "gone")) }
         try store.write(author: "import") { transaction in
             for tag in tags { try transaction.insert(tag) }

@@ -153,6 +153,25 @@ extension PlantedChange {
         return all
     }()
 
+    /// Pages of an LMDB file that rotted after the file had been found sound.
+    static let rottenPages: [PlantedChange] = [
+        "Habit", "Entry", "Tag", "Draft", "history", "digests", "Habit.name", "Habit.tagIDs", "Entry.date",
+        "Entry.habitID+date", "Draft.creationDate",
+    ].flatMap { database in
+        RottenPage.allCases.map { damage in
+            PlantedChange(
+                part: .bytes,
+                name: "\(database), a page with \(damage.rawValue), below a valid mark",
+                engine: .lmdb,
+                answer: .damage
+            ) { pair in
+                // Opened once, the file is walked and marked.
+                try pair.address(.lmdb).open(.readWrite).close()
+                try damage.plant(in: pair.path(.lmdb), database: database)
+            }
+        }
+    }
+
     /// Whole databases of an LMDB file.
     static let databases: [PlantedChange] = {
         var all: [PlantedChange] = []
@@ -178,6 +197,11 @@ extension PlantedChange {
                     guard let item = try transaction.items(name).first else { return }
                     try transaction.put(name, item.key, Array("zz".utf8))
                 }
+            }
+        }
+        all += [1, 10_000].map { length in
+            lmdb(.databases, "a record of \(length) bytes among the databases", .damage) {
+                try $0.put(RawTransaction.main, Array("stray".utf8), [UInt8](repeating: 1, count: length))
             }
         }
         all += [
@@ -250,6 +274,7 @@ extension PlantedChange {
                 }
             },
         ]
+        all += againstHistory.flatMap { [$0, $0.withFittingDigests] }
         let tokens: [(Int64, Int64)] = [
             (1_000_000_000_000, 1), (100_000_000, 1), (Int64.max - 10, 1), (Int64.max - 10, Int64.max - 1_000),
             (Int64.max, Int64.max),
@@ -266,6 +291,21 @@ extension PlantedChange {
         }
         return all
     }()
+
+    /// Both files are alike, and not what their history says.
+    private static let againstHistory: [PlantedChange] = [
+        both("an entry lost", .difference) { pair in
+            for planter in pair.planters { try planter.remove("Entry", Sample.firstEntry) }
+        },
+        both("a draft lost", .difference) { pair in
+            for planter in pair.planters { try planter.remove("Draft", Sample.album) }
+        },
+        both("an entry that was deleted", .difference) { pair in
+            for planter in pair.planters {
+                try planter.insert("Entry", [.uuid(Sample.gone.id)] + Sample.gone.values.dropFirst())
+            }
+        },
+    ]
 
     private static let decomposed: [String: Value] = ["name": .string("Cafe\u{301}-free day")]
 

@@ -35,7 +35,7 @@ extension PlantedChange {
             } + [sql(.digests, "\(entity), none", .damage, "DELETE FROM habitstore_digest WHERE entity = '\(entity)'")]
         }
         all += [
-            sql(.digests, "none at all", .stated(.firstVersions), "DELETE FROM habitstore_digest"),
+            sql(.digests, "none at all", .damage, "DELETE FROM habitstore_digest"),
             sql(.digests, "the greatest numbers", .damage, "UPDATE habitstore_digest SET count = 9223372036854775807"),
             sql(
                 .digests,
@@ -93,7 +93,7 @@ extension PlantedChange {
                 ]
         }
             + [
-                lmdb(.digests, "none at all", .stated(.firstVersions)) { transaction in
+                lmdb(.digests, "none at all", .damage) { transaction in
                     for item in try transaction.items("digests") { try transaction.remove("digests", item.key) }
                 },
                 lmdb(.digests, "those of an entity that there is not", .stated(.unknownDigests)) { transaction in
@@ -162,7 +162,7 @@ extension PlantedChange {
                 }
             }
         },
-        PlantedChange(part: .both, name: "no digests at all, and a record changed", engine: nil, answer: .difference) {
+        PlantedChange(part: .both, name: "no digests at all, and a record changed", engine: nil, answer: .damage) {
             try $0.run(
                 "UPDATE Entry SET note = 'x' WHERE id = (SELECT max(id) FROM Entry); DELETE FROM habitstore_digest"
             )

@@ -104,7 +104,7 @@ struct PlantedChange: Sendable, CustomTestStringConvertible {
         let others = [
             texts, definitions, indexes, files, databases, bookkeeping, schemas, digests, sqliteHistories,
             lmdbHistories,
-            recordBytes, lmdbIndexes, inBothFiles,
+            recordBytes, rottenPages, lmdbIndexes, inBothFiles,
         ]
         return ordinary + readable.map(\.withFittingDigests) + others.flatMap { $0 }
     }()

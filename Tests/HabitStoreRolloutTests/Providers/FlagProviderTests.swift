@@ -168,6 +168,20 @@ struct FlagProviderTests {
         #expect(try stage() == .off)
     }
 
+    /// Whom the provider had placed without a percentage stayed as well, when a percentage answered in its place.
+    @Test(arguments: [Reason.split, .targetingMatch])
+    func aUserWhomNoPercentagePlacedGoesBackByOne(_ reason: Reason) throws {
+        let provided = try ProvidedUser()
+        let store = try provided.stores().store(for: "alice")
+        defer { store.close() }
+        provided.flags.change { $0.reason = .static }
+        try provided.bring(store, to: .shadow)
+        provided.flags.change { $0.reason = reason }
+        provided.flags.want(.off)
+        store.reloadFlags()
+        #expect(try store.stage() == .off)
+    }
+
     /// A percentage decides which engine, and not which stage: who is told to go back by the stage alone goes back.
     @Test func aStageTakesBackWhateverChoosesTheEngine() throws {
         let user = try StagedUser()
@@ -193,7 +207,7 @@ struct FlagProviderTests {
             options.recheckSeconds = 3_600
             options.advanceSeconds = 0.02
         }
-        let store = try stores.store(for: "alice")
+        let store = try await stores.store(for: "alice")
         defer { store.close() }
         try provided.bring(store, to: .shadow)
         provided.flags.change { $0.flags[RolloutFlags.kill] = .bool(true) }

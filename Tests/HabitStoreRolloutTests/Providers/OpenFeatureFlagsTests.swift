@@ -62,13 +62,13 @@ struct OpenFeatureFlagsTests {
 
     @Test func aUserGoesWhereItLeadsAndIsKilledByIt() throws {
         let user = try StagedUser()
-        let client = try Wrapped(flags("dualwrite"))
+        let client = try Wrapped(flags("off", targeting: #"{"if": [true, "dualwrite", null]}"#))
         let store = try user.stores(flags: .openFeature(client, name: "a service")).store(for: "alice")
         defer { store.close() }
         try store.save(Habit(name: "Run"))
         #expect(try store.advance()?.isOpen == true)
         #expect(try store.stage() == .dualwrite && store.notes.isEmpty)
-        // By a rule: it may be a percentage.
+        // By rules, both of which may be percentages.
         try client.serve(flags("dualwrite", targeting: #"{"if": [true, "off", null]}"#))
         store.reloadFlags()
         #expect(try store.stage() == .dualwrite && store.wantedStage == .off)

@@ -40,7 +40,7 @@ struct FollowedFilesTests {
     @Test(arguments: EngineName.standard, [Stage.off, .live, .complete])
     func whoFollowsIsToldOfTheFolderThatStandsThereNow(old: EngineName, stage: Stage) async throws {
         let user = try StagedUser(old: old)
-        let store = try user.stores().store(for: "alice")
+        let store = try await user.stores().store(for: "alice")
         defer { store.close() }
         try await store.save(Draft(content: "a"))
         try user.bring(store, to: stage) { _ = try $0.all(Draft.self) }
@@ -109,7 +109,7 @@ struct FollowedFilesTests {
     /// A store of which less is there than was acknowledged serves no follower, whatever has made it so.
     @Test(arguments: EngineName.standard) func whatWasAcknowledgedIsInEachAnswer(engine: EngineName) async throws {
         let fixture = try UserStoresFixture(engine)
-        let store = try fixture.stores().store(for: "alice")
+        let store = try await fixture.stores().store(for: "alice")
         defer { store.close() }
         try await store.save(Draft(content: "a"))
         var answers = store.results(of: Self.drafts).makeAsyncIterator()

@@ -16,6 +16,16 @@ struct Gatekeeper: Sendable {
         return host == "localhost" || hosts.contains(host) || Self.isAddress(host)
     }
 
+    /// Whether the request names a path and one host. A whole address as its target, or a second host, would be this server's to one reader of
+    /// the request and another one's to the next: what stands in front of it may have judged by the other name.
+    func isPlain(_ request: Request) -> Bool {
+        guard let path = request.head.path, path.hasPrefix("/"), !path.hasPrefix("//"),
+            let host = HTTPField.Name("Host")
+        else { return false }
+        // The first one is the request's authority.
+        return request.head.headerFields[values: host].isEmpty
+    }
+
     /// The name of `name:port`, in lower case and without brackets.
     private static func host(_ authority: String) -> String? {
         let text = authority.lowercased()

@@ -59,7 +59,7 @@ extension PageModel {
     }
 
     /// How many differences are shown.
-    private static let shownDifferences = 6
+    private static let shownDifferences = 100
 
     /// Without a fleet that can be read there is the kill switch, which needs none.
     private init(problem: String, _ kill: FleetKillSwitch, _ clock: Clock) {

@@ -69,6 +69,10 @@ extension PageModel {
                 "\(OperatorCommand.name) verify --root ROOT --user USER --record FILE; \(OperatorCommand.name) verify list --from FILE; "
                     + "\(OperatorCommand.name) verify replay ID --from FILE",
                 user: difference.user
+            ),
+            help: subject.filled(
+                "\(OperatorCommand.name) rollout resync --root ROOT --user USER --because TEXT",
+                user: difference.user
             )
         )
     }

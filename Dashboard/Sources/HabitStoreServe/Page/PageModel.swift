@@ -64,6 +64,8 @@ struct PageModel {
         let stage: String
         let message: String
         let replay: String
+        /// The command that rebuilds the following store.
+        let help: String
     }
 
     struct Figure {

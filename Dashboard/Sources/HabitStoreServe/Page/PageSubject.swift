@@ -1,4 +1,5 @@
 import Foundation
+import HabitStore
 
 /// What the page is about.
 struct PageSubject: Sendable {
@@ -11,13 +12,16 @@ struct PageSubject: Sendable {
 
     /// A command of the runbook with what is known in the place of its words in capitals.
     ///
-    /// - Parameter user: whose; left as it is where users are not shown by their ids, since a command needs the id.
+    /// - Parameter user: the user's name on the page. If that is not the id, the command looks the id up in the fleet's files.
     func filled(_ command: String, user: String? = nil) -> String {
         let place = Self.quoted(root) + (storeName.map { " --store-name \($0)" } ?? "")
         var words = command.split(separator: " ", omittingEmptySubsequences: false).map {
             $0 == "ROOT" ? place : String($0)
         }
-        if showsUsers, let user { words = words.map { $0 == "USER" ? Self.quoted(user) : $0 } }
+        if let user {
+            let id = showsUsers ? Self.quoted(user) : "\"$(\(OperatorCommand.name) fleet who --root \(place) \(user))\""
+            words = words.map { $0 == "USER" ? id : $0 }
+        }
         return words.joined(separator: " ")
     }
 

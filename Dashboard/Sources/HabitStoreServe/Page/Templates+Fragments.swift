@@ -18,6 +18,13 @@ extension Templates {
         <p class="muted">It has worked when: {{#check}}{{>piece}}{{/check}}</p></div>{{/halt}}
         {{#details}}<p class="detail">{{#pieces}}{{>piece}}{{/pieces}}</p>{{/details}}
         """,
+        "differences": """
+        {{^differences}}<p class="none">No difference is known between any user's stores.</p>{{/differences}}
+        {{#differences}}<article class="difference"><h3><code>{{user}}</code> <span class="muted">at {{stage}}</span></h3>
+        <p>{{message}}</p><p class="command"><code>{{replay}}</code></p>
+        <p class="muted">Where the store that serves is right:</p><p class="command"><code>{{help}}</code></p></article>{{/differences}}
+        {{#moreDifferences}}<p class="muted">and {{moreDifferences}}</p>{{/moreDifferences}}
+        """,
         "stages": """
         <svg class="bar" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="Users by stage; the figures follow">
         {{#stages}}<rect class="{{className}}" x="{{x}}" y="0" width="{{width}}" height="40"/>{{/stages}}
@@ -49,12 +56,6 @@ extension Templates {
         {{#reasons}}<article class="reason"><h3><span class="count">{{users}}</span> {{#symptom}}{{>piece}}{{/symptom}} <code class="kind">{{kind}}</code></h3>
         <p>{{#meaning}}{{>piece}}{{/meaning}}</p><p class="command"><code>{{command}}</code></p>
         {{^empty(check)}}<p class="muted">It has worked when: {{#check}}{{>piece}}{{/check}}</p>{{/empty(check)}}</article>{{/reasons}}
-        """,
-        "differences": """
-        {{^differences}}<p class="none">No difference is known between any user's stores.</p>{{/differences}}
-        {{#differences}}<article class="difference"><h3><code>{{user}}</code> <span class="muted">at {{stage}}</span></h3>
-        <p>{{message}}</p><p class="command"><code>{{replay}}</code></p></article>{{/differences}}
-        {{#moreDifferences}}<p class="muted">and {{moreDifferences}}</p>{{/moreDifferences}}
         """,
         "timing": """
         {{^empty(figures)}}<div class="plots">{{#plots}}{{{.}}}{{/plots}}</div>

@@ -13,6 +13,7 @@ struct Templates: Sendable {
         try library.register(Self.page, named: "page")
         try library.register(Self.actions, named: "actions")
         try library.register(Self.login, named: "login")
+        try library.register(Self.who, named: "who")
         try library.register(Self.head, named: "head")
         try library.register(Self.piece, named: "piece")
         self.library = library
@@ -41,7 +42,7 @@ struct Templates: Sendable {
         <div id="{{id}}">{{{html}}}</div></section>{{/sections}}
         </main><footer class="muted"><p>From the fleet’s index and files; the stores are the truth, and
         <code>\(OperatorCommand.name) fleet audit</code> holds the index against them. Figures for Prometheus are at <a href="/metrics">/metrics</a>.
-        {{^showsUsers}}Users are shown by a hash of their ids.{{/showsUsers}}</p></footer></body></html>
+        {{^showsUsers}}Users are shown by a hash of their ids: <a href="/who">whose name is it?</a>{{/showsUsers}}</p></footer></body></html>
         """
     }
 
@@ -67,6 +68,19 @@ struct Templates: Sendable {
         </main></body></html>
         """
     }
+
+    private static let who = """
+        {{>head}}</head><body><header><p class="name">HabitStore <span class="muted">fleet</span> <strong>{{fleetName}}</strong></p>
+        <nav aria-label="Page"><a class="button" href="/">Back to the page</a></nav></header><main class="narrow">
+        <h1>Whose name is it?</h1>{{#problem}}<p class="banner bad" role="alert">{{problem}}</p>{{/problem}}
+        {{#user}}<p class="banner good" role="status"><code>{{name}}</code> is <code>{{user}}</code></p>{{/user}}
+        {{#isOn}}<form method="post" action="/who" autocomplete="off"><label for="name">Name, as the page shows it</label>
+        <input id="name" name="name" value="{{name}}" required maxlength="100" autocapitalize="none" spellcheck="false">
+        <label for="token">Token</label><input id="token" name="token" type="password" required maxlength="1024">
+        <button type="submit">Show the user</button></form>{{/isOn}}
+        {{^isOn}}<p class="banner warn" role="status">This server has no token, and tells nobody.</p>{{/isOn}}
+        <p class="muted">From a terminal: <code>{{command}}</code>.</p></main></body></html>
+        """
 
     private static let login = """
         {{>head}}</head><body><header><p class="name">HabitStore <span class="muted">fleet</span></p></header><main class="narrow">

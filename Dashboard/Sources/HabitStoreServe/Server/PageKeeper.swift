@@ -44,6 +44,9 @@ final class PageKeeper: Sendable {
     /// What people call the fleet.
     var fleetName: String { subject.fleetName }
 
+    /// A command with the root in it.
+    func filled(_ command: String) -> String { subject.filled(command) }
+
     /// How soon the page is written anew though nothing was read: lengths of time in it grow.
     private static let renderSeconds = 10.0
 

@@ -8,6 +8,7 @@ extension Site {
         let parts = request.uri.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         do throws(FormReading.Failure) {
             if parts == ["login"] { return try await login(request) }
+            if parts == ["who"] { return try await who(request) }
             if parts == ["logout"] {
                 if let session = gatekeeper.session(request) { gatekeeper.sessions.end(session) }
                 return Answers.redirect("/")
@@ -41,6 +42,41 @@ extension Site {
             )
         )
         return response
+    }
+
+    /// Looks up the user that a name on the page stands for; each lookup asks for the token.
+    private func who(_ request: Request) async throws(FormReading.Failure) -> Response {
+        let form = try await FormReading.read(WhoForm.self, request)
+        func answer(_ status: HTTPResponse.Status, problem: String? = nil, user: String? = nil) -> Response {
+            Answers.html(
+                templates.render("who", whoPage(form.name, problem: problem, user: user)),
+                status: status
+            )
+        }
+        guard let token = options.token else { return answer(.forbidden, problem: "This server has no token.") }
+        guard token.isKnown(by: form.token) else {
+            await Self.slowDown()
+            return answer(.forbidden, problem: "That is not the token.")
+        }
+        let name = Self.line(form.name, most: 100)
+        do {
+            return answer(.ok, user: try await Self.waiting { [fleet] in try fleet.user(named: name) })
+        } catch let error as HabitStoreError where error.code == .notFound {
+            return answer(.notFound, problem: error.message)
+        } catch {
+            return answer(.serviceUnavailable, problem: (error as? HabitStoreError)?.description ?? "\(error)")
+        }
+    }
+
+    func whoPage(_ name: String = "", problem: String? = nil, user: String? = nil) -> WhoPage {
+        WhoPage(
+            fleetName: keeper.fleetName,
+            isOn: options.token != nil,
+            name: name,
+            problem: problem,
+            user: user,
+            command: keeper.filled("\(OperatorCommand.name) fleet who --root ROOT NAME")
+        )
     }
 
     private func stop(_ action: StopAction, _ request: Request) async throws(FormReading.Failure) -> Response {

@@ -37,6 +37,12 @@ struct Site: HTTPResponder {
     }
 
     private func answer(_ request: Request) async -> Response {
+        guard gatekeeper.isPlain(request) else {
+            return Answers.text(
+                "A request names a path, and one host in its Host; nothing was done.",
+                status: .badRequest
+            )
+        }
         guard gatekeeper.isOwnHost(request) else {
             return Answers.text(
                 "This server is not known by the name in the request's Host; give it with --host.",
@@ -66,7 +72,7 @@ struct Site: HTTPResponder {
         switch request.uri.path {
         case "/page.css": return Answers.answer(Style.text, "text/css; charset=utf-8")
         case "/page.js": return Answers.answer(Script.text, "text/javascript; charset=utf-8")
-        case "/", "/events", "/actions", "/metrics": break
+        case "/", "/events", "/actions", "/metrics", "/who": break
         default: return Answers.text("There is nothing here; the page is at /.", status: .notFound)
         }
         guard gatekeeper.mayRead(request) else { return unknownReader(request) }
@@ -74,12 +80,13 @@ struct Site: HTTPResponder {
         case "/events": return events.response(mayGoOn: { gatekeeper.mayRead(request) })
         case "/actions": return await actions(request)
         case "/metrics": return await metrics()
+        case "/who": return Answers.html(templates.render("who", whoPage()))
         default: return await page(request)
         }
     }
 
     private func unknownReader(_ request: Request) -> Response {
-        let isPage = request.uri.path == "/" || request.uri.path == "/actions"
+        let isPage = ["/", "/actions", "/who"].contains(request.uri.path)
         var response =
             isPage
             ? Answers.html(templates.render("login", LoginPage(problem: nil)), status: .unauthorized)

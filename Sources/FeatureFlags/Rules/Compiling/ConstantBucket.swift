@@ -72,6 +72,7 @@ package struct ConstantBucket {
 
     /// What a rule comes to that needs no context.
     private func value(of node: JSONNode) -> FlagValue? {
-        RuleCompiler.value(of: node, in: source, configuration, evaluators: evaluators)
+        var work = 0
+        return RuleCompiler.value(of: node, in: source, configuration, evaluators: evaluators, work: &work)
     }
 }

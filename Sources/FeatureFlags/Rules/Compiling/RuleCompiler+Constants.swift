@@ -1,13 +1,17 @@
 extension RuleCompiler {
     /// What a rule comes to that needs no context; nil where it cannot be compiled, or comes to nothing.
+    ///
+    /// - Parameter work: The steps of the evaluation are added to it.
     package static func value(
         of node: JSONNode,
         in source: SourceText,
         _ configuration: FlagConfiguration,
-        evaluators: [String: JSONNode]
+        evaluators: [String: JSONNode],
+        work: inout Int
     ) -> FlagValue? {
         guard let rule = rule(of: node, in: source, configuration, evaluators: evaluators) else { return nil }
         var evaluation = Evaluation(flagKey: "", context: EvaluationContext(), clock: { 0 })
+        defer { work += evaluation.spentWork }
         do throws(EvaluationFault) { return try rule.evaluate(&evaluation) } catch { return nil }
     }
 

@@ -36,8 +36,32 @@ package struct RuleCompiler {
 
     mutating func compile(_ node: JSONNode) throws(FlagError) -> Result {
         defer { WorkMeter.current?.add(size) }
+        if evaluator == nil { try countReferences(in: node) }
         let rule = try compile(node, depth: 1)
         return Result(rule: rule, depth: deepest, size: size)
+    }
+
+    /// Counts the values of each evaluator at each reference to it, before any of them is looked at.
+    private func countReferences(in node: JSONNode) throws(FlagError) {
+        switch node.value {
+        case .null, .bool, .int, .double, .string: return
+        case .array(let elements):
+            for element in elements { try countReferences(in: element) }
+        case .object(let members):
+            for member in members {
+                guard members.count == 1, member.key == "$ref", case .string(let name) = member.value.value else {
+                    try countReferences(in: member.value)
+                    continue
+                }
+                guard evaluators.use(name) else {
+                    throw error(
+                        "the evaluators have more than \(FlagLimits.sharedValues) values, each counted at every \"$ref\" to "
+                            + "it; refer to large ones less often",
+                        member.value.range
+                    )
+                }
+            }
+        }
     }
 
     private mutating func compile(_ node: JSONNode, depth: Int) throws(FlagError) -> Rule {

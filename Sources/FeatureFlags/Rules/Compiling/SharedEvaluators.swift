@@ -16,6 +16,8 @@ final class SharedEvaluators {
     private var compiled: [String: Swift.Result<Evaluator, FlagError>] = [:]
 
     private let refusesConstantBuckets: Bool
+    private var valueCounts: [String: Int] = [:]
+    private var usedValues = 0
 
     init(
         source: SourceText,
@@ -41,6 +43,16 @@ final class SharedEvaluators {
         }
         compiled[name] = result
         return try result.get()
+    }
+
+    /// Counts the values of an evaluator where a rule refers to it: however short a `$ref` is, reading it is work for the
+    /// whole evaluator. Returns whether the file's rules are still within ``FlagLimits/sharedValues``.
+    func use(_ name: String) -> Bool {
+        guard let node = nodes[name] else { return true }
+        let values = valueCounts[name] ?? node.valueCount
+        valueCounts[name] = values
+        usedValues += values
+        return usedValues <= FlagLimits.sharedValues
     }
 
     private func compile(_ name: String, _ node: JSONNode) throws(FlagError) -> Evaluator {

@@ -11,6 +11,18 @@ package struct FetchWindow: Sendable, Hashable {
         self.limit = limit.map { max(0, $0) }
     }
 
+    /// Refuses a limit that no fetch can mean.
+    ///
+    /// - Throws: ``HabitStoreError/Code/invalidQuery``.
+    package static func require(limit: Int?, entity: @autoclosure () -> String) throws {
+        guard let limit, limit < 0 else { return }
+        throw HabitStoreError(
+            .invalidQuery,
+            "a fetch cannot be limited to \(limit) records; give 0 or more, or nil for all",
+            at: .init(entity: entity())
+        )
+    }
+
     /// Whether it leaves everything.
     package var isWhole: Bool { offset == 0 && limit == nil }
 

@@ -34,6 +34,8 @@ package struct SourceOpening {
         readLog = log
         let connection = try connect(isLogRead: log != nil)
         try check(connection)
+        connection.standInForCollations()
+        oddities += try connection.catalog().unreadable.map(\.oddity)
         return connection
     }
 
@@ -196,9 +198,8 @@ package struct SourceOpening {
         let findings: [String]
         do {
             findings = try connection.texts("PRAGMA quick_check(10)").filter { $0 != "ok" }
-        } catch let error as HabitStoreError where error.detail?.contains("no such") == true {
-            // An index by a collation that only the app has; its table is read without it.
-            return note("notChecked", "the file's pages could not be checked: an index needs what only its app has")
+        } catch is HabitStoreError where connection.needsApp() {
+            findings = try checkEachTable(connection)
         }
         guard let first = findings.first else { return }
         throw HabitStoreError(
@@ -207,6 +208,25 @@ package struct SourceOpening {
             at: .init(path: path),
             detail: first
         )
+    }
+
+    /// Checks the tables one by one: an index by a collation that only the app has keeps no other table from being checked.
+    private mutating func checkEachTable(_ connection: SourceConnection) throws -> [String] {
+        var findings: [String] = []
+        var unchecked: [String] = []
+        let tables =
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND NOT sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name"
+        for table in try connection.texts(tables) {
+            do {
+                let sql = "PRAGMA quick_check(\(SourceConnection.quoted(table)))"
+                findings += try connection.texts(sql).filter { $0 != "ok" }
+            } catch is HabitStoreError where connection.needsApp() {
+                unchecked.append(table)
+            }
+        }
+        let names = unchecked.isEmpty ? "what belongs to no table" : unchecked.listed()
+        note("notChecked", "the pages of \(names) could not be checked: that needs what only the app has")
+        return findings
     }
 
     // MARK: Bytes

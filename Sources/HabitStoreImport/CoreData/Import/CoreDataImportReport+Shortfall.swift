@@ -11,11 +11,15 @@ extension CoreDataImportReport {
         public let count: Int
 
         /// All names.
-        public static let kinds: [String] = fileKinds + losses.keys.map(\.rawValue).sorted() + ["tableNotRead"]
+        public static let kinds: [String] =
+            fileKinds + losses.keys.map(\.rawValue).sorted() + ["tableNotRead", mostlyRefused]
 
-        static let fileKinds = [
+        static let mostlyRefused = "mostlyRefused"
+
+        /// Those that the file itself proves, whatever is made of it.
+        package static let fileKinds = [
             "logTruncated", "logInvalid", "logForeign", "logOlder", "logDamaged", "logUnfinished", "logNeverCommitted",
-            "pagesUncounted",
+            "pagesUncounted", "tableUnreadable",
         ]
 
         static let losses: [ImportLoss.Kind: String] = [
@@ -44,6 +48,15 @@ extension CoreDataImportReport {
             let message = "the table \(item.table) is not read (\(item.count) rows): \(item.reason)"
             result.append(Shortfall(kind: "tableNotRead", message: message, count: item.count))
         }
-        return result
+        return result + [mostRecordsRefused].compactMap { $0 }
+    }
+
+    /// Where more records of the entities that are brought over were refused than not, the mapping does not fit the file.
+    private var mostRecordsRefused: Shortfall? {
+        let wanted = entities.filter { $0.target != nil }
+        let (all, refused) = (wanted.reduce(0) { $0 + $1.records }, wanted.reduce(0) { $0 + $1.refused })
+        guard 2 * refused > all else { return nil }
+        let message = "\(refused) of \(all) records were refused; they are in the attachment"
+        return Shortfall(kind: Shortfall.mostlyRefused, message: message, count: refused)
     }
 }

@@ -52,6 +52,8 @@ public struct CoreDataImportReport: Sendable, Encodable {
     public internal(set) var gone = 0
     /// Texts that were in another form of Unicode, and are in NFC now.
     public internal(set) var normalizedTexts = 0
+    /// Texts of which NFC replaces characters; the attachment has the originals.
+    public internal(set) var replacedTexts = 0
     /// Transactions of the source's history that were carried over.
     public internal(set) var transactions = 0
     /// The changes in them.

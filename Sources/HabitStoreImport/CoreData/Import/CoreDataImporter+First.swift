@@ -97,6 +97,10 @@ extension CoreDataImporter {
         to transaction: any ReplicaTransaction
     ) throws {
         let net = HistoryCarrier.net(changes)
+        if source.author?.isReplacedByNFC == true {
+            report.replacedTexts += 1
+            try attachment?.add(ImportedTransaction(source, [], file.model))
+        }
         try transaction.append(
             HistoryTransaction(
                 token: try transaction.nextToken(),

@@ -200,6 +200,7 @@ public final class CoreDataImporter {
         report.count(made.losses)
         report.count(odd: made.odd)
         report.normalizedTexts += made.normalizedTexts
+        report.replacedTexts += made.replacedTexts
         if made.record == nil { report.note(entity.name) { $0.refused += 1 } }
         try attachment?.add(made.losses)
     }

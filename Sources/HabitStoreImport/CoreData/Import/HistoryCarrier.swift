@@ -86,6 +86,8 @@ struct HistoryCarrier {
             case .null: break
             case .int(let number): values[column] = .int(number)
             case .real(let number): values[column] = number.isFinite ? .double(number) : .string("\(number)")
+            // NFC would replace characters in them.
+            case .text(let text) where text.isReplacedByNFC: values[column] = .data(Data(text.utf8))
             case .text(let text): values[column] = .string(text.normalizedForStore)
             case .blob(let bytes), .malformedText(let bytes): values[column] = .data(bytes)
             }

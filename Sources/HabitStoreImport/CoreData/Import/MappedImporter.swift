@@ -149,6 +149,7 @@ public final class MappedImporter {
         report.count(made.losses)
         report.count(odd: made.odd)
         report.normalizedTexts += made.normalizedTexts
+        report.replacedTexts += made.replacedTexts
         try attachment.add(made.losses)
         batch.add(MappedBatch.Item(root: root, key: row.key, plan: maker.plan, made: made))
         if made.record == nil { try keepRow(row, of: maker.plan.source, "not brought over") }

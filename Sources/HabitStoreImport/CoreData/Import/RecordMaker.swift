@@ -15,6 +15,8 @@ struct RecordMaker {
         var odd: [ImportLoss] = []
         /// How many texts were in another form of Unicode than NFC, and are in NFC now.
         var normalizedTexts = 0
+        /// How many of these NFC replaces characters of; the originals are among the losses.
+        var replacedTexts: Int { losses.count { $0.kind == .otherCharacters } }
     }
 
     let plan: CoreDataPlan.Entity
@@ -113,10 +115,11 @@ struct RecordMaker {
                     )
                 )
             }
-            if case .string(let before) = found.value, case .string(let after) = fitted.value,
-                !before.utf8.elementsEqual(after.utf8)
-            {
-                normalized += 1
+            if Self.isNormalized(found.value, fitted.value) { normalized += 1 }
+            if found.problem == nil, Self.isReplaced(found.value) {
+                let value = original(field, row) ?? StoredJSON(found.value)
+                let reason = "the original text, since NFC replaces characters of it"
+                losses.append(loss(row, id, Self.property(field), reason, value, .otherCharacters))
             }
             values.append(fitted.value)
         }
@@ -153,6 +156,29 @@ struct RecordMaker {
             odd: odd(row, id),
             normalizedTexts: normalized
         )
+    }
+
+    private static func isNormalized(_ before: Value, _ after: Value) -> Bool {
+        switch (before, after) {
+        case (.string(let before), .string(let after)): !before.utf8.elementsEqual(after.utf8)
+        case (.strings(let before), .strings(let after)):
+            !before.elementsEqual(after) { $0.utf8.elementsEqual($1.utf8) }
+        default: false
+        }
+    }
+
+    private static func isReplaced(_ value: Value) -> Bool {
+        switch value {
+        case .string(let text): text.isReplacedByNFC
+        case .strings(let texts): texts.contains(where: \.isReplacedByNFC)
+        default: false
+        }
+    }
+
+    /// The stored value of a field's attribute.
+    private func original(_ field: CoreDataPlan.Field, _ row: CoreDataRow) -> StoredJSON? {
+        guard let name = Self.property(field), let place = places[name] else { return nil }
+        return row.values[place].stored.map { StoredJSON($0) } ?? StoredJSON(row.values[place].value)
     }
 
     /// The keys that a field leads to by the identifiers there. A schema that was derived takes references that lead nowhere,

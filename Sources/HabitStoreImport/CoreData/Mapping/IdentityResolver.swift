@@ -35,7 +35,8 @@ final class IdentityResolver {
             else { continue }
             let (value, table) = (SourceConnection.quoted(column), SourceConnection.quoted(root.table))
             let repeated = try file.connection.prepare(
-                "SELECT \(value), min(Z_PK) FROM \(table) WHERE \(value) NOT NULL GROUP BY 1 HAVING count(*) > 1"
+                // Not by an index, whose order may be that of a collation which only the app has.
+                "SELECT +\(value), min(Z_PK) FROM \(table) WHERE \(value) NOT NULL GROUP BY 1 HAVING count(*) > 1"
             )
             var keepers: [UUID: Int64] = [:]
             while try repeated.step() {

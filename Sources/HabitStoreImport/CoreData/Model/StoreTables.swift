@@ -34,7 +34,8 @@ struct StoreTables {
         var columns: [String: [Column]] = [:]
         var unique: [String: [Set<String>]] = [:]
         var unusable: Set<String> = []
-        for table in try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name") {
+        let catalog = try connection.catalog()
+        for table in catalog.tables {
             let name = SourceConnection.quoted(table)
             // `table_info` says nothing of generated columns, whether they are stored or not; SQLite reads them as any other.
             let statement = try connection.prepare("PRAGMA table_xinfo(\(name))")
@@ -68,6 +69,23 @@ struct StoreTables {
         uniqueColumns = unique
         entities = columns["Z_PRIMARYKEY"] == nil ? [] : try Self.readEntities(connection)
         byNumber = Dictionary(entities.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+        try requireReadable(catalog, connection.path)
+    }
+
+    /// Core Data's own tables have to be readable; other tables of the app need not be.
+    private func requireReadable(_ catalog: SourceCatalog, _ path: String) throws {
+        var needed: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE", "ATRANSACTION", "ACHANGE"]
+        needed.formUnion(entities.map { "Z" + $0.name.uppercased() })
+        let isNeeded = { (name: String) in
+            // `Z_1TAGS` has the links of a relationship.
+            needed.contains(name.uppercased()) || name.hasPrefix("Z_") && name.dropFirst(2).first?.isNumber == true
+        }
+        guard let table = catalog.unreadable.first(where: { isNeeded($0.name) }) else { return }
+        throw HabitStoreError(
+            .invalidSource,
+            "the table \(table.description) cannot be read, and the records are there: it needs what only the app has",
+            at: .init(path: path)
+        )
     }
 
     private static let hiddenInVirtualTable: Int64 = 1

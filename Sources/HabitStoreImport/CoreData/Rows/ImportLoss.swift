@@ -11,6 +11,8 @@ struct ImportLoss: Encodable, Hashable {
         case otherType
         /// Text that is no UTF-8.
         case malformedText
+        /// The original of a text of which NFC, the target's form, replaces characters.
+        case otherCharacters
         /// Data that was kept beside the file and is not there.
         case externalDataMissing
         /// A column, a row or a link of the file that belongs to nothing in its model.

@@ -11,6 +11,7 @@ package final class SourceConnection {
     /// The path that errors speak of: that of the original.
     let path: String
     fileprivate(set) var pointer: OpaquePointer?
+    private var known: SourceCatalog?
 
     /// Opens a copy; what its log or journal holds is read too, unless the main file alone is asked for.
     ///
@@ -105,6 +106,36 @@ package final class SourceConnection {
     package func int(_ sql: String) throws -> Int64? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.optionalInt(0) : nil
+    }
+
+    /// Which tables there are, and which of them can be read.
+    package func catalog() throws -> SourceCatalog {
+        if let known { return known }
+        let catalog = try SourceCatalog(self)
+        known = catalog
+        return catalog
+    }
+
+    /// Whether the last call failed because it needs something that only the app has: a module, a tokenizer, a function. The
+    /// module of a virtual table may also find its table damaged.
+    func needsApp(isVirtual: Bool = false) -> Bool {
+        let code = sqlite3_errcode(pointer) & 0xff
+        return code == SQLITE_ERROR || (isVirtual && code == SQLITE_CORRUPT)
+    }
+
+    /// Stands in for a collation that only the app has, and compares bytes. No statement here relies on an order of texts,
+    /// but indexes can no longer be checked.
+    func standInForCollations() {
+        sqlite3_collation_needed(pointer, nil) { _, database, encoding, name in
+            _ = sqlite3_create_collation(database, name, encoding, nil) { _, leftCount, left, rightCount, right in
+                let texts = (
+                    UnsafeRawBufferPointer(start: left, count: Int(leftCount)),
+                    UnsafeRawBufferPointer(start: right, count: Int(rightCount))
+                )
+                if texts.0.elementsEqual(texts.1) { return 0 }
+                return texts.0.lexicographicallyPrecedes(texts.1) ? -1 : 1
+            }
+        }
     }
 
     /// Runs statements that give no rows.

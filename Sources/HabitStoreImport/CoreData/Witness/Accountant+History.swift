@@ -170,7 +170,7 @@ extension Accountant {
     }
 
     private func isGone(_ key: Int64, _ root: String) throws -> Bool {
-        let tables = try file.connection.texts("SELECT name FROM sqlite_master WHERE type = 'table'")
+        let tables = try file.connection.catalog().tables
         guard let table = tables.first(where: { $0.uppercased() == "Z" + root.uppercased() }) else { return true }
         return try file.connection.int("SELECT 1 FROM \(Self.quoted(table)) WHERE Z_PK = \(key)") == nil
     }

@@ -15,6 +15,12 @@ extension Accountant {
         /// The attributes that have had each of its values so far.
         var alive: [Int]
 
+        /// Counts a value that is unaccounted for.
+        mutating func miss(_ key: Int64) {
+            missing += 1
+            example = example ?? key
+        }
+
         /// How many of its values were found in the attributes that are alive.
         var found: Int { count - told - kept - missing }
     }
@@ -97,8 +103,14 @@ extension Accountant {
                 try has(record.values[attribute], cell, record.entity, attribute, store)
             }
             if !fitting.isEmpty {
-                if try kept.has(table, key, column.name, WitnessCell.forms(cell, file)) { column.both += 1 }
                 column.alive = fitting
+                if case .text(let text) = cell, WitnessCell.hasReplacedCharacters(text),
+                    try !kept.hasExactly(text, table, key, column.name)
+                {
+                    column.miss(key)
+                } else if try kept.has(table, key, column.name, WitnessCell.forms(cell, file)) {
+                    column.both += 1
+                }
                 return
             }
         }
@@ -106,8 +118,7 @@ extension Accountant {
             column.kept += 1
             return
         }
-        column.missing += 1
-        column.example = column.example ?? key
+        column.miss(key)
     }
 
     /// The columns that Core Data itself has in each table of records.

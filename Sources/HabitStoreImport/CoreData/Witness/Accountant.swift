@@ -34,7 +34,7 @@ struct Accountant {
 
     mutating func account(_ store: any ReadTransaction) throws -> [CoreDataAccount.Item] {
         try readEntities()
-        let tables = try file.connection.texts("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        let tables = try file.connection.catalog().tables
         var links: [String] = []
         for table in tables where !table.hasPrefix("sqlite_") {
             let columns = try self.columns(of: table)

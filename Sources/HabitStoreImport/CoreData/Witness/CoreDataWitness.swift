@@ -24,14 +24,15 @@ public struct CoreDataWitness {
         return store
     }
 
-    /// The store that a target of ``MappedImporter`` has to be equal to, but for what was refused, or is its own; in memory.
+    /// The store that a target of ``MappedImporter`` has to be equal to, but for what is its own; in memory.
     public static func store(
         of file: CoreDataFile,
         _ mapping: CoreDataMapping,
-        schema: Schema = HabitSchema.current
+        for target: any UserStoreBackend,
+        notes: String? = nil
     ) throws -> InMemoryHabitStore {
-        let store = try InMemoryHabitStore(schema: schema)
-        try fill(store, with: file, mapping)
+        let store = try InMemoryHabitStore(schema: target.schema)
+        try fill(store, with: file, mapping, for: target, notes: notes)
         return store
     }
 
@@ -64,13 +65,22 @@ public struct CoreDataWitness {
         try CoreDataWitness(file, plan).fill(store, age: position.age)
     }
 
-    /// Makes an empty store what a target of ``MappedImporter`` has to be equal to, but for what was refused, or is its own.
+    /// Makes an empty store what a target of ``MappedImporter`` has to be equal to, but for what is its own.
+    ///
+    /// The witness does not expect a record that the target lacks and the attachment has whole, or references to it. Whether the
+    /// attachment has all of their values, ``CoreDataAccount`` says.
+    ///
+    /// - Parameter notes: the path that the attachment's name begins with; nil for the target's.
     public static func fill(
         _ store: any ReplicableStore,
         with file: CoreDataFile,
-        _ mapping: CoreDataMapping
+        _ mapping: CoreDataMapping,
+        for target: any UserStoreBackend,
+        notes: String? = nil
     ) throws {
-        try CoreDataWitness(file, MappedPlan(mapping, file, store.schema).plan()).fill(store)
+        let refusals = WitnessRefusals(try KeptValues(path: (notes ?? target.path ?? "") + ".unmapped.jsonl"), target)
+        try CoreDataWitness(file, MappedPlan(mapping, file, store.schema).plan()).fill(store, without: refusals)
+        try refusals.removeDanglingReferences(store)
     }
 
     private init(_ file: CoreDataFile, _ plan: CoreDataPlan) throws {
@@ -79,7 +89,11 @@ public struct CoreDataWitness {
         identifiers = try WitnessIdentifiers(file, plan.identities)
     }
 
-    private func fill(_ store: any ReplicableStore, age: SourceAge? = nil) throws {
+    private func fill(
+        _ store: any ReplicableStore,
+        age: SourceAge? = nil,
+        without refusals: WitnessRefusals? = nil
+    ) throws {
         let schema = store.schema
         for entity in plan.entities {
             var next = Int64.min
@@ -88,7 +102,7 @@ public struct CoreDataWitness {
                 let keys = try ahead.keys(limit: Self.chunk)
                 guard let first = keys.first, let last = keys.last else { break }
                 let columns = WitnessColumns(file, entity.source, first...last)
-                let records = try records(of: entity, schema.entities[entity.target], keys, columns)
+                let records = try records(of: entity, schema.entities[entity.target], keys, columns, refusals)
                 try store.replicate { transaction in
                     for (id, record) in records { try transaction.put(entity: entity.target, id: id, record) }
                 }
@@ -109,7 +123,8 @@ public struct CoreDataWitness {
         of entity: CoreDataPlan.Entity,
         _ target: EntityDescription,
         _ keys: [Int64],
-        _ columns: WitnessColumns
+        _ columns: WitnessColumns,
+        _ refusals: WitnessRefusals?
     ) throws -> [(UUID, EncodedRecord)] {
         var values: [[Int64: Value]] = []
         for (attribute, field) in zip(target.attributes, entity.fields) {
@@ -117,6 +132,7 @@ public struct CoreDataWitness {
         }
         return try keys.compactMap { key in
             let id = try identifier(entity.source.root, key)
+            if try refusals?.has(entity.source.table, key, id, entity.target) == true { return nil }
             let row = zip(target.attributes, values).map { attribute, column in
                 column[key] ?? (attribute.kind == .links ? .links([]) : .null)
             }

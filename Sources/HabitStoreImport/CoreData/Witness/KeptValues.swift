@@ -45,6 +45,11 @@ final class KeptValues {
         return try forms().contains { try isCell(KeptHash.cell(table, key, column, $0)) }
     }
 
+    /// Whether a text is kept scalar for scalar, where it has characters that no store keeps.
+    func hasExactly(_ text: String, _ table: String, _ key: Int64, _ column: String) throws -> Bool {
+        try hasCells && isCell(KeptHash.exactly(text, table, key, column))
+    }
+
     /// Whether a record is kept whole.
     func hasRecord(_ table: String, _ key: Int64) throws -> Bool {
         try hasCells && isCell(KeptHash.record(table, key))
@@ -103,6 +108,7 @@ private final class AttachmentLines {
         let key = object["key"]?.integer.map { Int64($0) }
         if let column = object["column"]?.text, let key, let value = object["value"].flatMap(WitnessCell.words(json:)) {
             try add(cell: KeptHash.cell(table, key, column, value))
+            try add(exactly: object["value"], table, key, column)
         }
         guard let columns = object["columns"]?.members else { return }
         if let key { try add(cell: KeptHash.record(table, key)) }
@@ -112,13 +118,21 @@ private final class AttachmentLines {
             for (name, value) in all {
                 guard let column = columns[name]?.text, let words = WitnessCell.words(json: value) else { continue }
                 try add(cell: KeptHash.cell(table, key, column, words))
+                try add(exactly: value, table, key, column)
             }
             return
         }
         let words = columns.compactMapValues(WitnessCell.words(json:))
         try addRow.bind(KeptHash.row(table, words), at: 1)
         try addRow.run()
-        if let key { for (column, value) in words { try add(cell: KeptHash.cell(table, key, column, value)) } }
+        guard let key else { return }
+        for (column, value) in words { try add(cell: KeptHash.cell(table, key, column, value)) }
+        for (column, value) in columns { try add(exactly: value, table, key, column) }
+    }
+
+    private func add(exactly value: ImportJSON?, _ table: String, _ key: Int64, _ column: String) throws {
+        guard let text = value?.text, WitnessCell.hasReplacedCharacters(text) else { return }
+        try add(cell: KeptHash.exactly(text, table, key, column))
     }
 
     private func add(cell hash: Int64) throws {
@@ -135,6 +149,14 @@ private enum KeptHash {
         hasher.combine(key)
         hasher.combine(column)
         hasher.combine(words)
+        return Int64(hasher.finalize())
+    }
+
+    /// Texts that are equal to Swift may have other scalars.
+    static func exactly(_ text: String, _ table: String, _ key: Int64, _ column: String) -> Int64 {
+        var hasher = Hasher()
+        hasher.combine(cell(table, key, column, ""))
+        hasher.combine(Data(text.utf8))
         return Int64(hasher.finalize())
     }
 

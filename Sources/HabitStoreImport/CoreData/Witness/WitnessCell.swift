@@ -79,6 +79,11 @@ package enum WitnessCell {
         return try? Data(contentsOf: path)
     }
 
+    /// Whether a text has characters that Unicode lists as excluded from NFC.
+    package static func hasReplacedCharacters(_ text: String) -> Bool {
+        text.unicodeScalars.contains { !$0.isASCII && $0.properties.isFullCompositionExclusion }
+    }
+
     // MARK: Against an attachment
 
     /// The words for a cell as it is stored: what a row that was kept whole has.

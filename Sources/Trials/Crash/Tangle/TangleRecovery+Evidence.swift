@@ -25,7 +25,7 @@ extension TangleRecovery {
             case .admitted(let to, let epoch):
                 if to == .live { admitted.append(epoch) }
                 checkFreshness(of: verified, for: to, at: record.time, &outcome)
-            case .stageChanged(let from, let to, let epoch, _, let reason, _):
+            case .stageChanged(let from, let to, let epoch, _, let reason, _, _):
                 verified = []
                 if reason == .differenceFound, !isTampered {
                     outcome.violations.append("the user was taken from \(from) to \(to), and nothing differed")

@@ -39,7 +39,10 @@ extension TangleRecovery {
             let text: String
             do {
                 let found = try user.store.verify()
-                if found.verdict == .match, found.a.information.token == found.b.information.token { return }
+                if found.verdict == .match, found.a.information.token == found.b.information.token {
+                    outcome.violations += found.anomalies.map { "a check finds \($0.count) of \($0.kind)" }
+                    return
+                }
                 let first = found.differences.first?.message ?? found.reason ?? ""
                 let tokens = "\(found.a.information.token) and \(found.b.information.token)"
                 text = "\(found.verdict.rawValue), tokens \(tokens), \(first)"

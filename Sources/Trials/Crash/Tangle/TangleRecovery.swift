@@ -114,14 +114,17 @@ struct TangleRecovery {
             outcome.ends.append("left by mend: \(finding.kind.rawValue)")
             if finding.canBeMended { outcome.violations.append("mend leaves what can be mended: \(finding.message)") }
         }
-        let mended = try acceptingWhatIsLeft(user.stores)
+        try acceptingWhatIsLeft(user.stores).store.close()
+        outcome.step = "writing while killed"
+        try writeWhileKilled(&outcome)
+        let mended = try SweptUser(root: root.path, flags: flags, options: .tangle)
         defer { mended.store.close() }
         let now = try TangleRoles(root: root)
         if now.count == 0 || now.areTwo { outcome.violations.append("after all was mended: \(now)") }
         outcome.step = "re-arming and moving"
         try converge(mended, &outcome)
         outcome.step = "writing"
-        let next = 1 + (base.max() ?? 0)
+        let next = 2 + (base.max() ?? 0)
         try mended.store.write(author: "write \(next)") { try TangleWorkload.write(next, in: $0) }
         outcome.step = "comparing"
         try compare(mended, &outcome)
@@ -129,6 +132,21 @@ struct TangleRecovery {
             try TangleWorkload.faults($0, bulk: outcome.mayLack ? nil : scenario.start.bulk)
         }
         outcome.violations += faults.map { "in the end: \($0)" }
+    }
+
+    /// The kill switch is pulled, and a process that has no thread for it opens the user: whatever the old store lacks, the user is taken
+    /// back, and can write.
+    private func writeWhileKilled(_ outcome: inout Outcome) throws {
+        try flags.want(.init(isKilled: true))
+        let killed = try SweptUser(root: root.path, flags: flags, options: .tangle)
+        defer { killed.store.close() }
+        let next = 1 + (base.max() ?? 0)
+        try killed.store.write(author: "write \(next)") { try TangleWorkload.write(next, in: $0) }
+        let stage = try killed.store.stage()
+        if stage != .off {
+            outcome.violations.append("the kill switch is pulled, and the user writes at \(stage.rawValue)")
+        }
+        try flags.want(.init())
     }
 
     /// Opens the user. Where both stores have to take each write and one was removed, a person accepts the other one.

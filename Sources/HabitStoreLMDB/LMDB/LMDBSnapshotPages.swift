@@ -1,0 +1,90 @@
+import HabitStore
+
+/// A snapshot's pages and databases, for read transactions.
+///
+/// Read transactions take the snapshot and the reader's slot from liblmdb, and walk the trees themselves: liblmdb follows the
+/// numbers in a page without checking them, so that one page that rots below a valid mark would end the process.
+final class LMDBSnapshotPages: Sendable {
+    /// LMDB's number of the snapshot.
+    let moment: UInt64
+    nonisolated(unsafe) let pages: LMDBMappedPages
+    /// Keeps the pages mapped.
+    private let map: LMDBFileMap
+    /// By the databases' places in the environment's table; empty for a database that the snapshot does not have.
+    private let trees: [LMDBMappedPages.Tree]
+    /// The damage because of which there are no trees.
+    private let failure: HabitStoreError?
+    /// Where the snapshot's meta page begins, and what it says of the pages.
+    private let metaOffset: Int
+    private let mainRoot: UInt64
+    private let lastPage: UInt64
+
+    /// The snapshot of a moment that the caller's reader slot pins.
+    ///
+    /// - Returns: nil when later commits replaced the snapshot's meta page before it was read.
+    init?(moment: UInt64, map: LMDBFileMap, fileLength: UInt64, databases: [String]) {
+        let length = min(map.length, Int(clamping: fileLength))
+        let bytes = LMDBBytes(buffer: UnsafeRawBufferPointer(start: map.start, count: length))
+        let first = LMDBMeta(bytes, index: 0)
+        let pageSize = first.hasPossiblePageSize ? first.pageSize : LMDBFileFormat.pageSizes.lowerBound
+        let index = moment & 1
+        let offset = Int(index) * pageSize
+        let meta = LMDBMeta(LMDBBytes(buffer: bytes.slice(offset, LMDBFileFormat.metaLength)), index: index)
+        // Each commit writes one of the two meta pages, in turn.
+        guard meta.transaction <= moment, bytes.u64(offset + LMDBMeta.transactionOffset) <= moment else { return nil }
+        let count = min(meta.lastPage &+ 1, UInt64(length / pageSize))
+        let pages = LMDBMappedPages(map, pageSize: pageSize, count: count)
+        self.moment = moment
+        self.map = map
+        self.pages = pages
+        (metaOffset, mainRoot, lastPage) = (offset, meta.mainTree.root, meta.lastPage)
+        do {
+            if let reason = meta.contradiction ?? meta.treeContradiction {
+                throw LMDBError.error(.corrupt, "meta page \(index) \(reason); restore a copy", path: map.path)
+            }
+            guard meta.transaction == moment else {
+                throw LMDBError.error(
+                    .staleStore,
+                    "another program put an older file over this one while it was open; close the store and open it again",
+                    path: map.path
+                )
+            }
+            let main = try pages.tree(meta.mainTree, from: index)
+            trees = try databases.map { try pages.database($0, main: main) ?? .empty }
+            failure = nil
+        } catch {
+            trees = []
+            failure = error as? HabitStoreError
+        }
+    }
+
+    /// Whether the file still has the snapshot's meta page, or one that a later commit wrote in its place.
+    ///
+    /// Another program may have put an older file over the open one: pages that the snapshot leads to may be beyond its end.
+    @inline(__always)
+    var isInPlace: Bool {
+        let meta = map.start + metaOffset
+        let transaction = meta.load(fromByteOffset: LMDBMeta.transactionOffset, as: UInt64.self)
+        return transaction > moment
+            || transaction == moment && meta.load(fromByteOffset: LMDBMeta.mainRootOffset, as: UInt64.self) == mainRoot
+                && meta.load(fromByteOffset: LMDBMeta.lastPageOffset, as: UInt64.self) == lastPage
+    }
+
+    /// A database, by its place in the environment's table, which had it when the transaction began.
+    @inline(__always)
+    func tree(_ index: Int) throws -> LMDBMappedPages.Tree {
+        guard index < trees.count else { throw failure ?? LMDBSnapshotPages.unknown }
+        return trees[index]
+    }
+
+    private static var unknown: HabitStoreError {
+        HabitStoreError(.internalInconsistency, "the database was opened after this transaction began")
+    }
+
+    /// The value of a key, or nil.
+    @inline(__always)
+    func get(_ database: LMDBDatabase, _ key: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer? {
+        guard let (page, place) = try pages.find(key, in: tree(database.index)) else { return nil }
+        return try pages.value(pages.node(page, place), page)
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+import HabitStore
+import HabitStoreRollout
+
+/// Users who are named as a list.
+struct NamedUsers: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Only these users, with commas between them; repeatable.",
+            discussion:
+                "An id that has a comma in it is one user where there is such a user. --user and --users-file take ids exactly as they are.",
+            valueName: "a,b"
+        )
+    )
+    var users: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Only the users of this file: one id a line, or a JSON array of ids.",
+            valueName: "file"
+        )
+    )
+    var usersFile: String?
+
+    /// Whether no list is given.
+    var isEmpty: Bool { users.isEmpty && usersFile == nil }
+
+    func validate() throws {
+        let ids = users.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        guard !ids.contains("") else {
+            throw ValidationError("an id in --users is empty; write them with commas between them, as ada,berta")
+        }
+    }
+
+    /// The named users, each once; nil if no option names any.
+    ///
+    /// - Parameters:
+    ///   - exact: ids that are named one by one.
+    ///   - root: where the users have their folders; nil where that is not known.
+    /// - Throws: a usage error for a list that can be read in two ways, and for a file without users.
+    func ids(and exact: [String], root: String?) throws -> [String]? {
+        guard !isEmpty || !exact.isEmpty else { return nil }
+        let ids =
+            try exact + users.flatMap { try Self.ids(in: $0, root: root) }
+            + (try usersFile.map(Self.ids(ofFile:)) ?? [])
+        // By their bytes: ids that differ in their Unicode form only are two users.
+        var named: Set<[UInt8]> = []
+        return ids.filter { named.insert(Array($0.utf8)).inserted }
+    }
+
+    /// The ids in the text of one option. A comma may be part of an id: then the text is that id, and where its parts are users as well,
+    /// nobody can tell who is meant.
+    private static func ids(in text: String, root: String?) throws -> [String] {
+        let parts = text.split(separator: ",").map(String.init)
+        guard let root, parts.count > 1, hasFolder(text, root) else { return parts }
+        guard parts.contains(where: { hasFolder($0, root) }) else { return [text] }
+        let options = parts.map { "--user " + ShellWord.quoted($0) }.joined(separator: " ")
+        throw CommandFailure.usage(
+            "--users \(ShellWord.quoted(text)) is one user, and the list of \(parts.count.counted("user")): write `--user \(ShellWord.quoted(text))` for the one, "
+                + "or `\(options)`; nobody was killed or re-armed"
+        )
+    }
+
+    private static func hasFolder(_ user: String, _ root: String) -> Bool {
+        guard let path = try? UserDirectory(root: root, user: user).path else { return false }
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// The ids in a file, exactly as they stand there.
+    private static func ids(ofFile path: String) throws -> [String] {
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw HabitStoreError(
+                .inputOutput,
+                "the list of users cannot be read",
+                at: .init(path: path),
+                underlying: error
+            )
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure.usage("\(path): the list of users is not UTF-8")
+        }
+        var ids = text.split(separator: "\n").map(String.init)
+        if text.first(where: { !$0.isWhitespace }) == "[" {
+            guard let array = try? JSONDecoder().decode([String].self, from: bytes) else {
+                throw CommandFailure.usage("\(path): the list begins as a JSON array, and is not an array of texts")
+            }
+            ids = array
+        }
+        guard !ids.isEmpty, !ids.contains("") else {
+            throw CommandFailure.usage("\(path): the list names nobody, or has an empty id")
+        }
+        return ids
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// A copy of a user's store that a migration made before it changed the store.
+///
+/// Migrations never remove one. It is the way back to the earlier version, and takes as much room as the store did then.
+public struct MigrationCopy: Sendable, Hashable {
+    /// For how long copies are kept unless something else is asked for: 30 days.
+    public static let retentionSeconds: Double = 30 * 24 * 3_600
+
+    /// The engine of the store and of the copy.
+    public let engine: EngineName
+    /// The schema version that the store had.
+    public let version: Schema.Version
+    /// The token that the store had.
+    public let token: HistoryToken
+    /// The copy's file.
+    public let path: String
+    /// The file's size.
+    public let sizeBytes: Int
+    /// When the copy was made.
+    public let made: Date
+    /// Why the copy is the only way to its records, so that it is not removed however old it is; nil for any other.
+    public let neededBecause: String?
+}
+
+extension UserStores {
+    /// The copies that migrations have left of a user's stores, the oldest first. Only stores that are files are looked for: a server
+    /// does not list the names of its stores.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` for a user without a folder.
+    public func migrationCopies(of user: String) throws -> [MigrationCopy] {
+        let directory = try directory(of: user)
+        guard KeptFiles.exists(directory.path) else { throw missing(user) }
+        try directory.requireOwn()
+        let names = try KeptFiles.names(directory.path)
+        let latest = latestVersion(directory)
+        return engines.names.flatMap { engine -> [MigrationCopy] in
+            guard (try? engines.provider(engine)) is any FileEngineProvider else { return [] }
+            let store = engines.address(engine, of: directory)
+            return names.compactMap { copy(of: store, in: directory.path + "/" + $0, latest) }
+        }
+        .sorted { ($0.made, $0.path) < ($1.made, $1.path) }
+    }
+
+    /// Removes the copies that migrations have left of a user's stores, once they are old enough. One is left where no store of the
+    /// user is of a later version, or none can be read.
+    ///
+    /// - Returns: what was removed.
+    /// - Throws: as ``migrationCopies(of:)`` does; ``HabitStoreError/Code/inputOutput`` for a file that cannot be removed.
+    public func removeMigrationCopies(
+        of user: String,
+        olderThanSeconds age: Double = MigrationCopy.retentionSeconds
+    ) throws -> [MigrationCopy] {
+        let limit = Date(timeIntervalSinceNow: -age)
+        let copies = try migrationCopies(of: user).filter {
+            $0.made <= limit && $0.neededBecause == nil
+        }
+        for copy in copies {
+            let provider = try engines.provider(copy.engine) as? any FileEngineProvider
+            // With the files that an engine adds when a program opens the copy.
+            for ending in (provider?.sidecars ?? []) + [""] { try KeptFiles.remove(copy.path + ending) }
+        }
+        return copies
+    }
+
+    /// The latest version that one of the user's stores has; nil where none can be read.
+    private func latestVersion(_ directory: UserDirectory) -> Schema.Version? {
+        let engines = engines
+        return engines.names.compactMap { engine in
+            let address = engines.address(engine, of: directory)
+            // One that hangs is not waited for.
+            return try? Deadline.run(seconds: options.stepLimitSeconds, path: address.path) { _ in
+                try engines.storedSchema(of: address).version
+            }
+        }.max()
+    }
+
+    /// The copy at a path, whose name `StoreMigrator` makes of the store's, its version and its token; nil for any other file.
+    private func copy(of store: StoreAddress, in path: String, _ latest: Schema.Version?)
+        -> MigrationCopy?
+    {
+        let prefix = store.path + "-"
+        let parts = path.dropFirst(prefix.count).components(separatedBy: "-at-")
+        guard path.hasPrefix(prefix), parts.count == 2, let token = Int64(parts[1]),
+            let version = Schema.Version(parsing: parts[0])
+        else { return nil }
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+        let made = status.st_mtimespec.tv_sec
+        #else
+        let made = status.st_mtim.tv_sec
+        #endif
+        return MigrationCopy(
+            engine: store.engine,
+            version: version,
+            token: HistoryToken(rawValue: token),
+            path: path,
+            sizeBytes: Int(status.st_size),
+            made: Date(timeIntervalSince1970: Double(made)),
+            neededBecause: latest.map { $0 > version ? nil : "the user's stores are of version \($0)" }
+                ?? "none of the user's stores can be read"
+        )
+    }
+}

@@ -1,0 +1,162 @@
+/// A b-tree page of a database (https://www.sqlite.org/fileformat.html, 1.6), read without SQLite, which must not open the file yet.
+/// Every offset is checked; one that leads outside the page gives nil.
+struct SQLitePage {
+    /// The kinds of b-tree pages.
+    enum Kind: UInt8 {
+        case indexInterior = 0x02
+        case tableInterior = 0x05
+        case indexLeaf = 0x0A
+        case tableLeaf = 0x0D
+
+        var isInterior: Bool { self == .indexInterior || self == .tableInterior }
+        var isIndex: Bool { self == .indexInterior || self == .indexLeaf }
+    }
+
+    /// A value of a record: its serial type (2.1), and where it is in the page.
+    struct Column {
+        let type: UInt64
+        let range: Range<Int>
+
+        var isText: Bool { type >= 13 && type % 2 == 1 }
+    }
+
+    let bytes: UnsafeRawBufferPointer
+    let kind: Kind
+    let cellCount: Int
+    /// Where the header of the b-tree begins: in page 1 after that of the file.
+    private let start: Int
+
+    /// Nil for a page that is not of a b-tree.
+    init?(_ bytes: UnsafeRawBufferPointer, number: UInt32) {
+        start = number == 1 ? SQLiteHeader.length : 0
+        guard bytes.count >= 512, let kind = Kind(rawValue: bytes[start]) else { return nil }
+        (self.bytes, self.kind) = (bytes, kind)
+        cellCount = Int(bytes[start + 3]) << 8 | Int(bytes[start + 4])
+        guard start + headerLength + cellCount * 2 <= bytes.count else { return nil }
+    }
+
+    private var headerLength: Int { kind.isInterior ? 12 : 8 }
+
+    /// The page of what comes after all cells of an interior page.
+    var rightChild: UInt32? { kind.isInterior ? word(start + 8) : nil }
+
+    /// The page of what comes before a cell of an interior page.
+    func leftChild(_ cell: Int) -> UInt32? { kind.isInterior ? place(cell).flatMap(word) : nil }
+
+    /// The first values of a cell's record, as many as lie in the page; nil where the cell is malformed.
+    func columns(_ cell: Int, _ count: Int) -> [Column]? {
+        guard kind != .tableInterior, let place = place(cell) else { return nil }
+        var position = place + (kind == .indexInterior ? 4 : 0)
+        guard varint(&position) != nil, kind.isIndex || varint(&position) != nil else { return nil }
+        let record = position
+        guard let headerLength = varint(&position), headerLength < UInt64(bytes.count) else { return nil }
+        let headerEnd = record + Int(headerLength)
+        var value = headerEnd
+        var columns: [Column] = []
+        while columns.count < count, position < headerEnd {
+            guard let type = varint(&position), let length = Self.length(ofType: type),
+                value <= bytes.count, length <= bytes.count - value
+            else { return nil }
+            columns.append(Column(type: type, range: value..<(value + length)))
+            value += length
+        }
+        return columns
+    }
+
+    /// The bytes of a value.
+    func bytes(of column: Column) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[column.range]) }
+
+    /// A value that is an integer and not negative.
+    func number(of column: Column) -> UInt64? {
+        switch column.type {
+        case 9: 1
+        case 1...6: bytes(of: column).reduce(0) { $0 << 8 | UInt64($1) }
+        default: nil
+        }
+    }
+
+    private func place(_ cell: Int) -> Int? {
+        guard (0..<cellCount).contains(cell) else { return nil }
+        let pointer = start + headerLength + cell * 2
+        return Int(bytes[pointer]) << 8 | Int(bytes[pointer + 1])
+    }
+
+    private func word(_ offset: Int) -> UInt32? {
+        guard offset + 4 <= bytes.count else { return nil }
+        return bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// A number of one to nine bytes (1.6).
+    private func varint(_ position: inout Int) -> UInt64? {
+        var number: UInt64 = 0
+        for index in 0..<9 {
+            guard position < bytes.count else { return nil }
+            let byte = bytes[position]
+            position += 1
+            if index == 8 { return number << 8 | UInt64(byte) }
+            number = number << 7 | UInt64(byte & 0x7F)
+            if byte < 0x80 { return number }
+        }
+        return nil
+    }
+
+    private static func length(ofType type: UInt64) -> Int? {
+        switch type {
+        case 0, 8, 9: 0
+        case 1...4: Int(type)
+        case 5: 6
+        case 6, 7: 8
+        case 12...: Int(exactly: (type - 12) / 2)
+        default: nil
+        }
+    }
+}
+
+extension SQLitePage {
+    /// The result of looking for a key in a page of the metadata.
+    enum Search {
+        case found(UnsafeRawBufferPointer)
+        /// Not in this page, but in the one of this number, if anywhere.
+        case child(UInt32)
+        /// Neither here nor elsewhere.
+        case absent
+    }
+
+    /// Looks for a row of the metadata, whose records are a key and a value, both of them text. Nil where the page is malformed,
+    /// or one of another table.
+    func metadata(_ key: String) -> Search? {
+        guard kind.isIndex else { return nil }
+        var (lower, upper) = (0, cellCount)
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            // Values of other keys may continue on an overflow page.
+            guard let first = columns(middle, 1)?.first, first.isText else { return nil }
+            let found = bytes(of: first)
+            if found.elementsEqual(key.utf8) {
+                guard let columns = columns(middle, 3), columns.count == 2, columns[1].isText else { return nil }
+                return .found(bytes(of: columns[1]))
+            }
+            if found.lexicographicallyPrecedes(key.utf8) { lower = middle + 1 } else { upper = middle }
+        }
+        guard kind.isInterior else { return .absent }
+        return (lower < cellCount ? leftChild(lower) : rightChild).map { .child($0) }
+    }
+
+    /// The root page of a table, where a leaf of the schema names it.
+    func root(ofTable name: String) -> UInt32? {
+        guard kind == .tableLeaf else { return nil }
+        for cell in 0..<cellCount {
+            guard let columns = columns(cell, 4), columns.count == 4 else { continue }
+            if bytes(of: columns[0]).elementsEqual("table".utf8), bytes(of: columns[1]).elementsEqual(name.utf8) {
+                return number(of: columns[3]).flatMap(UInt32.init(exactly:))
+            }
+        }
+        return nil
+    }
+
+    /// The mark, where this page of the metadata has it.
+    var logMark: SQLiteLogMark? {
+        guard case .found(let text) = metadata(SQLiteLogMark.key) else { return nil }
+        return SQLiteLogMark(text)
+    }
+}

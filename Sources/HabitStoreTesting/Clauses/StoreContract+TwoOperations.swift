@@ -1,0 +1,252 @@
+import Foundation
+@_spi(Engines) import HabitStore
+
+/// One transaction deleted a folder and then saved a sheet that the app still held: the sheet came back with a reference that led
+/// nowhere, on every engine alike, since all of them share the code that should have refused it. Here each two operations on related
+/// records are put into one transaction, and what comes of it is held against a model of plain sets (``LinkOracle``), and against the
+/// store's check.
+extension StoreContract {
+    static let twoOperationClauses: [Clause] =
+        LinkedKind.all.map { kind in
+            Clause("two operations in one transaction leave no reference that leads nowhere: \(kind.name)") { bench in
+                var operations = TwoOperations(kind, try bench.contract())
+                try operations.run()
+            }
+        } + [
+            Clause("two operations in one transaction leave no value twice that is unique") { bench in
+                try exchangeRooms(try bench.contract())
+            }
+        ]
+
+    /// Two bookings and a third take one another's rooms and go, in each order: a room is free as soon as no booking has it.
+    private static func exchangeRooms(_ store: any EngineBackedStore) throws {
+        typealias Step = (booking: Int, room: String?)
+        let steps: [Step] = (0..<3).flatMap { booking in ["A", "B", "C", nil].map { (booking, $0) } }
+        var day = 0
+        for first in steps {
+            for second in steps {
+                day += 1
+                var bookings = ["A", "B", "C"].map { Booking($0, day: day, guest: $0) }
+                try store.insert(Array(bookings.prefix(2)))
+                var rooms: [Int: String] = [0: "A", 1: "B"]
+                var isRefused = false
+                for (booking, room) in [first, second] where !isRefused {
+                    isRefused = room != nil && rooms.contains { $0.key != booking && $0.value == room }
+                    rooms[booking] = room
+                }
+                if isRefused { rooms = [0: "A", 1: "B"] }
+                let title =
+                    "booking \(first.booking) to \(first.room ?? "none"), \(second.booking) to \(second.room ?? "none")"
+                let stored = bookings
+                do {
+                    try store.write { transaction in
+                        for (booking, room) in [first, second] {
+                            var changed = stored[booking]
+                            (changed.room, changed.guest) = (room ?? "", room)
+                            if room == nil { try transaction.delete(changed) } else { try transaction.save(changed) }
+                        }
+                    }
+                    try expect(!isRefused, "a room that is taken is refused: \(title)")
+                } catch let error as HabitStoreError {
+                    try expect(
+                        isRefused && error.code == .uniqueViolation,
+                        "what is refused is taken: \(title), \(error)"
+                    )
+                }
+                for (booking, room) in rooms { (bookings[booking].room, bookings[booking].guest) = (room, room) }
+                let ids = Set(bookings.map(\.id))
+                let found = try store.all(Booking.self).filter { ids.contains($0.id) }
+                let left = rooms.keys.map { bookings[$0] }
+                try expectEqual(Set(found.map(\.id)), Set(left.map(\.id)), "the bookings after \(title)")
+                try expect(found.allSatisfy(left.contains), "each has its room after \(title)")
+            }
+        }
+        try expectEqual(try store.check { _ in }, [], "what a check finds")
+    }
+}
+
+/// Each two operations on a holder, its target and another target, in one transaction, from each state in which they can be.
+private struct TwoOperations {
+    enum Operation: String, CaseIterable {
+        case saveLinked, saveUnlinked, saveElsewhere, insertLinked, batchLinked, deleteHolder
+        case saveTarget, insertTarget, batchTarget, deleteTarget, deleteTargetByFetch, deleteAndInsertTarget
+    }
+
+    enum Start: String, CaseIterable {
+        case nothing, unlinked, linked
+        /// As an older store may have it: the holder refers to a target that is not there.
+        case dangling
+    }
+
+    struct Trio {
+        let holder = UUID()
+        let target = UUID()
+        let other = UUID()
+    }
+
+    private let kind: LinkedKind
+    private let store: any EngineBackedStore
+    private var expected: LinkOracle.Records = [:]
+    private var titles: [UUID: String] = [:]
+
+    init(_ kind: LinkedKind, _ store: any EngineBackedStore) { (self.kind, self.store) = (kind, store) }
+
+    mutating func run() throws {
+        for start in Start.allCases {
+            for first in Operation.allCases {
+                for second in Operation.allCases { try run(start, [first, second]) }
+            }
+        }
+        try compare()
+    }
+
+    private mutating func run(_ start: Start, _ operations: [Operation]) throws {
+        let trio = Trio()
+        let title = "\(kind.name), \(start.rawValue): \(operations.map(\.rawValue).joined(separator: ", "))"
+        for id in [trio.holder, trio.target, trio.other] { titles[id] = title }
+        let before = try prepare(start, trio)
+        var oracle = LinkOracle(kind.rules, before)
+        let wanted = Result<LinkOracle.Records, any Error> {
+            for operation in operations { try perform(operation, trio, &oracle) }
+            return try oracle.finish()
+        }
+        do {
+            try store.write { transaction in
+                for operation in operations { try perform(operation, trio, transaction) }
+            }
+            guard case .success(let after) = wanted else {
+                throw ContractViolation("\(title): committed, and should be refused (\(wanted))")
+            }
+            expected.merge(after) { $1 }
+        } catch let error as HabitStoreError {
+            guard case .failure(let refusal as LinkOracle.Refusal) = wanted, error.code == refusal.code else {
+                throw ContractViolation("\(title): refused with \(error), and should come to \(wanted)")
+            }
+            expected.merge(before) { $1 }
+        }
+    }
+
+    /// Brings the records to where they begin, and says what each refers to.
+    private func prepare(_ start: Start, _ trio: Trio) throws -> LinkOracle.Records {
+        var records: LinkOracle.Records = [trio.other: []]
+        switch start {
+        case .nothing: break
+        case .unlinked:
+            records[trio.target] = []
+            records[trio.holder] = kind.rules.isRequired ? [trio.other] : []
+        case .linked: (records[trio.target], records[trio.holder]) = ([], [trio.target])
+        case .dangling: records[trio.holder] = [trio.target]
+        }
+        // Past the semantics, as a copy of an older store puts records.
+        try store.replicate { replica in
+            for (id, links) in records {
+                let isHolder = id == trio.holder
+                let entity = try store.schema.position(ofEntity: isHolder ? kind.holder : kind.target)
+                let model = isHolder ? kind.makeHolder(id, links) : kind.makeTarget(id)
+                try replica.put(entity: entity, id: id, try encoded(model, store.schema.entities[entity]))
+            }
+        }
+        return records
+    }
+
+    private func encoded(_ model: any PersistentModel, _ entity: EntityDescription) throws -> EncodedRecord {
+        var writer = AttributeWriter(layout: entity.layout)
+        try model.write(to: &writer)
+        return try writer.finish { EncodedRecord(copying: $0) }
+    }
+
+    private func perform(_ operation: Operation, _ trio: Trio, _ oracle: inout LinkOracle) throws {
+        switch operation {
+        case .saveLinked: oracle.save(trio.holder, [trio.target])
+        case .saveUnlinked: oracle.save(trio.holder, kind.rules.isRequired ? [trio.other] : [])
+        case .saveElsewhere: oracle.save(trio.holder, elsewhere(trio))
+        case .insertLinked, .batchLinked: try oracle.insert(trio.holder, [trio.target])
+        case .deleteHolder: try oracle.delete(trio.holder)
+        case .saveTarget: oracle.save(trio.target, [])
+        case .insertTarget, .batchTarget: try oracle.insert(trio.target, [])
+        case .deleteTarget, .deleteTargetByFetch: try oracle.delete(trio.target)
+        case .deleteAndInsertTarget:
+            try oracle.delete(trio.target)
+            try oracle.insert(trio.target, [])
+        }
+    }
+
+    private func elsewhere(_ trio: Trio) -> Set<UUID> {
+        kind.rules.isToOne ? [trio.other] : [trio.target, trio.other]
+    }
+
+    private func perform(_ operation: Operation, _ trio: Trio, _ transaction: any WriteTransaction) throws {
+        func holder(_ links: Set<UUID>) -> any PersistentModel { kind.makeHolder(trio.holder, links) }
+        let target = kind.makeTarget(trio.target)
+        switch operation {
+        case .saveLinked: try transaction.save(holder([trio.target]))
+        case .saveUnlinked: try transaction.save(holder(kind.rules.isRequired ? [trio.other] : []))
+        case .saveElsewhere: try transaction.save(holder(elsewhere(trio)))
+        case .insertLinked: try transaction.insert(holder([trio.target]))
+        case .batchLinked: try insertBatch(holder([trio.target]), transaction)
+        case .deleteHolder: try transaction.delete(holder([]))
+        case .saveTarget: try transaction.save(target)
+        case .insertTarget: try transaction.insert(target)
+        case .batchTarget: try insertBatch(target, transaction)
+        case .deleteTarget: try transaction.delete(target)
+        case .deleteTargetByFetch: try deleteByFetch(target, transaction)
+        case .deleteAndInsertTarget:
+            try transaction.delete(target)
+            try transaction.insert(target)
+        }
+    }
+
+    private func insertBatch<M: PersistentModel>(_ model: M, _ transaction: any WriteTransaction) throws {
+        try transaction.insert(contentsOf: [model])
+    }
+
+    private func deleteByFetch<M: PersistentModel>(_ model: M, _ transaction: any WriteTransaction) throws {
+        let isIt = FilterExpression.compare(.equal, .attribute(AttributePath("id")), .literal(.uuid(model.id)))
+        try transaction.delete(FetchDescriptor<M>(filter: isIt))
+    }
+
+    // MARK: The final state
+
+    private func compare() throws {
+        var found: LinkOracle.Records = [:]
+        try store.read { transaction in
+            for name in Set([kind.holder, kind.target]) {
+                let entity = store.schema.entities[try store.schema.position(ofEntity: name)]
+                let position = name == kind.holder ? entity.position(of: kind.attribute) : nil
+                for record in try transaction.records(RecordQuery(entity: name)) {
+                    found[record.id] = position.map { links(record.values[$0]) } ?? []
+                }
+            }
+        }
+        for id in Set(found.keys).union(expected.keys) where found[id] != expected[id] {
+            throw ContractViolation(
+                "\(titles[id] ?? ""): the record refers to \(found[id]?.count.description ?? "nothing, and is not there"), and should to "
+                    + (expected[id]?.count.description ?? "nothing, and not be there")
+            )
+        }
+        let dangling = Set(expected.filter { $1.contains { expected[$0] == nil } }.keys)
+        for finding in try store.check(progress: { _ in }) {
+            guard finding.kind == "danglingReference", let id = finding.id, dangling.contains(id) else {
+                throw ContractViolation("\(finding.id.flatMap { titles[$0] } ?? ""): the check finds \(finding)")
+            }
+        }
+    }
+
+    private func links(_ value: Value) -> Set<UUID> {
+        switch value {
+        case .uuid(let id): [id]
+        case .links(let ids): Set(ids)
+        default: []
+        }
+    }
+}
+
+extension LinkOracle.Refusal {
+    fileprivate var code: HabitStoreError.Code {
+        switch self {
+        case .taken: .uniqueViolation
+        case .denied: .deleteDenied
+        case .dangling: .danglingReference
+        }
+    }
+}

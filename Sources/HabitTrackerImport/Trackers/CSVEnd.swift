@@ -1,0 +1,22 @@
+import HabitStoreImport
+
+/// Whether a CSV file was cut short: its last row has fewer fields than the one before it, and no line break after them.
+struct CSVEnd {
+    private var fields: Int
+    private(set) var isCut = false
+
+    /// - Parameter fields: how many there are in the first row.
+    init(_ fields: Int) { self.fields = fields }
+
+    init(_ bytes: [UInt8], path: String) throws {
+        self.init(0)
+        var reader = CSVReader(bytes, path: path)
+        while let row = try reader.next() { note(row.count, reader) }
+    }
+
+    /// Notes the row that a reader has read last.
+    mutating func note(_ count: Int, _ reader: CSVReader) {
+        isCut = !reader.isLineEnded && count < fields
+        fields = count
+    }
+}

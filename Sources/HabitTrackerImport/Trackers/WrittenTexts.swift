@@ -1,0 +1,24 @@
+import Foundation
+import HabitStoreImport
+
+/// The texts of an attachment whose characters NFC replaces, scalar for scalar.
+struct WrittenTexts {
+    private var texts: Set<Data> = []
+
+    /// Notes the texts in a value.
+    mutating func add(_ json: ImportJSON) {
+        switch json {
+        case .string(let text): if WitnessCell.hasReplacedCharacters(text) { texts.insert(Data(text.utf8)) }
+        case .array(let elements): for element in elements { add(element) }
+        case .object(let members): for member in members.values { add(member) }
+        case .null, .int, .double, .bool: break
+        }
+    }
+
+    /// Whether the store has a text's characters, or the attachment has the original of the text or of a part of it.
+    func keeps(_ text: String) -> Bool {
+        guard WitnessCell.hasReplacedCharacters(text) else { return true }
+        let bytes = Data(text.utf8)
+        return texts.contains(bytes) || texts.contains { bytes.range(of: $0) != nil }
+    }
+}

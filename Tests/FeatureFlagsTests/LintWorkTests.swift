@@ -1,0 +1,128 @@
+import Foundation
+import Testing
+
+@testable import FeatureFlags
+@testable import FlagTools
+
+/// Short files that stand for long ones: `flags lint`, and `flags set` with its lock on the folder, must end nevertheless.
+@Suite struct LintWorkTests {
+    /// A tenth of the work that is allowed otherwise, since tests are not optimised.
+    private static let maximumWork = LintWork.maximum / 10
+
+    private static let linter = {
+        var linter = FlagLinter(
+            stages: [StageOrder(flagKey: "f", values: ["a", "b"])],
+            configuration: testConfiguration
+        )
+        linter.maximumWork = maximumWork
+        return linter
+    }()
+
+    private func file(_ targeting: String, evaluators: [String]) -> Data {
+        Data(
+            #"""
+            {"flags": {"f": {"state": "ENABLED", "variants": {"a": "a", "b": "b"}, "defaultVariant": "b",
+              "targeting": \#(targeting)}},
+            "$evaluators": {\#(evaluators.joined(separator: ", "))}}
+            """#.utf8
+        )
+    }
+
+    private func lint(_ file: Data) throws -> LintReport {
+        let (report, time) = try withThreadTime {
+            let report = try Self.linter.lint(file, source: "test.json", against: file)
+            _ = try FlagFileText(bytes: Array(file), source: "test.json").settingDefaultVariant("a", of: "f").lint(
+                Self.linter
+            )
+            return report
+        }
+        #expect(time < .seconds(60))
+        return report
+    }
+
+    /// Each of 13 evaluators referred to the next one ten times: 3 kB, and the linter followed 10^12 references. A flag
+    /// cannot use such an evaluator, and so they are reported where they stand and not followed.
+    @Test(arguments: ["or", "and", "if", "cat", "+", "in", "!", "fractional", "map", "some"])
+    func evaluatorsThatReferToEachOtherAreNotFollowed(name: String) throws {
+        let rule = { (index: Int) in
+            #"{"\#(name)": [\#(Array(repeating: #"{"$ref": "e\#(index + 1)"}"#, count: 10).joined(separator: ", "))]}"#
+        }
+        let evaluators = (0..<12).map { #""e\#($0)": \#(rule($0))"# } + [#""e12": {"==": [1, 1]}"#]
+        for targeting in [
+            #"{"if": [{"$ref": "e0"}, "a", "b"]}"#, rule(-1), #"{"fractional": [{"$ref": "e0"}, ["a", 1]]}"#,
+        ] {
+            let findings = try lint(file(targeting, evaluators: evaluators)).findings
+            let places = findings.filter { $0.rule == .unknownReference }.map(\.location)
+            #expect(Set(places).count == 120, "\(targeting)")
+            #expect(places.allSatisfy { $0.line == 3 })
+        }
+    }
+
+    /// One that referred to itself ended the process, by an overflow of the stack.
+    @Test(arguments: [#"{"or": [{"$ref": "e0"}, {"$ref": "e0"}]}"#, #"{"$ref": "e0"}"#, #"[{"$ref": "e1"}]"#])
+    func anEvaluatorThatRefersToItselfIsNotFollowed(rule: String) throws {
+        let evaluators = [#""e0": \#(rule)"#, #""e1": {"if": [{"$ref": "e0"}, {"$ref": "e1"}]}"#]
+        for targeting in [#"{"if": [{"$ref": "e0"}, "a", {"$ref": "e1"}]}"#, #"{"$ref": "e0"}"#] {
+            #expect(
+                try lint(file(targeting, evaluators: evaluators)).findings.contains { $0.rule == .unknownReference }
+            )
+        }
+    }
+
+    /// Many rules refer to one list: the file is refused by the loader, and the linter stops and says so.
+    @Test func manyReferencesToALongListEnd() throws {
+        let list = #""list": [\#((0..<200_000).map { "\"u\($0)\"" }.joined(separator: ", "))]"#
+        let conditions = String(repeating: #"{"in": [{"var": "x"}, {"$ref": "list"}]}, "a", "#, count: 2_000)
+        let findings = try lint(file(#"{"if": [\#(conditions) "b"]}"#, evaluators: [list])).findings
+        #expect(findings.contains { $0.rule == .schema && $0.message.contains("more than 2000000 values") })
+        #expect(findings.contains { $0.rule == .unchecked })
+    }
+
+    /// Conditions without a variable are evaluated, and each may be the longest evaluation that there is.
+    @Test func manyLongConditionsEnd() throws {
+        let numbers = (0..<300).map(String.init).joined(separator: ",")
+        let condition = #"{"none": [[\#(numbers)], {"map": [[\#(numbers)], {"none": [[\#(numbers)], 1]}]}]}"#
+        let conditions = Array(repeating: condition + #", "a""#, count: 200).joined(separator: ", ")
+        _ = try lint(file(#"{"if": [\#(conditions), "b"]}"#, evaluators: []))
+    }
+
+    /// Each unknown name was compared with all that there are, which were put in order again for each.
+    @Test func manyUnknownNamesEnd() throws {
+        let names = (0..<5_000).map { "\"evaluator-\($0)\": true" }
+        let references = (0..<2_000).map { #"{"$ref": "evalvator-\#($0)"}, "variant-\#($0)""# }.joined(separator: ", ")
+        let findings = try lint(file(#"{"if": [\#(references), "b"]}"#, evaluators: names)).findings
+        #expect(findings.contains { $0.message.contains("did you mean \"evaluator-") })
+    }
+
+    /// Users of many pairs of flags, with percentages each, are tried as far as the limit allows.
+    @Test func manyPairsOfFlagsEnd() throws {
+        var linter = FlagLinter(
+            stages: [],
+            family: FlagFamily(
+                first: "n0",
+                endings: [
+                    "-old": .texts(.init("an engine", ["a", "b"])), "-new": .texts(.init("an engine", ["a", "b"])),
+                ],
+                pair: .init(from: "-old", to: "-new"),
+                canBeName: { _ in true }
+            ),
+            configuration: testConfiguration
+        )
+        linter.maximumWork = Self.maximumWork
+        let share = #"{"fractional": [{"cat": [{"var": "x"}, {"var": "targetingKey"}]}, ["a", 1], ["b", 1]]}"#
+        let flags = (0..<200).flatMap { number in
+            ["old", "new"].map { ending in
+                #""n\#(number)-\#(ending)": {"state": "ENABLED", "variants": {"a": "a", "b": "b"}, "targeting": \#(share)}"#
+            }
+        }
+        let file = Data(#"{"flags": {\#(flags.joined(separator: ", "))}}"#.utf8)
+        let findings = try linter.lint(file, source: "test.json", against: file).findings
+        #expect(findings.contains { $0.rule == .unchecked })
+    }
+
+    @Test func manyConditionsThatAreNeverTrueEnd() throws {
+        let conditions = String(repeating: #"{"==": [1, 2]}, "a", "#, count: 9_000)
+        let findings = try lint(file(#"{"if": [\#(conditions) "b"]}"#, evaluators: [])).findings
+        #expect(findings.count <= 2 * FlagLinter.maximumFindings)
+    }
+}

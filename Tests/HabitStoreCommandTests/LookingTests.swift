@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// A mistyped user got a folder and a store by looking, and one who was erased came back. Commands that look, and those that change what
+/// has to be there, make nothing and say that there is no such user.
+struct LookingTests {
+    /// Every command about a user who has to be there.
+    static let commands: [[String]] = [
+        ["status"], ["chart", "Run"], ["search", "rain"],
+        ["habit", "list"], ["habit", "show", "Run"], ["habit", "edit", "Run", "--name", "Walk"],
+        ["habit", "archive", "Run"],
+        ["habit", "delete", "Run"], ["checkin", "Run"],
+        ["entry", "list", "Run"], ["entry", "edit", "12345678", "--note", "x"], ["entry", "delete", "12345678"],
+        ["tag", "list"], ["tag", "rename", "a", "b"], ["tag", "delete", "a"],
+        ["draft", "list"], ["draft", "show", "12345678"], ["draft", "edit", "12345678", "--text", "x"],
+        ["draft", "delete", "12345678"],
+        ["query", "Habit"], ["export", "out.json", "--format", "json"], ["migrate"], ["migrate", "--dry-run"],
+        ["verify"],
+        ["rollout", "status"], ["rollout", "advance"], ["rollout", "promote"], ["rollout", "demote"],
+        ["rollout", "verify"],
+        ["rollout", "rehearse"], ["rollout", "evidence"], ["rollout", "evidence", "verify"],
+        ["rollout", "evidence", "reset", "--because", "x"], ["rollout", "evidence", "archive"], ["rollout", "doctor"],
+        ["rollout", "doctor", "--fix"], ["rollout", "retire"], ["rollout", "retire", "--dry-run"],
+    ]
+
+    /// The commands that name the user by their first argument.
+    static let named: [[String]] = [["user", "export"], ["user", "erase"], ["user", "erase", "--dry-run"]]
+
+    private func expectNoSuchUser(_ run: CommandRun, _ command: [String]) {
+        #expect(run.status != 0, "\(command): \(run.output)")
+        #expect((run.output + run.errors).contains("there is no such user"), "\(command): \(run.output)\(run.errors)")
+    }
+
+    @Test(arguments: commands)
+    func aMistypedUserIsNotMade(command: [String]) throws {
+        let sandbox = try Sandbox()
+        let root = sandbox.path("root")
+        expectNoSuchUser(try sandbox.run(command + ["--root", root, "--user", "alcie"]), command)
+        let made = try sandbox.state().keys.sorted()
+        #expect(made.isEmpty, "\(command)")
+        try sandbox.run("habit", "add", "Run", "--root", root, "--user", "alice").expectSuccess()
+        let before = try sandbox.state()
+        let run = try sandbox.run(command + ["--root", root, "--user", "alcie"])
+        expectNoSuchUser(run, command)
+        #expect((run.output + run.errors).contains("did you mean \"alice\"?"), "\(command): \(run.output)\(run.errors)")
+        #expect(try sandbox.state() == before, "\(command)")
+    }
+
+    @Test(arguments: named)
+    func aMistypedArgumentMakesNoUser(command: [String]) throws {
+        let sandbox = try Sandbox()
+        let root = sandbox.path("root")
+        try sandbox.run("habit", "add", "Run", "--root", root, "--user", "alice").expectSuccess()
+        let before = try sandbox.state()
+        let arguments = Array(command.prefix(2)) + ["alcie"] + command.dropFirst(2) + ["--root", root]
+        expectNoSuchUser(try sandbox.run(arguments), command)
+        #expect(try sandbox.state() == before, "\(command)")
+    }
+
+    @Test(arguments: [
+        ["status"], ["habit", "list"], ["entry", "list", "Run"], ["chart", "Run"], ["checkin", "Run"],
+    ])
+    func anErasedUserIsNotBroughtBack(command: [String]) throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run").expectSuccess()
+        #expect(try sandbox.run("user", "erase", "alice").status == 0)
+        expectNoSuchUser(try sandbox.run(command), command)
+        #expect(!FileManager.default.fileExists(atPath: sandbox.folder(of: "alice")))
+    }
+
+    /// A dry run says what an import would do for whoever has nothing yet, and makes nobody.
+    @Test func aDryRunOfAnImportMakesNoUser() throws {
+        let sandbox = try Sandbox()
+        try sandbox.run("habit", "add", "Run", "--user", "bob").expectSuccess()
+        #expect(try sandbox.run("export", "export.json", "--format", "json", "--user", "bob").status == 0)
+        let before = try sandbox.state()
+        let run = try sandbox.run("import", "export.json", "--dry-run")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try sandbox.state() == before)
+    }
+}

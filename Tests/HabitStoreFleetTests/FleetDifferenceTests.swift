@@ -1,0 +1,186 @@
+import Foundation
+@_spi(Engines) import HabitStore
+import HabitStoreRollout
+import RolloutTesting
+import StandardEngines
+import Testing
+
+@testable import HabitStoreFleet
+
+/// A fleet is never greener than its users' evidence.
+@Suite(.timeLimit(.minutes(5)))
+struct FleetDifferenceTests {
+    static let toShadow = """
+        {"stage": "shadow", "waves": [{"name": "canary", "users": 1}, {"name": "all", "percent": 100}], "lookSeconds": 0.1, "ioPressure": null}
+        """
+
+    /// A fleet whose users are all at `shadow`.
+    private func arrived(_ count: Int) throws -> TestFleet {
+        let test = try TestFleet(count)
+        try test.user.want("shadow")
+        _ = try test.draw(Self.toShadow)
+        #expect(try test.run().end == .done(passedOver: 0))
+        return test
+    }
+
+    /// Takes a record away from a user's new store, past the program.
+    private func plant(_ name: String, _ test: TestFleet) throws {
+        let new = try Engines.standard.open(try address(.lmdb, name, test), .readWrite, schema: HabitSchema.current)
+        defer { new.close() }
+        try new.loseARecord()
+    }
+
+    private func address(_ engine: EngineName, _ name: String, _ test: TestFleet) throws -> StoreAddress {
+        Engines.standard.address(engine, ofUser: name, inFolder: try UserDirectory(root: test.root, user: name).path)
+    }
+
+    @discardableResult
+    private func verify(_ name: String, _ test: TestFleet) throws -> Bool {
+        let store = try test.stores().store(for: name)
+        defer { store.close() }
+        return try store.verify().verdict == .match
+    }
+
+    /// Has the new store copied anew, without a verification.
+    private func repair(_ name: String, _ test: TestFleet) throws {
+        try Engines.standard.discard(try address(.lmdb, name, test))
+        let store = try test.stores().store(for: name)
+        defer { store.close() }
+        #expect(store.settleMirror(waitSeconds: 10))
+    }
+
+    private func figure(_ name: String, _ test: TestFleet) throws -> Double? {
+        try test.fleet.metrics().first { $0.name == name }?.samples.first?.value
+    }
+
+    /// After the waves were done, a verification found that three users' stores differ. Status, page, metrics, audit and doctor said that all is well.
+    @Test func aVerificationAfterTheLastWaveShowsEverywhere() throws {
+        let test = try arrived(4)
+        let victims = ["user-1", "user-3"]
+        for victim in victims {
+            try plant(victim, test)
+            #expect(try !verify(victim, test))
+        }
+        #expect(try test.fleet.status().different.map(\.user).sorted() == victims)
+        #expect(
+            try test.fleet.status().different.allSatisfy { $0.message != nil && $0.since != nil && $0.stage == .shadow }
+        )
+        #expect(try figure("habitstore_different_users", test) == 2)
+        let overview = try FleetWatch(root: test.root, flags: test.user.flags, showsUsers: true).snapshot().fleet.get()
+        #expect(overview.different == 2 && overview.differences.map(\.user).sorted() == victims)
+        let stores = try test.stores()
+        #expect(try test.fleet.audit(stores, sample: nil, seed: 1).findings.map(\.user).sorted() == victims)
+        for user in test.users {
+            #expect(try stores.examine(user).map(\.kind) == (victims.contains(user) ? [.different] : []))
+        }
+        // An index that is made anew says the same.
+        _ = try test.fleet.rebuild(stores) { _, _ in }
+        #expect(try test.fleet.status().different.count == 2)
+    }
+
+    /// `fleet resume` and `fleet run` after a halt for a difference ended in "all waves are done" and resolved the alert, though nobody had
+    /// repaired anything. The same has happened to others: a replication was resumed over a checksum that had failed, and cut over.
+    @Test func resumingNeverLaundersAFailedVerification() throws {
+        let test = try arrived(3)
+        try plant("user-2", test)
+        #expect(try !verify("user-2", test))
+        for _ in 0..<3 {
+            guard case .halted(_, let reason, let user) = try test.run().end else {
+                Issue.record("the fleet has passed over a difference")
+                return
+            }
+            #expect(user == "user-2" && reason.contains("differ"))
+            #expect(try test.fleet.status().halt == .haltedByDifference)
+            #expect(try figure("habitstore_different_users", test) == 1)
+            #expect(try test.fleet.resume(by: "a test", because: "it will be nothing"))
+            #expect(try figure("habitstore_different_users", test) == 1)
+        }
+        // Neither does a repair that nobody has verified, nor a verification of a fleet that was taken back and forth.
+        try repair("user-2", test)
+        #expect(try test.fleet.status().different.count == 1)
+        guard case .halted = try test.run().end else {
+            Issue.record("a repair was believed that nobody has verified")
+            return
+        }
+        #expect(try test.fleet.resume(by: "a test", because: "it was copied anew"))
+        #expect(try verify("user-2", test))
+        #expect(try test.fleet.status().different.isEmpty)
+        #expect(try test.run().end == .done(passedOver: 0))
+        #expect(try figure("habitstore_different_users", test) == 0)
+        #expect(try test.fleet.audit(test.stores(), sample: nil, seed: 1).findings.isEmpty)
+    }
+
+    /// A difference was forgotten with the stage at which it was found.
+    @Test func aDifferenceOutlivesTheStayInWhichItWasFound() throws {
+        let test = try arrived(2)
+        try plant("user-0", test)
+        #expect(try !verify("user-0", test))
+        let store = try test.stores().store(for: "user-0")
+        defer { store.close() }
+        for _ in 0..<2 {
+            try store.demote(to: .off)
+            #expect(try test.stores().status(of: "user-0").evidence.openDifference != nil)
+            #expect(try test.fleet.status().different.map(\.user) == ["user-0"])
+            try store.advance(to: .shadow)
+        }
+        #expect(try test.stores().status(of: "user-0").evidence.openDifference != nil)
+    }
+
+    @Test func anErasedUserIsNotMarkedAnyMore() throws {
+        let test = try arrived(2)
+        try plant("user-1", test)
+        #expect(try !verify("user-1", test))
+        let marks = DifferenceMarks(root: test.root)
+        #expect(try marks.marked(among: test.users) == ["user-1"])
+        let outcome = try test.stores().erase("user-1")
+        #expect(outcome.items.contains { $0.place.hasPrefix(marks.path) })
+        #expect(try marks.marked(among: test.users).isEmpty)
+    }
+
+    // MARK: What waves wait for
+
+    /// A cell of the control file was taken for a token as it is encoded: 65,536 writes and more that nobody made.
+    @Test func writesThatNobodyMadeOpenNoWave() throws {
+        let test = try TestFleet(3)
+        try test.user.want("shadow")
+        _ = try test.draw(Self.toShadow.replacing(#""users": 1"#, with: #""users": 1, "writes": 2"#))
+        for _ in 0..<2 {
+            let (end, told) = try test.run(isTold: { line in
+                guard line.contains("waits for 2 more writes") else { return }
+                _ = try? test.fleet.halt(by: "a test", because: "enough was seen")
+            })
+            #expect(end == .halted(by: "a test", because: "enough was seen", user: nil), "\(told)")
+            #expect(try test.fleet.resume(by: "a test", because: "to look again"))
+        }
+        let first = try #require(try test.fleet.members().wave(0).first?.user)
+        let store = try test.stores().store(for: first)
+        try store.save(Habit(name: "Swim"))
+        try store.save(Habit(name: "Sleep"))
+        store.close()
+        #expect(try test.run().end == .done(passedOver: 0))
+    }
+
+    /// The example of the documentation, a plan to `complete` with clean shadow reads, waited for ever: nobody makes any there, and only those
+    /// that the gate had just counted were seen.
+    @Test func cleanReadsOnTheWayCount() throws {
+        let test = try TestFleet(2)
+        _ = try test.draw(
+            #"{"waves": [{"users": 1, "cleanShadowReads": 6}, {"percent": 100}], "lookSeconds": 0.1, "ioPressure": null}"#
+        )
+        let first = try #require(try test.fleet.members().wave(0).first?.user)
+        let (end, told) = try test.run(isTold: { line in
+            guard line.contains("more clean shadow reads") else { return }
+            // The user's app, which reads where reads are compared.
+            guard let store = try? test.stores().store(for: first) else { return }
+            defer { store.close() }
+            #expect((try? store.stage()) == .live)
+            for _ in 0..<6 { _ = try? store.all(Habit.self) }
+        })
+        #expect(end == .done(passedOver: 0), "\(told)")
+        #expect(told.contains { $0.contains("for 6 more clean shadow reads") })
+        #expect(try test.stages().values.allSatisfy { $0 == .complete })
+        // Made anew, the index knows them from the evidence.
+        _ = try test.fleet.rebuild(test.stores()) { _, _ in }
+        #expect(try test.run().end == .done(passedOver: 0))
+    }
+}

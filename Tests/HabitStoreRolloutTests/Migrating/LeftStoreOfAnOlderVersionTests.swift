@@ -1,0 +1,190 @@
+import Foundation
+@_spi(Engines) import HabitStore
+@_spi(Engines) import HabitStoreTesting
+import RolloutTesting
+import StandardEngines
+import Testing
+
+@_spi(Engines) @testable import HabitStoreRollout
+
+/// The store that does not serve was of an older version than the one that does: put back from before the app's update, or the serving file
+/// alone was migrated by hand. Nothing ever migrated it: no kill and no demotion landed, the app refused every write while a kill was
+/// pulled, `migrate --user` said that both stores were of the new version, and a mirror lagged for ever.
+@Suite("A store of an older version that does not serve", .timeLimit(.minutes(5)))
+struct LeftStoreOfAnOlderVersionTests {
+    private typealias V1 = HabitSchemaV1
+
+    enum Way: CaseIterable {
+        case putBack, onlyTheOtherMigrated
+    }
+
+    /// A user of version 1 at a stage, with one habit.
+    private func userOfV1(at stage: Stage) throws -> StagedUser {
+        let user = try StagedUser()
+        let store = try user.stores(schema: V1.schema).store(for: "alice")
+        try store.save(V1.Habit(name: "h", tags: "a, b"))
+        try user.bring(store, to: stage) { _ = try $0.all(V1.Habit.self) }
+        store.close()
+        return user
+    }
+
+    /// A user whose serving store is of version 3 and has one draft more, and whose other one is of version 1.
+    private func user(at stage: Stage, _ way: Way) throws -> StagedUser {
+        let user = try userOfV1(at: stage)
+        let (serving, other) = try (user.address(stage.authority), user.address(stage.authority.other))
+        switch way {
+        case .putBack:
+            let copy = user.folder.path("copy")
+            try FileManager.default.copyItem(atPath: other.path, toPath: copy)
+            let store = try app(user)
+            #expect(store.settleMirror(waitSeconds: 10))
+            store.close()
+            for suffix in ["", "-wal", "-shm", "-sound"]
+            where FileManager.default.fileExists(atPath: other.path + suffix) {
+                try FileManager.default.removeItem(atPath: other.path + suffix)
+            }
+            try FileManager.default.copyItem(atPath: copy, toPath: other.path)
+        case .onlyTheOtherMigrated:
+            _ = try StoreMigrator(serving, engines: user.engines, plan: HabitMigrationPlan.self).run()
+        }
+        let store = try app(user)
+        defer { store.close() }
+        try store.save(Draft(content: "written since"))
+        return user
+    }
+
+    private func app(
+        _ user: StagedUser,
+        _ change: (inout RolloutOptions) -> Void = { _ in }
+    ) throws -> UserStore {
+        try user.stores {
+            $0.migrationPlan = HabitMigrationPlan.self
+            change(&$0)
+        }
+        .store(for: "alice")
+    }
+
+    private func commands(
+        _ user: StagedUser,
+        _ others: RolloutOptions.OtherVersions = .asWrittenByAnyApp
+    ) throws -> UserStores {
+        try user.stores {
+            $0.migrationPlan = HabitMigrationPlan.self
+            $0.otherVersions = others
+        }
+    }
+
+    private func expectWhole(
+        _ user: StagedUser,
+        _ stage: Stage,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let store = try app(user)
+        defer { store.close() }
+        #expect(try store.stage() == stage, sourceLocation: sourceLocation)
+        #expect(try store.all(Habit.self).map(\.name) == ["h"], sourceLocation: sourceLocation)
+        #expect(try store.all(Draft.self).map(\.content) == ["written since"], sourceLocation: sourceLocation)
+        try store.save(Draft(content: "goes on"))
+    }
+
+    @Test(arguments: Way.allCases)
+    func aKillLands(way: Way) throws {
+        let user = try user(at: .complete, way)
+        try user.want("complete", kill: true)
+        #expect(try commands(user).land("alice").isKilled)
+        try expectWhole(user, .off)
+    }
+
+    @Test(arguments: Way.allCases)
+    func theAppLandsAKillByItself(way: Way) throws {
+        let user = try user(at: .complete, way)
+        try user.want("complete", kill: true)
+        let store = try app(user)
+        #expect(try store.land())
+        store.close()
+        try expectWhole(user, .off)
+    }
+
+    @Test(arguments: Way.allCases)
+    func aDemotionLandsAndSaysWhy(way: Way) throws {
+        let user = try user(at: .complete, way)
+        try user.want("off")
+        let store = try commands(user, .asWritten).store(for: "alice")
+        try store.demote(to: .off, because: "the new engine is slow")
+        store.close()
+        let reasons = try EvidenceLog(user.directory).read().records.map { record -> String? in
+            guard case .stageChanged(.complete, .off, _, _, .demoted, _, let because) = record.event else { return nil }
+            return because
+        }
+        #expect(reasons.compactMap { $0 } == ["the new engine is slow"])
+        try expectWhole(user, .off)
+    }
+
+    @Test(arguments: [Stage.dualwrite, .shadow, .live, .complete], Way.allCases)
+    func aMigrationOfTheUserCoversIt(stage: Stage, way: Way) throws {
+        let user = try user(at: stage, way)
+        let migrated = try commands(user, .migrated).migrate("alice")
+        let version = HabitSchema.current.version
+        #expect(migrated.stores.map(\.version) == [version, version], "\(migrated)")
+        #expect(migrated.stores.allSatisfy { $0.failure == nil }, "\(migrated)")
+        for side in [StoreSide.old, .new] { #expect(try user.address(side).outline().version == version) }
+        try expectWhole(user, stage)
+    }
+
+    @Test(arguments: [Stage.dualwrite, .shadow], Way.allCases)
+    func theMirrorIsBroughtAlong(stage: Stage, way: Way) throws {
+        let user = try user(at: stage, way)
+        let store = try app(user)
+        defer { store.close() }
+        try store.save(Habit(name: "mirrored"))
+        #expect(store.settleMirror(waitSeconds: 10))
+        #expect(try store.verify().verdict == .match)
+        #expect(try user.withStore(.new) { try $0.all(Habit.self).map(\.name).sorted() } == ["h", "mirrored"])
+    }
+
+    /// What keeps the other store from being migrated is said of that store, and no version is that it has not.
+    @Test func aStoreThatCannotBeMigratedNowIsNamed() throws {
+        let user = try user(at: .complete, .onlyTheOtherMigrated)
+        let (plan, old) = (FaultPlan(), user.old)
+        plan.inject(Fault(.fail(.inputOutput), on: [.open]))
+        let stores = try user.stores { options in
+            options.migrationPlan = HabitMigrationPlan.self
+            options.opener = { address, access, schema in
+                guard address.engine == old else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }
+            }
+        }
+        let migrated = try stores.migrate("alice").stores
+        #expect(migrated.map(\.engine) == user.engines.names)
+        let left = try #require(migrated.first { $0.engine == old })
+        #expect(left.version == V1.versionIdentifier && left.failure?.code == .inputOutput, "\(left)")
+        #expect(migrated.first { $0.engine != old }?.failure == nil, "\(migrated)")
+    }
+
+    /// A left store that hung while a migration was due kept the user from the one that serves: the app neither read nor wrote.
+    @Test(arguments: [Stage.complete, .dualwrite, .shadow])
+    func aStoreThatHangsHoldsNobodyUp(stage: Stage) throws {
+        let user = try userOfV1(at: stage)
+        let (plan, hanging) = (FaultPlan(), stage.authority == .old ? user.new : user.old)
+        defer { plan.heal() }
+        plan.inject(Fault(.hang, on: [.open, .replicaRead, .replicate]))
+        let store = try app(user) { options in
+            options.stepLimitSeconds = 0.3
+            options.lockWaitSeconds = 0.6
+            options.mirror.waitSeconds = 0.1
+            options.mirror.closingWaitSeconds = 0.1
+            options.opener = { address, access, schema in
+                guard address.engine == hanging else { return try address.open(access, schema: schema) }
+                return try FaultInjectingStore(plan, path: address.path) { try address.open(access, schema: schema) }
+            }
+        }
+        #expect(try store.all(Habit.self).map(\.name) == ["h"])
+        try store.save(Draft(content: "written since"))
+        plan.heal()
+        store.close()
+        // It is brought along when it answers.
+        let migrated = try commands(user, .migrated).migrate("alice").stores
+        #expect(migrated.allSatisfy { $0.failure == nil && $0.version == HabitSchema.current.version }, "\(migrated)")
+        try expectWhole(user, stage)
+    }
+}
