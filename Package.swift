@@ -87,7 +87,7 @@ let package = Package(
         .target(name: "CFaultGuard"),
         .target(name: "CFutex"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-        .target(name: "CSystemFaults"),
+        .target(name: "CSystemFaults", path: "Lab/CSystemFaults"),
         .target(
             name: "Hashing",
             dependencies: [.target(name: "CLibCrypto", condition: .when(platforms: [.linux]))],
@@ -187,10 +187,21 @@ let package = Package(
         .target(
             name: "PostgresTesting",
             dependencies: ["HabitStore", "HabitStorePostgres"],
+            path: "Lab/PostgresTesting",
             swiftSettings: settings
         ),
-        .target(name: "RawStoreFiles", dependencies: ["CLMDB", "CSQLite", "HabitStore"], swiftSettings: settings),
-        .target(name: "TripsSample", dependencies: ["HabitStore", "HabitStoreMacros"], swiftSettings: settings),
+        .target(
+            name: "RawStoreFiles",
+            dependencies: ["CLMDB", "CSQLite", "HabitStore"],
+            path: "Lab/RawStoreFiles",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TripsSample",
+            dependencies: ["HabitStore", "HabitStoreMacros"],
+            path: "Tests/TripsSample",
+            swiftSettings: settings
+        ),
         .target(
             name: "HabitStoreOperator",
             dependencies: [
@@ -217,6 +228,7 @@ let package = Package(
                 "HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "HabitStoreTesting",
                 "RawStoreFiles", "ShadowVerifier", "StandardEngines",
             ],
+            path: "Lab/HabitStoreFixtures",
             swiftSettings: settings
         ),
         .executableTarget(
@@ -229,6 +241,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            path: "Lab/Trials",
             swiftSettings: settings
         ),
         .testTarget(name: "DurableFilesTests", dependencies: ["DurableFiles"], swiftSettings: settings),
