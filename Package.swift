@@ -24,7 +24,6 @@ let package = Package(
         .library(name: "HabitStoreRollout", targets: ["HabitStoreRollout"]),
         .library(name: "HabitStoreFleet", targets: ["HabitStoreFleet"]),
         .library(name: "HabitStoreMetrics", targets: ["HabitStoreMetrics"]),
-        .library(name: "HabitStoreHooks", targets: ["HabitStoreHooks"]),
         .library(name: "HabitStoreOperator", targets: ["HabitStoreOperator"]),
         .library(name: "StandardEngines", targets: ["StandardEngines"]),
         .library(name: "ShadowVerifier", targets: ["ShadowVerifier"]),
@@ -154,7 +153,6 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "HabitStoreHooks", dependencies: ["HabitStoreFleet"], swiftSettings: settings),
         .target(
             name: "StandardEngines",
             dependencies: ["HabitStore", "HabitStoreLMDB", "HabitStoreRollout", "HabitStoreSQLite", "ShadowVerifier"],
@@ -205,7 +203,7 @@ let package = Package(
         .target(
             name: "HabitStoreOperator",
             dependencies: [
-                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet", "HabitStoreHooks",
+                "DurableFiles", "FeatureFlags", "FlagTools", "HabitStore", "HabitStoreFleet",
                 "HabitStoreImport", "HabitStoreMetrics", "HabitStoreReports", "HabitStoreRollout", "HabitTracking",
                 "ShadowVerifier", "StandardEngines",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -354,7 +352,7 @@ let package = Package(
         .testTarget(
             name: "HabitStoreFleetTests",
             dependencies: [
-                "HabitStore", "HabitStoreFleet", "HabitStoreHooks", "HabitStoreMetrics", "HabitStoreRollout",
+                "HabitStore", "HabitStoreFleet", "HabitStoreMetrics", "HabitStoreRollout",
                 "HabitStoreTesting", "Hashing", "RolloutTesting", "StandardEngines", "Trials",
             ],
             swiftSettings: settings

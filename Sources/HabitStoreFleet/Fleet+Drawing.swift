@@ -120,9 +120,9 @@ extension Fleet {
         note: (String) -> Void,
         reached: (DrawingStep) throws -> Void
     ) throws -> FleetMembers {
-        // Nothing is made where there is nobody, or a hook's secret cannot be read.
+        // Without users, or with a hook that cannot run, nothing is created.
         try requireUsers(users.isEmpty)
-        for hook in plan.hooks { _ = try HookSecret(path: hook.secretFile) }
+        for hook in plan.hooks { try HookProgram(hook).check() }
         let plan = KeptPlan(plan: plan, text: text, isYAML: isYAML)
         return try isDrawn()
             ? drawAgain(plan, users, by: person, note: note, reached: reached)

@@ -34,7 +34,6 @@ extension Fleet {
     public func tellHooks(_ name: String? = nil, limitSeconds: Double? = nil) throws -> [HookTry] {
         let hooks = try hooks(called: name)
         guard !hooks.isEmpty else { return [] }
-        let transport = try requireTransport()
         let lease = try takeHooksLease()
         defer { withExtendedLifetime(lease) {} }
         // Of lines that were cut off a hook may know more than the ledger.
@@ -42,7 +41,7 @@ extension Fleet {
         let outbox = try outbox()
         let deadline = limitSeconds.map { ContinuousClock.now + .seconds($0) }
         return beside(hooks, limitSeconds) { hook in
-            let (told, failure, problem) = outbox.send(to: hook, by: transport, until: deadline)
+            let (told, failure, problem) = outbox.send(to: hook, until: deadline)
             return HookTry(name: hook.name, told: told, failure: failure?.description ?? problem.map { "\($0)" })
         }
     }
@@ -53,12 +52,12 @@ extension Fleet {
     public func testHooks(_ name: String? = nil) throws -> [HookTry] {
         let hooks = try hooks(called: name)
         guard !hooks.isEmpty else { return [] }
-        let (transport, fleet) = (try requireTransport(), FleetName(root: root, waves: []))
+        let fleet = FleetName(root: root, waves: [])
         return beside(hooks, nil) { hook in
             do {
                 let message = try HookMessage(test: fleet, at: Date(), to: hook)
-                let failure = HookOutbox.failure(try HookOutbox.post(message, to: hook, by: transport), 200..<300)
-                return HookTry(name: hook.name, told: failure == nil ? 1 : 0, failure: failure?.description)
+                try HookProgram.deliver(message, to: hook)
+                return HookTry(name: hook.name, told: 1, failure: nil)
             } catch {
                 return HookTry(name: hook.name, told: 0, failure: "\(error)")
             }
@@ -121,17 +120,6 @@ extension Fleet {
         return [hook]
     }
 
-    private func requireTransport() throws -> any HookTransport {
-        guard let transport else {
-            throw HabitStoreError(
-                .unsupported,
-                "the plan has hooks, and this program has nothing that sends their requests; give the fleet a transport",
-                at: .init(path: folder.path)
-            )
-        }
-        return transport
-    }
-
     private func takeHooksLease() throws -> LockedFile {
         do {
             return try LockedFile(folder.hooksLease, timeoutSeconds: 0)
@@ -152,7 +140,6 @@ extension Fleet {
     /// What tells the hooks of a run's plan; nil where there are none.
     func deliveries(_ plan: FleetPlan, _ members: FleetMembers) throws -> HookDeliveries? {
         guard !plan.hooks.isEmpty else { return nil }
-        let transport = try requireTransport()
         let lease: LockedFile
         do {
             // A command that tells the hooks may be at it.
@@ -169,7 +156,7 @@ extension Fleet {
             ledger: ledger,
             places: try HookPlaces(folder)
         )
-        return HookDeliveries(plan.hooks, outbox, transport, lease: lease)
+        return HookDeliveries(plan.hooks, outbox, lease: lease)
     }
 
     /// How long a run waits for a command that tells the hooks.

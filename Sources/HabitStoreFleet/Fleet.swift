@@ -18,33 +18,30 @@ public struct Fleet: Sendable {
     let folder: FleetFolder
     let signals: FleetSignals
     let clock: FleetClock
-    /// What sends the requests of hooks; nil where a program has nothing that does.
-    let transport: (any HookTransport)?
 
     /// What was done.
     public let ledger: FleetLedger
 
     /// The fleet of a root; nothing is made yet.
     ///
-    /// - Parameter transport: what sends the requests of the plan's hooks. Without it a plan that has hooks is not run.
-    public init(root: String, transport: (any HookTransport)? = nil) {
-        self.init(StoreRoot(root), transport: transport)
+    public init(root: String) {
+        self.init(StoreRoot(root))
     }
 
     /// The fleet of the users' stores of a name, as `UserStores(root:store:)` has them.
     ///
     /// - Parameter store: the name; nil for the stores without one.
     /// - Throws: ``HabitStoreError/Code/invalidValue`` for a name that no store can have.
-    public init(root: String, store: String?, transport: (any HookTransport)? = nil) throws {
-        self.init(try StoreRoot(root, named: store), transport: transport)
+    public init(root: String, store: String?) throws {
+        self.init(try StoreRoot(root, named: store))
     }
 
-    package init(_ place: StoreRoot, transport: (any HookTransport)? = nil) {
-        self.init(place, transport: transport, clock: .machine)
+    package init(_ place: StoreRoot) {
+        self.init(place, clock: .machine)
     }
 
-    init(_ place: StoreRoot, transport: (any HookTransport)? = nil, clock: FleetClock) {
-        (self.place, self.transport, self.clock) = (place, transport, clock)
+    init(_ place: StoreRoot, clock: FleetClock) {
+        (self.place, self.clock) = (place, clock)
         folder = FleetFolder(root: place.path)
         signals = FleetSignals(folder: folder)
         ledger = FleetLedger(folder, clock)
@@ -75,7 +72,7 @@ public struct Fleet: Sendable {
                 at: .init(path: folder.path)
             )
         }
-        let (plan, issues) = try FleetPlanReader.read(path: path)
+        let (plan, issues, _) = try FleetPlanReader.readText(path: path, isStored: true)
         guard let plan else {
             throw HabitStoreError(
                 .corrupt,

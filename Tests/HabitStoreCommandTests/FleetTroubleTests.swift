@@ -102,28 +102,37 @@ struct FleetTroubleTests {
         #expect(try fleet(root, "run").status == 0)
     }
 
-    /// The secret's path, and a plan with a hook on a port of this machine.
-    private func hookedPlan(_ port: Int, _ more: String = "") throws -> String {
-        let secret = try sandbox.write("secret", "a secret that nobody knows")
-        chmod(secret, 0o600)
-        let hook = #"{"name": "pager", "url": "http://127.0.0.1:\#(port)/hidden", "secretFile": "\#(secret)"\#(more)}"#
+    /// A plan with a hook that appends what it gets to `received`, and ends as the shell commands say.
+    private func hookedPlan(answer: String, _ more: String = "") throws -> String {
+        let program = try sandbox.write(
+            "pager",
+            """
+            #!/bin/sh
+            printf '%s\\t%s\\n' "$HABITSTORE_DELIVERY" "$(cat)" >>'\(sandbox.path("received"))'
+            \(answer)
+
+            """
+        )
+        chmod(program, 0o755)
+        let hook = #"{"name": "pager", "program": "\#(program)"\#(more)}"#
         return try sandbox.write(
             "hooked.json",
             Self.plan.replacing(#""ioPressure": null"#, with: #""ioPressure": null, "hooks": [\#(hook)]"#)
         )
     }
 
-    /// Nobody listens on port 1 of this machine.
-    @Test func aHookThatCannotBeReachedIsToldLaterAndHoldsUpNobody() throws {
+    @Test func aHookThatFailsIsToldLaterAndHoldsUpNobody() throws {
         let root = sandbox.path("root")
         try prepare(root)
-        #expect(try fleet(root, "plan", hookedPlan(1)).status == 0)
+        #expect(try fleet(root, "plan", hookedPlan(answer: "echo 'no network' >&2; exit 7")).status == 0)
         let run = try fleet(root, "run")
-        #expect(run.status == 0 && run.errors.contains("the hook pager cannot be reached"), "\(run.errors)")
-        #expect(!run.errors.contains("hidden"))
+        #expect(
+            run.status == 0 && run.errors.contains("the hook pager ended with exit code 7: no network"),
+            "\(run.errors)"
+        )
         let status = try fleet(root, "status")
         #expect(status.status == 0 && status.output.contains("the hook pager is owed"), "\(status.output)")
-        #expect(try fleet(root, "hooks").output.contains("cannot be reached"))
+        #expect(try fleet(root, "hooks").output.contains("exit code 7"))
         #expect(try fleet(root, "hooks", "--send").status == 1)
         #expect(try fleet(root, "hooks", "--test").status == 1)
         let halted = try fleet(root, "halt", "--because", "x")
@@ -131,20 +140,20 @@ struct FleetTroubleTests {
         #expect(halted.errors.contains("the next run tells it"), "\(halted.errors)")
     }
 
-    @Test func aHookThatCannotBeReachedAndConfirmsWavesHoldsThemBack() throws {
+    @Test func aHookThatFailsAndConfirmsWavesHoldsThemBack() throws {
         let root = sandbox.path("root")
         try prepare(root)
-        #expect(try fleet(root, "plan", hookedPlan(1, #", "confirmsWaves": true"#)).status == 0)
+        #expect(try fleet(root, "plan", hookedPlan(answer: "exit 1", #", "confirmsWaves": true"#)).status == 0)
         let process = try sandbox.process(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
         var doing = ""
-        for _ in 0..<100 where !doing.contains("wave 1; it cannot be reached") {
+        for _ in 0..<100 where !doing.contains("wave 1; it ended with exit code 1") {
             Thread.sleep(forTimeInterval: 0.1)
             doing = try fleet(root, "status").output
         }
-        #expect(doing.contains("waiting for the hook pager to confirm wave 1; it cannot be reached"), "\(doing)")
+        #expect(doing.contains("waiting for the hook pager to confirm wave 1; it ended with exit code 1"), "\(doing)")
         try expectNobodyWasMoved(root)
         // The run tells them, and a halt needs nothing of them.
         let halted = try fleet(root, "halt", "--because", "lunch")
@@ -158,9 +167,9 @@ struct FleetTroubleTests {
     @Test func aRunThatIsKilledLeavesNoLineUntold() throws {
         let seed = UInt64.random(in: 0...99_999)
         var generator = SeededGenerator(seed: seed)
-        let (root, server) = (sandbox.path("root"), try LoopbackServer())
+        let root = sandbox.path("root")
         try prepare(root)
-        #expect(try fleet(root, "plan", hookedPlan(Int(server.port), #", "confirmsWaves": true"#)).status == 0)
+        #expect(try fleet(root, "plan", hookedPlan(answer: "exit 0", #", "confirmsWaves": true"#)).status == 0)
         for _ in 0..<6 {
             let process = try sandbox.process(["fleet", "run"], environment: ["HABITSTORE_ROOT": root])
             process.standardOutput = FileHandle.nullDevice
@@ -173,11 +182,12 @@ struct FleetTroubleTests {
         let done = try fleet(root, "run")
         #expect(done.status == 0, "seed \(seed): \(done.errors)")
         var (told, names): ([Int], [Int: Set<String>]) = ([], [:])
-        for message in server.messages {
-            let body = try #require(try JSONSerialization.jsonObject(with: message.body) as? [String: Any])
+        for line in try String(contentsOfFile: sandbox.path("received"), encoding: .utf8).split(separator: "\n") {
+            let parts = line.split(separator: "\t", maxSplits: 1)
+            let body = try #require(try JSONSerialization.jsonObject(with: Data(parts[1].utf8)) as? [String: Any])
             guard let sequence = body["sequence"] as? Int else { continue }
             if !told.contains(sequence) { told.append(sequence) }
-            names[sequence, default: []].insert(message.header("X-HabitStore-Delivery") ?? "")
+            names[sequence, default: []].insert(String(parts[0]))
         }
         let lines = try String(contentsOfFile: root + "/fleet/ledger.jsonl", encoding: .utf8).split(separator: "\n")
             .count
@@ -187,12 +197,12 @@ struct FleetTroubleTests {
         #expect(report.count { $0.contains("is confirmed") } == 2, "seed \(seed)")
     }
 
-    @Test func aSecretThatOthersMayReadDrawsNothing() throws {
+    @Test func aHookThatOthersMayChangeDrawsNothing() throws {
         let root = sandbox.path("root")
         try prepare(root)
-        let plan = try hookedPlan(1)
-        chmod(sandbox.path("secret"), 0o644)
-        try fleet(root, "plan", plan).expectError(74, containing: "not for its owner alone")
+        let plan = try hookedPlan(answer: "exit 0")
+        chmod(sandbox.path("pager"), 0o777)
+        try fleet(root, "plan", plan).expectError(74, containing: "chmod go-w")
         #expect(!FileManager.default.fileExists(atPath: root + "/fleet"))
     }
 

@@ -38,22 +38,14 @@ struct FleetPlanTests {
         (#"{"hours": {"from": "8:00", "to": "9:00", "timeZone": "Mars"}}"#, 1, 54, "no time zone"),
         (#"{"waves": [{"percent": 100, "atOnce": 0}]}"#, 1, 39, "from 1 to 64"),
         (#"{"hooks": {}}"#, 1, 11, "a list of hooks"),
-        (#"{"hooks": [{"url": "https://a.example/"}]}"#, 1, 12, "has no secretFile"),
-        (#"{"hooks": [{"url": "http://a.example/", "secretFile": "/s"}]}"#, 1, 20, "url is https"),
-        (#"{"hooks": [{"url": "http://127.0.0.1.example/", "secretFile": "/s"}]}"#, 1, 20, "url is https"),
-        (#"{"hooks": [{"url": "ftp://a.example/", "secretFile": "/s"}]}"#, 1, 20, "https://HOST/PATH"),
-        (#"{"hooks": [{"url": "https://me:hidden@a.example/", "secretFile": "/s"}]}"#, 1, 20, "a user or a password"),
-        (#"{"hooks": [{"url": "https://a.example/", "secretFile": "s"}]}"#, 1, 56, "a path from / on"),
-        (
-            #"{"hooks": [{"url": "https://a.example/", "secretFile": "/s", "events": ["halt"]}]}"#, 1, 73,
-            "no event \"halt\""
-        ),
-        (
-            #"{"hooks": [{"url": "https://a/1", "secretFile": "/s"}, {"url": "https://a/2", "secretFile": "/s"}]}"#, 1,
-            56, "two hooks"
-        ),
-        (#"{"hooks": [{"url": "https://a/1", "secretFile": "/s", "confirmsWaves": 1}]}"#, 1, 72, "true or false"),
-        (#"{"hooks": [{"url": "https://a/1", "secretFile": "/s", "timeoutSeconds": 0}]}"#, 1, 73, "from 0.1 to 120"),
+        (#"{"hooks": [{"name": "a"}]}"#, 1, 12, "this one has none"),
+        (#"{"hooks": [{"program": "hook"}]}"#, 1, 24, "begins with /"),
+        (#"{"hooks": [{"program": "/h", "arguments": "x"}]}"#, 1, 43, "a list of texts"),
+        (#"{"hooks": [{"url": "https://a/hidden", "secretFile": "/hidden"}]}"#, 1, 13, "url"),
+        (#"{"hooks": [{"program": "/h", "events": ["halt"]}]}"#, 1, 41, "no event \"halt\""),
+        (#"{"hooks": [{"program": "/a/h"}, {"program": "/b/h"}]}"#, 1, 33, "two hooks"),
+        (#"{"hooks": [{"program": "/h", "confirmsWaves": 1}]}"#, 1, 47, "true or false"),
+        (#"{"hooks": [{"program": "/h", "timeoutSeconds": 0}]}"#, 1, 48, "from 0.1 to 120"),
         (#"{"waves": [{"percent": 100}], "usersPerMinute": 1e-300}"#, 1, 49, "from 0.001"),
         (#"{"stage": "dualwrite", "waves": [{"percent": 100, "cleanShadowReads": 5}]}"#, 1, 71, "ends at dualwrite"),
         (#"{"stage": "live", "stage": "complete", "waves": [{"percent": 100}]}"#, 1, 19, "twice"),
@@ -113,14 +105,12 @@ struct FleetPlanTests {
     @Test func hooksAreRead() throws {
         let plan = try #require(
             try read(
-                #"{"hooks": [{"url": "https://a.example:8443/x", "secretFile": "/s", "events": ["halted"], "confirmsWaves": true}]}"#
+                #"{"hooks": [{"program": "/opt/pager", "arguments": ["a b", ""], "events": ["halted"], "confirmsWaves": true}]}"#
             ).plan
         )
         let hook = try #require(plan.hooks.first)
-        #expect(hook.name == "a.example:8443" && hook.confirmsWaves && hook.events == ["halted"] && !hook.namesUsers)
-        let plain = try read(#"{"hooks": [{"url": "http://a.example", "secretFile": "/s", "allowsPlainHTTP": true}]}"#)
-        #expect(plain.plan?.hooks.first?.name == "a.example")
-        #expect(try read(#"{"hooks": [{"url": "http://[::1]:80/", "secretFile": "/s"}]}"#).plan != nil)
+        #expect(hook.name == "pager" && hook.confirmsWaves && hook.events == ["halted"] && !hook.namesUsers)
+        #expect(hook.program == "/opt/pager" && hook.arguments == ["a b", ""])
     }
 
     @Test func theSchemaHasTheEventsOfTheLedger() throws {

@@ -14,6 +14,7 @@ struct HookBody: Encodable {
     }
 
     let event: String
+    let delivery: String
     let root: String
     let time: Date
     var sequence: Int?
@@ -31,7 +32,9 @@ struct HookBody: Encodable {
     var because: String?
     var user: String?
 
-    init(event: String, root: String, time: Date) { (self.event, self.root, self.time) = (event, root, time) }
+    init(event: String, delivery: String, root: String, time: Date) {
+        (self.event, self.delivery, self.root, self.time) = (event, delivery, root, time)
+    }
 
     /// Takes what an event says.
     mutating func take(_ event: FleetEvent, _ names: [String], namesUsers: Bool) {

@@ -22,7 +22,6 @@ final class HookDeliveries: Sendable {
 
     private let hooks: [FleetPlan.Hook]
     private let outbox: HookOutbox
-    private let transport: any HookTransport
     private let retry: HookRetry
     /// Held for as long as this lives.
     private let lease: LockedFile
@@ -37,11 +36,10 @@ final class HookDeliveries: Sendable {
     init(
         _ hooks: [FleetPlan.Hook],
         _ outbox: HookOutbox,
-        _ transport: any HookTransport,
         lease: consuming LockedFile,
         retry: HookRetry = HookRetry()
     ) {
-        (self.hooks, self.outbox, self.transport, self.retry) = (hooks, outbox, transport, retry)
+        (self.hooks, self.outbox, self.retry) = (hooks, outbox, retry)
         self.lease = lease
         bells = hooks.map { _ in DispatchSemaphore(value: 0) }
     }
@@ -129,9 +127,9 @@ final class HookDeliveries: Sendable {
 
         var isDue: Bool { ContinuousClock.now >= next }
 
-        mutating func fail(_ retry: HookRetry, since begun: ContinuousClock.Instant) {
+        mutating func fail(_ retry: HookRetry) {
             tries += 1
-            next = .now + .seconds(retry.wait(after: tries, thatTook: (.now - begun) / .seconds(1)))
+            next = .now + .seconds(retry.wait(after: tries))
         }
 
         mutating func succeed() { self = Trouble() }
@@ -166,14 +164,13 @@ final class HookDeliveries: Sendable {
     }
 
     private func tell(_ hook: FleetPlan.Hook, _ trouble: inout Trouble) {
-        let begun = ContinuousClock.now
-        let (_, failure, problem) = outbox.send(to: hook, by: transport) { !self.state.withLock(\.isStopped) }
+        let (_, failure, problem) = outbox.send(to: hook) { !self.state.withLock(\.isStopped) }
         if let problem, trouble.tries == 0 { say("\(problem)") }
         guard let failure else {
             if trouble.tries > 0 { say("the hook \(hook.name) is told again") }
             return trouble.succeed()
         }
-        trouble.fail(retry, since: begun)
+        trouble.fail(retry)
         if trouble.tries == 1 { say("the hook \(hook.name) \(failure); it is told later, and no move waits for that") }
         let since = outbox.places[hook.name]?.failingSince ?? Date()
         guard !trouble.isSaid, Date().timeIntervalSince(since) >= retry.sayAfterSeconds else { return }
@@ -184,12 +181,11 @@ final class HookDeliveries: Sendable {
     }
 
     private func ask(_ question: HookQuestion, _ hook: FleetPlan.Hook, _ trouble: inout Trouble) {
-        let begun = ContinuousClock.now
-        let failure: HookFailure?
+        var failure: HookFailure?
         do {
             let drawn = try outbox.ledger.read().heads.first ?? ""
             let message = try HookMessage(question, drawn: drawn, outbox.fleet, to: hook)
-            failure = HookOutbox.failure(try HookOutbox.post(message, to: hook, by: transport), 200..<201)
+            try HookProgram.deliver(message, to: hook)
         } catch let refusal as HookFailure {
             failure = refusal
         } catch {
@@ -203,7 +199,7 @@ final class HookDeliveries: Sendable {
                 state.confirmed.insert(hook.name)
             }
         }
-        failure == nil ? trouble.succeed() : trouble.fail(retry, since: begun)
+        failure == nil ? trouble.succeed() : trouble.fail(retry)
     }
 
     private func say(_ line: String) { state.withLock { $0.lines.append(line) } }

@@ -10,14 +10,16 @@ struct HookMessage: Sendable, Hashable {
     let delivery: String
     /// JSON.
     let body: Data
+}
 
+extension HookMessage {
     /// A line of the ledger.
     init(_ entry: FleetLedger.Entry, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
         event = entry.event.kind
         // Not by the line's hash, which is another one when a user was forgotten.
         let milliseconds = Int((entry.time.timeIntervalSince1970 * 1_000).rounded())
         delivery = Self.identifier("line", "\(entry.sequence)", "\(milliseconds)", event, hook.name)
-        var body = HookBody(event: event, root: fleet.root, time: entry.time)
+        var body = HookBody(event: event, delivery: delivery, root: fleet.root, time: entry.time)
         body.sequence = entry.sequence
         body.take(entry.event, fleet.waves, namesUsers: hook.namesUsers)
         self.body = try body.data()
@@ -29,7 +31,7 @@ struct HookMessage: Sendable, Hashable {
     init(_ question: HookQuestion, drawn: String, _ fleet: FleetName, to hook: FleetPlan.Hook) throws {
         event = "confirm"
         delivery = Self.identifier("confirm", drawn, "\(question.wave)", hook.name)
-        var body = HookBody(event: event, root: fleet.root, time: question.time)
+        var body = HookBody(event: event, delivery: delivery, root: fleet.root, time: question.time)
         body.wave = HookBody.Wave(question.wave, of: fleet.waves)
         (body.waves, body.users, body.bytes) = (fleet.waves.count, question.users, question.bytes)
         body.moved = question.moved
@@ -40,31 +42,11 @@ struct HookMessage: Sendable, Hashable {
     init(test fleet: FleetName, at time: Date, to hook: FleetPlan.Hook) throws {
         event = "test"
         delivery = Self.identifier("test", "\(time.timeIntervalSince1970)", hook.name)
-        body = try HookBody(event: event, root: fleet.root, time: time).data()
+        body = try HookBody(event: event, delivery: delivery, root: fleet.root, time: time).data()
     }
 
     private static func identifier(_ parts: String...) -> String {
         String(SHA256.hash(data: Data(parts.joined(separator: "\u{0}").utf8)).hexadecimal.prefix(32))
-    }
-
-    /// The request, signed as of now.
-    ///
-    /// - Throws: why the secret cannot be read.
-    func request(to hook: FleetPlan.Hook, at time: Date) throws -> HookRequest {
-        let seconds = Int(time.timeIntervalSince1970)
-        return HookRequest(
-            url: hook.url,
-            headers: [
-                "Content-Type": "application/json",
-                "User-Agent": "habitstore",
-                "X-HabitStore-Event": event,
-                "X-HabitStore-Delivery": delivery,
-                "X-HabitStore-Timestamp": "\(seconds)",
-                "X-HabitStore-Signature": try HookSecret(path: hook.secretFile).signature(of: body, at: seconds),
-            ],
-            body: body,
-            timeoutSeconds: hook.timeoutSeconds
-        )
     }
 }
 

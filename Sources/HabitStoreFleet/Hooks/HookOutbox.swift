@@ -37,7 +37,6 @@ struct HookOutbox: Sendable {
     /// - Returns: why it stopped; nil where nothing is owed any more.
     func send(
         to hook: FleetPlan.Hook,
-        by transport: any HookTransport,
         until deadline: ContinuousClock.Instant? = nil,
         mayNote: () -> Bool = { true }
     ) -> (told: Int, failure: HookFailure?, problem: (any Error)?) {
@@ -49,10 +48,7 @@ struct HookOutbox: Sendable {
                     return (told, HookFailure("is slow, and was told \(told) of \(owed.count) lines"), nil)
                 }
                 let message = try HookMessage(entry, fleet, to: hook)
-                if let failure = Self.failure(try Self.post(message, to: hook, by: transport), 200..<300) {
-                    try note(hook, failure, mayNote)
-                    return (told, failure, nil)
-                }
+                try HookProgram.deliver(message, to: hook)
                 told += 1
                 guard mayNote() else { return (told, nil, nil) }
                 try places.update(hook.name) { $0 = .init(told: head, toldAt: Date()) }
@@ -79,31 +75,5 @@ struct HookOutbox: Sendable {
             place.failure = failure.description
             place.failingSince = place.failingSince ?? Date()
         }
-    }
-
-    /// Posts a message.
-    ///
-    /// - Returns: the status that was answered.
-    /// - Throws: a ``HookFailure``, also where the secret cannot be read.
-    static func post(
-        _ message: HookMessage,
-        to hook: FleetPlan.Hook,
-        by transport: any HookTransport
-    ) throws(HookFailure) -> Int {
-        let request: HookRequest
-        do {
-            request = try message.request(to: hook, at: Date())
-        } catch {
-            throw HookFailure("cannot be told: \(error)")
-        }
-        return try transport.post(request)
-    }
-
-    /// What a status means that is not among those that are wanted.
-    static func failure(_ status: Int, _ wanted: Range<Int>) -> HookFailure? {
-        if wanted.contains(status) { return nil }
-        let hint =
-            (300..<400).contains(status) ? ", and redirections are not followed: give the URL that it leads to" : ""
-        return HookFailure("answered \(status)\(hint)")
     }
 }

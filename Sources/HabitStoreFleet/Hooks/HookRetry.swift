@@ -8,11 +8,8 @@ struct HookRetry: Sendable, Hashable {
 
     /// How long is waited, drawn anew each time: hooks that failed together are not asked together.
     ///
-    /// - Parameters:
-    ///   - tries: how many have failed, from 1.
-    ///   - seconds: how long the last one took. Whoever lets one wait is asked less often: waiting for an answer may cost a processor.
-    func wait(after tries: Int, thatTook seconds: Double) -> Double {
-        let full = max(firstSeconds * Double(1 << min(max(0, tries - 1), 30)), 20 * seconds)
-        return min(mostSeconds, full) * Double.random(in: 0.5...1)
+    /// - Parameter tries: how many have failed, from 1.
+    func wait(after tries: Int) -> Double {
+        min(mostSeconds, firstSeconds * Double(1 << min(max(0, tries - 1), 30))) * Double.random(in: 0.5...1)
     }
 }

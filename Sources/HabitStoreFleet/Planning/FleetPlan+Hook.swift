@@ -1,29 +1,33 @@
-import Foundation
-
 extension FleetPlan {
-    /// Who is told what is done with a fleet, by HTTP.
+    /// A program that gets a fleet's events.
     public struct Hook: Sendable, Hashable {
-        /// What people call it: the URL may hold a secret, and is shown nowhere.
+        /// The name that errors and reports use.
         public let name: String
-        /// Where it is.
-        public let url: URL
-        /// The file of the secret that bodies are signed with, for its owner only.
-        public let secretFile: String
-        /// The events that it is told of; nil for all.
+        /// The path of the executable; nil in a plan that was drawn when hooks were URLs. Its events
+        /// wait until the plan is drawn again.
+        public let program: String?
+        /// The program's arguments.
+        public var arguments: [String] = []
+        /// The events that it gets; nil for all.
         public var events: Set<String>?
-        /// Whether each wave waits until the hook has answered 200.
+        /// Whether each wave waits until the hook has ended with exit code 0.
         public var confirmsWaves = false
-        /// Whether it is told the ids of users for whom the fleet was halted.
+        /// Whether it gets the ids of users for whom the fleet was halted.
         public var namesUsers = false
-        /// How long an answer is waited for, in seconds.
+        /// How long the program may run, in seconds.
         public var timeoutSeconds = 10.0
 
-        /// A hook that is told everything.
-        public init(name: String, url: URL, secretFile: String) {
-            (self.name, self.url, self.secretFile) = (name, url, secretFile)
+        /// A hook that gets every event.
+        public init(name: String, program: String) {
+            (self.name, self.program) = (name, program)
         }
 
-        /// Whether it is told of an event.
+        /// A hook of a plan that was drawn when hooks were URLs.
+        init(formerlyNamed name: String) {
+            (self.name, program) = (name, nil)
+        }
+
+        /// Whether it gets an event.
         func wants(_ event: FleetEvent) -> Bool { events?.contains(event.kind) ?? true }
     }
 }

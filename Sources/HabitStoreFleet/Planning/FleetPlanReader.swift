@@ -31,6 +31,7 @@ public struct FleetPlanReader {
     private static let milliseconds = 0.1...1_800
 
     private let source: SourceText
+    let isStored: Bool
     private var issues: [Issue] = []
 
     /// Reads a plan.
@@ -45,6 +46,11 @@ public struct FleetPlanReader {
 
     /// Reads a plan as ``read(path:)`` does, and gives its bytes, too: the file may be another one a moment later.
     public static func readText(path: String) throws -> (plan: FleetPlan?, issues: [Issue], text: Data) {
+        try readText(path: path, isStored: false)
+    }
+
+    /// - Parameter isStored: whether the plan was drawn already, perhaps by an earlier version.
+    static func readText(path: String, isStored: Bool) throws -> (plan: FleetPlan?, issues: [Issue], text: Data) {
         var text = Data()
         do {
             let bytes = try FlagFileReader.read(path: path, kind: kind)
@@ -57,7 +63,7 @@ public struct FleetPlanReader {
             } else {
                 root = try JSONParser.parse(source, warnings: &warnings)
             }
-            var reader = FleetPlanReader(source: source)
+            var reader = FleetPlanReader(source: source, isStored: isStored)
             reader.issues = warnings.warnings.map { warning in
                 Issue(
                     file: path,
@@ -86,7 +92,9 @@ public struct FleetPlanReader {
         }
     }
 
-    private init(source: SourceText) { self.source = source }
+    private init(source: SourceText, isStored: Bool) {
+        (self.source, self.isStored) = (source, isStored)
+    }
 
     mutating func add(_ message: String, at offset: Int) {
         let place = source.location(at: offset)

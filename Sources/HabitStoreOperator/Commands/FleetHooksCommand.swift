@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreFleet
-import HabitStoreHooks
 import HabitStoreReports
 
 /// `habitstore fleet hooks`.
@@ -34,7 +33,7 @@ struct FleetHooksCommand: ReportingCommand {
     }
 
     func run() async throws {
-        let fleet = Fleet(root: try await Settings(userOptions).root, transport: URLSessionTransport())
+        let fleet = Fleet(root: try await Settings(userOptions).root)
         let tries = try send ? fleet.tellHooks(hook) : test ? fleet.testHooks(hook) : []
         let report = FleetHooksReport(
             hooks: try fleet.hooks().map(FleetHooksReport.Hook.init),

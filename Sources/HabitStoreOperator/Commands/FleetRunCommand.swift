@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreFleet
-import HabitStoreHooks
 import HabitStoreReports
 import HabitStoreRollout
 
@@ -25,7 +24,7 @@ struct FleetRunCommand: ReportingCommand {
 
     func run() async throws {
         let (settings, stores) = try await options.stores()
-        let fleet = Fleet(root: settings.root, transport: URLSessionTransport())
+        let fleet = Fleet(root: settings.root)
         let isShown = output.format == .text && !quiet
         let end = try await withCheckedThrowingContinuation { continuation in
             // It waits for hours, which no thread of Swift's tasks is for.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import HabitStore
 import HabitStoreFleet
-import HabitStoreHooks
 import HabitStoreReports
 import HabitStoreRollout
 
@@ -36,7 +35,7 @@ struct FleetPauseCommand: AsyncParsableCommand {
     @OptionGroup var word: FleetWordOptions
 
     func run() async throws {
-        let fleet = Fleet(root: try await Settings(userOptions).root, transport: URLSessionTransport())
+        let fleet = Fleet(root: try await Settings(userOptions).root)
         let isNew = try fleet.pause(by: NSUserName(), because: word.because)
         try Output.write(isNew ? "paused\n" : "paused already\n")
         if isNew { fleet.tellHooksAloud() }
@@ -57,7 +56,7 @@ struct FleetResumeCommand: AsyncParsableCommand {
     @OptionGroup var word: FleetWordOptions
 
     func run() async throws {
-        let fleet = Fleet(root: try await Settings(userOptions).root, transport: URLSessionTransport())
+        let fleet = Fleet(root: try await Settings(userOptions).root)
         let wasStopped = try fleet.resume(by: NSUserName(), because: word.because)
         let next = fleet.isRunning ? "" : "; `\(Tool.name) fleet run` goes on where it was"
         try Output.write(wasStopped ? "may go on\(next)\n" : "nothing has stopped it\n")
@@ -91,7 +90,7 @@ struct FleetHaltCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (settings, stores) = try await options.stores()
-        let fleet = Fleet(root: settings.root, transport: URLSessionTransport())
+        let fleet = Fleet(root: settings.root)
         let isNew = try fleet.halt(by: NSUserName(), because: word.because)
         try Output.write(isNew ? "halted\n" : "halted already\n")
         guard back else {

@@ -1,0 +1,147 @@
+import Foundation
+import HabitStore
+
+/// The executable of a hook. It reads a message as JSON from standard input, and answers by its exit code.
+struct HookProgram: Sendable {
+    let path: String
+    let arguments: [String]
+    let timeoutSeconds: Double
+
+    /// How much of what a program says on standard error is repeated, in characters.
+    private static let mostWords = 200
+    /// How long a program that is told to stop may take before it is killed, in seconds.
+    private static let graceSeconds = 1.0
+
+    /// - Throws: ``HabitStoreError/Code/unsupported`` for a hook without a program, which earlier versions told by HTTP.
+    init(_ hook: FleetPlan.Hook) throws(HabitStoreError) {
+        guard let program = hook.program else {
+            throw HabitStoreError(
+                .unsupported,
+                "the plan was drawn when hooks were URLs; give the hook \(hook.name) a program and draw the plan again"
+            )
+        }
+        (path, arguments, timeoutSeconds) = (program, hook.arguments, hook.timeoutSeconds)
+    }
+
+    /// Checks that the program can be executed, and that only its owner and root can change what it does.
+    ///
+    /// - Throws: ``HabitStoreError/Code/notFound`` or ``HabitStoreError/Code/permissionDenied``.
+    func check() throws(HabitStoreError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw HabitStoreError(.notFound, "there is no program of a hook at this path", at: .init(path: path))
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
+            throw HabitStoreError(
+                .permissionDenied,
+                "the program of a hook cannot be executed; `chmod +x` it",
+                at: .init(path: path)
+            )
+        }
+        guard [0, geteuid()].contains(status.st_uid), status.st_mode & 0o022 == 0 else {
+            throw HabitStoreError(
+                .permissionDenied,
+                "others may change the program of a hook; make it yours, and `chmod go-w` it",
+                at: .init(path: path)
+            )
+        }
+    }
+
+    /// Runs the program of a hook and waits for it, no longer than the hook's timeout.
+    ///
+    /// - Throws: why the message was not delivered.
+    static func deliver(_ message: HookMessage, to hook: FleetPlan.Hook) throws(HookFailure) {
+        let program: HookProgram
+        do {
+            program = try HookProgram(hook)
+            try program.check()
+        } catch {
+            throw HookFailure("cannot be run: \(error)")
+        }
+        try program.run(message)
+    }
+
+    private func run(_ message: HookMessage) throws(HookFailure) {
+        // Files, since a pipe that nobody reads blocks, or ends this process by a signal.
+        let (input, errors) = (try Self.scratchFile(message.body), try Self.scratchFile())
+        let (process, ended) = (Process(), DispatchSemaphore(value: 0))
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["HABITSTORE_EVENT": message.event, "HABITSTORE_DELIVERY": message.delivery]
+        ) { _, new in new }
+        (process.standardInput, process.standardOutput) = (input, FileHandle.nullDevice)
+        process.standardError = errors
+        process.terminationHandler = { _ in ended.signal() }
+        do {
+            try process.run()
+        } catch {
+            throw HookFailure("cannot be run: \(error.localizedDescription)")
+        }
+        guard ended.wait(timeout: .now() + timeoutSeconds) == .success else {
+            Self.stop(process, ended)
+            throw HookFailure("did not end within \(timeoutSeconds) seconds")
+        }
+        let said = Self.lastLine(of: errors).map { ": \($0)" } ?? ""
+        switch (process.terminationReason, process.terminationStatus) {
+        case (.exit, 0): return
+        case (.exit, let code): throw HookFailure("ended with exit code \(code)\(said)")
+        case (_, let signal): throw HookFailure("was ended by signal \(signal)\(said)")
+        }
+    }
+
+    /// Stops the program, and what it has started: Foundation gives each process a group of its own.
+    private static func stop(_ process: Process, _ ended: DispatchSemaphore) {
+        let id = process.processIdentifier
+        kill(-id, SIGTERM)
+        kill(id, SIGTERM)
+        if ended.wait(timeout: .now() + graceSeconds) == .success { return }
+        kill(-id, SIGKILL)
+        kill(id, SIGKILL)
+        ended.wait()
+    }
+
+    /// A file without a name, at its beginning.
+    private static func scratchFile(_ contents: Data = Data()) throws(HookFailure) -> FileHandle {
+        var path = Array((NSTemporaryDirectory() + "/habitstore-hook-XXXXXX").utf8CString)
+        let descriptor = mkstemp(&path)
+        guard descriptor >= 0 else {
+            throw HookFailure("cannot be run: no temporary file: \(String(cString: strerror(errno)))")
+        }
+        unlink(path)
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try file.write(contentsOf: contents)
+            try file.seek(toOffset: 0)
+        } catch {
+            throw HookFailure("cannot be run: its message cannot be written: \(error.localizedDescription)")
+        }
+        return file
+    }
+
+    /// The last line that a program wrote, short and printable; nil if there is none.
+    private static func lastLine(of file: FileHandle) -> String? {
+        let bytes: Data?
+        do {
+            let end = try file.seekToEnd()
+            try file.seek(toOffset: end > 4_096 ? end - 4_096 : 0)
+            bytes = try file.read(upToCount: 4_096)
+        } catch {
+            // The exit code is the answer; the words only explain it.
+            return nil
+        }
+        let line = String(decoding: bytes ?? Data(), as: UTF8.self).split(whereSeparator: \.isNewline).last
+        let words = line?.unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }
+        return words.map { String(String.UnicodeScalarView($0)).prefix(mostWords) }.map(String.init)
+    }
+}
+
+/// Why a hook did not get a message, in the words that follow its name.
+public struct HookFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// `ended with exit code 7: curl: (7) Failed to connect to hooks.example port 443`
+    public let description: String
+
+    init(_ words: String) {
+        description = words.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+}
