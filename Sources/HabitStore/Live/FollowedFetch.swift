@@ -1,5 +1,4 @@
-/// The fetch that a view follows: the view describes it whenever it is drawn, and it is followed anew only where the store or the
-/// fetch is another one than before.
+/// The fetch that a view follows. The view describes it on every redraw; following restarts only if the store or the fetch changed.
 @MainActor
 package final class FollowedFetch<Model: PersistentModel> {
     /// What follows it; nil where there is no store.
@@ -10,10 +9,10 @@ package final class FollowedFetch<Model: PersistentModel> {
     /// Follows nothing yet.
     package nonisolated init() {}
 
-    /// Goes on with the fetch, or begins anew.
+    /// Continues following the fetch, or starts over if it changed.
     package func follow(_ store: (any HabitStore)?, _ descriptor: FetchDescriptor<Model>) {
         guard let store else { return (observer, meaning) = (nil, nil) }
-        // What is wrong with a fetch the observer tells, and two that are wrong are not told apart.
+        // The observer reports an invalid fetch; two invalid ones are not distinguished.
         let meaning = try? FetchMeaning(descriptor, in: store.schema)
         guard observer == nil || self.store !== store || self.meaning != meaning else { return }
         (self.store, self.meaning) = (store, meaning)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A moment that somebody was told of, with what tells it from the moment of the same number in another history: a store that was
-/// put back, or adopted in the place of another one, goes on from its own token, and comes to the same numbers once more.
+/// A token that a consumer has received, with enough to tell it from the same number in another history: a store that was restored, or
+/// replaced by another one, continues from its own token and reaches the same numbers again.
 struct HistoryMoment: Sendable {
-    /// Whether what came to a moment is what a store's history has up to it.
+    /// Whether the history up to a moment is the beginning of a store's history.
     enum Continuity {
         case same
         /// The history was pruned that far, and another store answers, or the same one after a move: nothing tells.

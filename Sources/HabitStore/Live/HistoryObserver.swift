@@ -1,7 +1,7 @@
 import Foundation
 import Observation
 
-/// Counts what is written to a store, by entity and by author, for whoever acts on it. The names are those of SwiftData's.
+/// Counts the writes to a store, by entity and by author. The names are SwiftData's.
 @MainActor
 @Observable
 public final class HistoryObserver {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a live query holds: the first records of its order, as many as its window reaches and some more, or all of them.
+/// The records that a live query holds, in its order: its window and a reserve, or all of them.
 struct LiveAnswer<Element: Sendable>: Sendable {
     typealias Row = LiveRecords<Element>.Row
 
-    /// How many records are kept behind a window, so that not each one that leaves it has the query asked again: as many as are
-    /// in it, within these bounds.
+    /// How many records are kept after the window, so that a record leaving it does not repeat the query: as many as are in it, within
+    /// these bounds.
     private static var reserve: ClosedRange<Int> { 4...32 }
 
     private(set) var records: LiveRecords<Element>
@@ -16,7 +16,7 @@ struct LiveAnswer<Element: Sendable>: Sendable {
     private let order: LiveOrder
     private let window: FetchWindow
 
-    /// The window of a query whose answer is to be kept.
+    /// The window of a query whose answer will be patched.
     static func window(kept wanted: FetchWindow) -> FetchWindow {
         // Of a fetch that wants nothing, nothing is evaluated.
         guard !wanted.isEmpty else { return wanted }
@@ -84,7 +84,7 @@ struct LiveAnswer<Element: Sendable>: Sendable {
         records.place(of: id, keys, order)
     }
 
-    /// Lets go of what has been pushed far behind the window.
+    /// Drops records that have moved far past the window.
     private mutating func cut() {
         guard let most = Self.window(kept: window).limit, records.count > most + Self.reserve.upperBound else { return }
         while records.count > most {

@@ -1,13 +1,13 @@
-/// How a live query follows the store: which changes it is told of, and what they cost.
+/// How a live query follows the store: which changes concern it, and what they cost.
 public struct LiveExplanation: Sendable, Hashable, Codable, CustomStringConvertible {
     /// Why the query is asked again after each change that concerns it; nil where its answer is patched, with one read of each
     /// record that has changed.
     public let askedAgainBecause: String?
-    /// The attributes of its own records by which it finds and orders them, by name. A change of others concerns it only where
-    /// the record is in the answer and the answer holds them.
+    /// The attributes of its records by which it filters and sorts, by name. A change of other attributes concerns it only if the record is
+    /// in the answer and the answer holds them.
     public let attributes: [String]
-    /// The entities to which it follows relationships, and for each the attributes whose change it is told of; what comes of
-    /// that: `judged` for the records that refer to the one that has changed, `asked again` for the query.
+    /// The entities to which it follows relationships, and for each the attributes whose changes concern it, with the effect: `judged` for the
+    /// records that refer to the changed one, `asked again` for the whole query.
     public let relationships: [String: [String: [String]]]
 
     init(_ plan: LivePlan, _ schema: Schema) {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The history of a store as it is written, without an end: each transaction once, in order.
+/// A store's history as it grows: each transaction once, in order, without an end.
 public struct LiveHistory: AsyncSequence, Sendable {
     let store: any HabitStore
     let token: HistoryToken
 
-    /// How many transactions are read at once.
+    /// How many transactions one read fetches.
     private static let batch = 256
 
     /// Begins to follow the history, with the first call of its `next()`.
@@ -15,7 +15,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let store: any HabitStore
         private var token: HistoryToken
-        /// What the token stands for; nil where that was never read.
+        /// The moment of the token; nil if it was never read.
         private var moment: HistoryMoment?
         /// The store that what was read came from.
         private var origin: StoreInformation?
@@ -24,19 +24,18 @@ public struct LiveHistory: AsyncSequence, Sendable {
 
         init(store: any HabitStore, token: HistoryToken) { (self.store, self.token) = (store, token) }
 
-        /// The next transaction; nil once the task was cancelled.
+        /// The next transaction; nil after the task was cancelled.
         ///
-        /// - Throws: ``HabitStoreError/Code/historyExpired`` where what comes next was pruned, or what was told is not in the store's
-        ///   history: it was put back to an earlier moment, also where it has been written again since, or replaced by one of another
-        ///   origin. Read what you need anew, and begin from the token of that. ``HabitStoreError/Code/fileMoved`` where the path of a
-        ///   store does not lead to its file any more.
+        /// - Throws: ``HabitStoreError/Code/historyExpired`` if the next transaction was pruned, or if the last one is not in the store's history: the
+        ///   store was restored to an earlier moment, perhaps written to since, or replaced by an unrelated one. Read the records again, and continue
+        ///   from the token of that read. ``HabitStoreError/Code/fileMoved`` if the store's path no longer leads to its file.
         public mutating func next() async throws -> HistoryTransaction? {
             let listening = try listening ?? LiveListening(store)
             self.listening = listening
             while true {
                 if let next = read.popFirst() {
                     token = next.token
-                    // Only what is told last is held against what the next read finds.
+                    // Only the last transaction is checked against the next read.
                     if read.isEmpty, let origin { moment = HistoryMoment(token, origin, next) }
                     return next
                 }
@@ -53,7 +52,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
             let transactions: ArraySlice<HistoryTransaction>
         }
 
-        /// What the store is, and the next transactions; nil once the task was cancelled.
+        /// The store's state and its next transactions; nil after the task was cancelled.
         private func moreHistory() async throws -> Found? {
             let (token, moment) = (token, moment)
             do {
@@ -74,7 +73,7 @@ public struct LiveHistory: AsyncSequence, Sendable {
             let known = moment?.continuity(in: information)
             guard token <= information.token else { throw ahead(token, information, wasTold: moment != nil) }
             guard known != .replaced else { throw replaced(token) }
-            // The one that was told last is read with those that come next.
+            // The last transaction is read again, together with the next ones.
             let isThere = token > information.historyFloor
             let start = isThere ? HistoryToken(rawValue: token.rawValue - 1) : token
             var found = try transaction.fetchHistory(after: start, limit: LiveHistory.batch)[...]
@@ -113,6 +112,6 @@ public struct LiveHistory: AsyncSequence, Sendable {
 }
 
 extension HabitStore {
-    /// What is written to the store behind a token, as it is written: in this process and in others.
+    /// The transactions after a token, written by this process or by others, as they arrive.
     public func changes(after token: HistoryToken) -> LiveHistory { LiveHistory(store: self, token: token) }
 }

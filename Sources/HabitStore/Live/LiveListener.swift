@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Waits for a store to come to another moment.
+/// Waits until a store reaches another moment.
 final class LiveListener: Sendable {
     private struct State {
         var token: HistoryToken?
-        /// Whether the moment has become another one since somebody waited for it.
+        /// Whether the moment has changed since the last wait.
         var isNew = false
         var error: (any Error)?
         var isOver = false

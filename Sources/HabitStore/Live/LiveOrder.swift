@@ -3,7 +3,7 @@ import Foundation
 /// The total order of a live query, over what its rows keep of their records.
 struct LiveOrder: Sendable {
     private let order: [BoundQuery.SortKey]
-    /// The attributes whose values a row keeps: those of the order up to the identifier, behind which nothing counts.
+    /// The attributes whose values a row keeps: those of the order up to the identifier, which decides every tie.
     let kept: [Int]
 
     init(_ order: [BoundQuery.SortKey]) {

@@ -1,8 +1,8 @@
-/// What a live query has to be told of, and what follows from it: made of a fetch as it is bound, for no engine in particular.
+/// Which changes concern a live query, and what they do to its answer. Derived from the bound fetch, for any engine.
 struct LivePlan: Sendable {
-    /// What a change of another entity's record does to the answer.
+    /// The effect of a change to another entity's record.
     enum Effect: Sendable, Hashable {
-        /// The records that refer to it by this attribute are judged anew.
+        /// Evaluates the records that refer to it by this attribute again.
         case judgesReferring(attribute: Int)
         /// The query is asked again.
         case asksAgain
@@ -11,14 +11,14 @@ struct LivePlan: Sendable {
     let entity: Int
     let order: LiveOrder
     let window: FetchWindow
-    /// The attributes of its own records by which the query finds and orders them.
+    /// The attributes of its records by which the query filters and sorts.
     private(set) var own: Set<Int>
     /// The attributes that its elements hold; nil for all.
     let elements: Set<Int>?
     /// The attributes that it reads of the records to which it follows relationships, by entity. That such a record comes or
     /// goes counts in any case.
     private(set) var others: [Int: [Effect: Set<Int>]] = [:]
-    /// Why the query is asked again after every change that it is told of; nil where its answer is patched.
+    /// Why the query is repeated after every change that concerns it; nil if its answer is patched.
     private(set) var reason: String?
     /// Whether any change of any entity may matter.
     private(set) var readsEverything = false
@@ -43,7 +43,7 @@ struct LivePlan: Sendable {
     /// Asked again from now on, whatever changes.
     mutating func stopPatching(_ reason: String) { self.reason = reason }
 
-    // MARK: What is read
+    // MARK: The attributes it reads
 
     /// - Parameter variables: the entity of each variable of the expression.
     private mutating func follow(_ expression: BoundExpression, _ variables: [Int: Int], _ schema: Schema) {

@@ -1,10 +1,9 @@
-/// A live query that goes on when it is told to, for tests: what it answers follows from what was done before, and not from
-/// when threads had time.
+/// A live query that advances only on request, so that a test's results do not depend on the scheduling of threads.
 package final class LiveProbe<Element: Sendable>: Sendable {
     private let query: LiveFetch<Element>
     private let queries: LiveQueries
 
-    /// - Parameter queries: those that it goes on with.
+    /// - Parameter queries: the queries that it advances with.
     package init(_ results: LiveResults<Element>, _ queries: LiveQueries) throws {
         query = LiveFetch(try results.subject())
         self.queries = queries

@@ -1,16 +1,16 @@
 import Foundation
 import Synchronization
 
-/// The live queries of a store. All of them go on together, from one moment to a later one, when something was written: one read
-/// transaction tells what the history holds since then, and each query is told what concerns it.
+/// The live queries of a store. After a write they advance together, from one moment to a later one: one read transaction reads the new
+/// history, and each query gets the changes that concern it.
 ///
-/// There is no thread of theirs: they go on, one step at a time, on a thread of the store's own (``StoreDispatcher``).
+/// They have no thread: each step runs on one of the store's own threads (``StoreDispatcher``).
 public final class LiveQueries: Sendable {
     /// How many records were read for what.
     @_spi(Engines) public struct Statistics: Sendable, Hashable {
-        /// How often the queries went on because something was written.
+        /// How many times the queries advanced after a write.
         public var steps = 0
-        /// How many changes of records the history told of.
+        /// How many changes of records the history contained.
         public var changes = 0
         /// How many of the changed records were read.
         public var recordsRead = 0
@@ -28,13 +28,13 @@ public final class LiveQueries: Sendable {
         var queries: [ObjectIdentifier: any LiveQuery] = [:]
         /// The queries that were not asked yet.
         var fresh: [any LiveQuery] = []
-        /// Which changes concern the others; nil where that has to be found out anew.
+        /// Which changes concern the queries; nil if that has to be computed again.
         var routes: LiveRoutes?
         /// Raised whenever that is so.
         var routings = 0
-        /// Who is told of the token only.
+        /// Listeners that want only the token.
         var listeners: [ObjectIdentifier: LiveListener] = [:]
-        /// The store, as long as somebody listens.
+        /// The store, as long as there are listeners.
         var store: (any HabitStore)?
         var observation: (any AnyObject & Sendable)?
         var ticker: Ticker?
@@ -49,25 +49,25 @@ public final class LiveQueries: Sendable {
             routings += 1
         }
 
-        /// - Returns: whether nobody listened before.
+        /// - Returns: whether this is the first listener.
         mutating func begin(_ store: any HabitStore) -> Bool {
             defer { self.store = store }
             return self.store == nil
         }
     }
 
-    /// How often the store is looked at for what nobody tells of.
+    /// How often the store is checked for changes without a signal.
     static let lookSeconds = 0.05
     /// After how many looks at its number a store is read whatever that is: some ten seconds.
     private static let looksPerRead = 200
-    /// After how many looks it is made sure that the store stands in its place, and that it has what was told: a second.
+    /// Every this many checks, once a second, the store's place and its last known transaction are verified.
     private static let looksPerCheck = 20
     /// How long the store is not looked at after a step that could as well have waited for the next write.
     private static let restSeconds = 0.002
     /// How long a store may be unreadable for reasons that pass, before the queries end.
     static let patienceSeconds = 10.0
     private let state = Mutex(State())
-    /// Whether anybody listens: whoever writes asks this, and nothing else.
+    /// Whether there are listeners; the only thing that a write asks.
     private let isHeard = Atomic<Bool>(false)
     /// How many writes have begun and are not over, also where they wait for one another; only those of which this hears.
     private let writes = Atomic<Int>(0)
@@ -78,16 +78,16 @@ public final class LiveQueries: Sendable {
     private let isCheckDue = Atomic<Bool>(false)
     private let patches = Atomic<Int>(0)
     private let comparedPatches = Atomic<Int>(1_000)
-    /// Is told of a patched answer that differed from the asked one.
+    /// Gets a description of a patched answer that differed from the query's.
     let report: @Sendable (String) -> Void
     private let answered: @Sendable (_ isPatched: Bool) -> Void
 
-    /// Of a store of which nobody asks to be told yet.
+    /// For a store without listeners yet.
     ///
     /// - Parameters:
-    ///   - report: is told, in a line without the user's values, of an answer that was patched and differed from the asked one. The
-    ///     query is asked again after every change from then on.
-    ///   - answered: is told of each answer, and whether it was patched; else the query was asked.
+    ///   - report: gets one line, without the user's values, about a patched answer that differed from the query's. That query is then
+    ///     repeated after every change.
+    ///   - answered: gets each answer, and whether it was patched or the query was repeated.
     @_spi(Engines) public init(
         report: @escaping @Sendable (String) -> Void = { _ in },
         answered: @escaping @Sendable (_ isPatched: Bool) -> Void = { _ in }
@@ -101,12 +101,12 @@ public final class LiveQueries: Sendable {
         comparedPatches.store(max(1, patches), ordering: .relaxed)
     }
 
-    /// Whether the patch that was just made is to be compared.
+    /// Whether to compare the patch that was just made.
     func comparesPatch() -> Bool {
         patches.add(1, ordering: .relaxed).newValue % comparedPatches.load(ordering: .relaxed) == 0
     }
 
-    /// What was done so far.
+    /// The counts so far.
     @_spi(Engines) public var statistics: Statistics { state.withLock { $0.statistics } }
 
     func count(_ change: (inout Statistics) -> Void) { state.withLock { change(&$0.statistics) } }
@@ -140,7 +140,7 @@ public final class LiveQueries: Sendable {
         begin(store, isFirst)
     }
 
-    /// Adds a query that goes on with ``step(_:)`` only.
+    /// Adds a query that advances only by ``step(_:)``.
     func addStill(_ query: any LiveQuery) {
         state.withLock { state in
             state.queries[ObjectIdentifier(query)] = query
@@ -182,8 +182,8 @@ public final class LiveQueries: Sendable {
         var ticker: Ticker?
     }
 
-    /// What no process tells of: another object over the same file, and another process; and a file that was put in the place of
-    /// the one that is read.
+    /// Looks for changes without a signal: by another object over the same file, by another process, or a file that replaced the one that is
+    /// read.
     private func lookForChanges() {
         guard let store = state.withLock({ $0.store }) else { return }
         let source = store as? any LiveSource
@@ -205,7 +205,7 @@ public final class LiveQueries: Sendable {
         if isHeard.load(ordering: .relaxed) { start() }
     }
 
-    /// Runs a write, which whoever listens is told of when it is over.
+    /// Runs a write, and signals the listeners when it has ended.
     @inline(__always)
     package func follow<R>(_ write: () throws -> R) rethrows -> R {
         writes.add(1, ordering: .relaxed)
@@ -250,12 +250,11 @@ public final class LiveQueries: Sendable {
         }
     }
 
-    /// Brings all queries to the store's present moment.
+    /// Brings all queries to the store's current moment.
     ///
-    /// - Parameter isCheck: whether it is made sure that the store stands in its place, and that it has what was told, also where
-    ///   nothing seems to have happened.
-    /// - Returns: whether the next step can wait a little: what was written concerned nobody, or came faster than it was followed, or
-    ///   more of it is on its way. It costs a writer less to be followed in larger steps.
+    /// - Parameter isCheck: whether to verify the store's place and its last known transaction even if nothing seems to have happened.
+    /// - Returns: whether the next step can wait a little: the write concerned no query, writes arrive faster than they are followed, or more of
+    ///   them are on their way. Larger steps cost a writer less.
     @discardableResult
     package func step(_ store: any HabitStore, isCheck: Bool = false) throws -> Bool {
         if isCheck { try (store as? any EngineBackedStore)?.requireInPlace() }
@@ -278,7 +277,7 @@ public final class LiveQueries: Sendable {
         guard let step, let moment = step.moment else { return false }
         // Where the transaction failed in the end, the same is done again.
         position.withLock { $0 = moment }
-        // Before anybody is told: whoever waits for the answer to write on has not begun yet, and is followed at once.
+        // Read before consumers get anything: a consumer that writes in response has not begun yet, and is followed immediately.
         let isBeingWritten = writes.load(ordering: .relaxed) > 0
         for query in step.told { query.publish() }
         for listener in listeners { listener.tell(step.token, isAnew: step.isReplaced) }
@@ -304,7 +303,7 @@ public final class LiveQueries: Sendable {
     /// The queries are others, or are about something else.
     func forgetRoutes() { state.withLock { $0.forgetRoutes() } }
 
-    /// Reads a store on a thread of its own, and once more where it cannot be read for a moment.
+    /// Reads a store on a separate thread, and once more if it cannot be read for a moment.
     ///
     /// - Throws: also `CancellationError`.
     static func readPatiently<R: Sendable>(
@@ -356,7 +355,7 @@ public final class LiveQueries: Sendable {
         remove(query)
     }
 
-    /// Whether a store that cannot be read now may be so later. A store that is open never comes to another file; a user's does.
+    /// Whether a store that cannot be read now may be readable later. An open store never changes its file; a user's store does.
     private static func mayPass(_ error: HabitStoreError, of store: any HabitStore) -> Bool {
         passing.contains(error.code) || store is any LiveSource && [.fileMoved, .notFound].contains(error.code)
     }
@@ -372,10 +371,10 @@ extension LiveQueries {
         weak var queries: LiveQueries?
     }
 
-    /// Those of stores that have none of their own, by the stores' addresses.
+    /// The queries of stores that keep none themselves, by the stores' addresses.
     private static let others = Mutex<[ObjectIdentifier: Weak]>([:])
 
-    /// The live queries of a store that has none of its own; they hear of what is written when they look for it.
+    /// The live queries of a store that keeps none itself; they find writes by checking for them.
     static func of(_ store: any HabitStore) -> LiveQueries {
         others.withLock { others in
             others = others.filter { $0.value.queries != nil }

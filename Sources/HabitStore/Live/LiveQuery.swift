@@ -3,7 +3,7 @@ import Synchronization
 
 /// A query that is live, as far as the one who follows the history knows of it.
 protocol LiveQuery: AnyObject, Sendable {
-    /// What it has to be told of; nil before it was asked for the first time.
+    /// Which changes concern it; nil before its first answer.
     var plan: LivePlan? { get }
 
     /// Asks the query, and takes the answer for what it is from now on.
@@ -12,7 +12,7 @@ protocol LiveQuery: AnyObject, Sendable {
     /// What judges single records in a transaction.
     func matcher(in transaction: any ReadTransaction) throws -> RowMatcher
 
-    /// Whether a record is in the answer, or kept behind it.
+    /// Whether a record is in the answer or its reserve.
     func holds(_ id: UUID) -> Bool
 
     /// A record that is there may belong to the answer, or not any more.
@@ -21,14 +21,14 @@ protocol LiveQuery: AnyObject, Sendable {
     /// A record is not there any more.
     func remove(_ id: UUID)
 
-    /// All changes up to a token have been told.
+    /// Ends a step: all changes up to a token have been applied.
     ///
-    /// - Returns: whether the query has to be asked again.
+    /// - Returns: whether the query has to be repeated.
     func finish(at token: HistoryToken) -> Bool
 
-    /// Asks the query beside the answer that was patched, and takes the asked one where they differ.
+    /// Repeats the query, and replaces the patched answer if they differ.
     ///
-    /// - Returns: what is different; nil when nothing is.
+    /// - Returns: the difference; nil if there is none.
     func compare(_ transaction: any ReadTransaction, at token: HistoryToken) throws -> String?
 
     /// Tells the consumer what the answer has become.
@@ -38,7 +38,7 @@ protocol LiveQuery: AnyObject, Sendable {
     func end(_ error: any Error)
 }
 
-/// What a live query is about: one kind of element, and how it is read from a record.
+/// The kind of element of a live query, and how to read it from a record.
 struct LiveSubject<Element: Sendable>: Sendable {
     let prepare: @Sendable (any ReadTransaction) throws -> PreparedFetch
     /// The attributes that the elements hold; nil for all.
@@ -47,11 +47,11 @@ struct LiveSubject<Element: Sendable>: Sendable {
     let isSame: @Sendable (Element, Element) -> Bool
 }
 
-/// A live query of one consumer: what its answer is, and what the consumer has not been told yet.
+/// One consumer's live query: its answer, and the changes that the consumer has not received yet.
 final class LiveFetch<Element: Sendable>: LiveQuery {
     private struct State {
         var plan: LivePlan?
-        /// The answer that steps work on; a consumer is told of it when the step is over.
+        /// The answer that steps work on. The consumer gets it when the step has ended.
         var answer: LiveAnswer<Element>?
         var token = HistoryToken.zero
         /// For each record that was touched since the answer was published last, its keys in that; nil for one that was not in it.
@@ -61,7 +61,7 @@ final class LiveFetch<Element: Sendable>: LiveQuery {
         var cause: ResultsChangeCause?
         /// What there is to tell.
         var published: Published?
-        /// What the consumer got last.
+        /// The answer that the consumer received last.
         var told: LiveRecords<Element>?
         var error: (any Error)?
         var isOver = false
@@ -72,7 +72,7 @@ final class LiveFetch<Element: Sendable>: LiveQuery {
             guard let known = touched, known[id] == nil, !LiveMutant.isPlanted(.touchedOnce) || known.isEmpty else {
                 return
             }
-            // So many are told as soon by comparing all of them.
+            // For this many, comparing all elements is as fast.
             guard known.count < max(1_024, (answer?.records.count ?? 0) / 4) else { return touched = nil }
             touched?.updateValue(answer?.keys(of: id), forKey: id)
         }
@@ -93,7 +93,7 @@ final class LiveFetch<Element: Sendable>: LiveQuery {
             return waiting
         }
 
-        /// What the consumer has not been told yet; nil when that is nothing.
+        /// The changes that the consumer has not received yet; nil if there are none.
         mutating func takeNews() throws -> News? {
             if let error {
                 (self.error, isOver) = (nil, true)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a live query answers, in order: an array that is cheap to keep. Two that follow one another share all but a few
-/// hundred of their elements, so that an old one, which a list on the screen is still drawn from, costs nothing.
+/// The records of a live query, in order: an array that is cheap to keep. Consecutive answers share all but a few hundred elements, so an
+/// old one that a list on the screen is still drawn from costs nothing.
 public struct LiveRecords<Element: Sendable>: RandomAccessCollection, Sendable {
-    /// What is known of a record beside what is answered: where its place is.
+    /// A record's position, kept next to its element.
     struct Row: Sendable {
         let id: UUID
         /// The values of the order's keys, but for the identifier.

@@ -1,18 +1,17 @@
 import Foundation
 
-/// The answers of a fetch as the store changes: the first one at once, and another one after each change that makes it another
-/// answer, by whichever process, as long as the loop goes on.
+/// The results of a fetch: the current ones immediately, and new ones after every change to them, by this process or another, for as long as
+/// the loop runs.
 ///
-/// <!-- example: compiled only: the loop goes on until its task is cancelled -->
+/// <!-- example: compiled only: the loop runs until its task is cancelled -->
 /// ```swift
 /// for try await change in store.results(of: FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.name)])) {
 ///     list.show(change.records, change.difference)
 /// }
 /// ```
 ///
-/// Each loop is a consumer of its own and gets each answer that it has time for; one that is busy gets the newest when it comes
-/// back, with the difference to what it got last. Cancelling its task ends it at once; so does an error, and closing the store is
-/// one (``HabitStoreError/Code/closed``).
+/// Each loop is a separate consumer. A consumer that is busy misses intermediate results and gets the newest one, with the difference to the
+/// one it had. The loop ends when its task is cancelled, or with an error; closing the store is one (``HabitStoreError/Code/closed``).
 public struct LiveResults<Element: Sendable>: AsyncSequence, Sendable {
     let store: any HabitStore
     let subject: @Sendable () throws -> LiveSubject<Element>
@@ -114,7 +113,7 @@ public struct LiveCount: AsyncSequence, Sendable {
         public let token: HistoryToken
         /// How many there are.
         public let count: Int
-        /// Why it is told.
+        /// Why there is a new result.
         public let cause: ResultsChangeCause
     }
 

@@ -1,12 +1,11 @@
-/// Which live queries a change concerns, by the entity's name and the attributes' names: a look into a table, and no more, for
-/// one that concerns nobody.
+/// Which live queries a change concerns, by entity and attribute names. A change that concerns no query costs one lookup.
 struct LiveRoutes {
     enum Effect {
         /// The query is asked again.
         case asks
-        /// The record is judged anew; where only what the elements hold has changed, it has to be one that the query holds.
+        /// Evaluate the record again; if only values that the elements hold changed, it has to be one that the query holds.
         case judges(needsToBeHeld: Bool)
-        /// The records of the query's entity that refer to the record by this attribute are judged anew.
+        /// Evaluate the records of the query's entity that refer to this one by the attribute.
         case judgesReferring(attribute: Int)
     }
 

@@ -73,9 +73,9 @@ struct LiveStep {
         queries.forgetRoutes()
     }
 
-    /// Patches what has changed since a moment, if the store has it.
+    /// Applies the changes since a moment, if the store still has them.
     ///
-    /// - Returns: whether it has; where it has not, the queries have to be asked anew.
+    /// - Returns: false if the queries have to be repeated.
     private mutating func goOn(
         from before: HistoryMoment,
         _ information: StoreInformation,
@@ -107,7 +107,7 @@ struct LiveStep {
         try ending(query) { try query.ask(transaction, at: token, cause) }
     }
 
-    /// What is wrong with the query itself, or with a record that it reads, and not with the store, ends it alone.
+    /// An error in the query itself, or in a record that it reads, ends only this query.
     private func ending(_ query: any LiveQuery, _ body: () throws -> Void) throws {
         do { try body() } catch { try end(query, error) }
     }
@@ -125,8 +125,8 @@ struct LiveStep {
 
     // MARK: Patching
 
-    /// - Parameter isToBeCompared: whether the transaction that led to the moment before has to be the one that was told.
-    /// - Returns: whether it is, or has not to be; nothing is patched otherwise.
+    /// - Parameter isToBeCompared: whether to check that the last known transaction is still in the history.
+    /// - Returns: false if it is not; then nothing is patched.
     private mutating func patch(
         _ routes: LiveRoutes,
         since before: HistoryMoment,
@@ -137,7 +137,7 @@ struct LiveStep {
         var count = 0
         var isSame = !isToBeCompared
         var last: HistoryTransaction?
-        // The one that was told is read with those that come next.
+        // The last known transaction is read again, together with the next ones.
         let start = isToBeCompared ? HistoryToken(rawValue: before.token.rawValue - 1) : before.token
         try transaction.enumerateHistory(after: start) { written in
             if !isSame {
@@ -264,7 +264,7 @@ struct LiveStep {
         if !isThere, !LiveMutant.isPlanted(.lostDeletion) { for judge in judges { judge.query.remove(id) } }
     }
 
-    /// Now and then the query is asked beside the answer that was patched.
+    /// Repeats a patched query now and then, and compares.
     private func compare(_ query: any LiveQuery) throws {
         guard queries.comparesPatch() else { return }
         queries.count { $0.compared += 1 }

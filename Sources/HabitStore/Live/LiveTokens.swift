@@ -1,7 +1,7 @@
-/// The moments that a store comes to as it is written: the present one at once, and then the newest, whenever there is one that the
-/// consumer was not told. For whoever shows more than one fetch.
+/// The tokens of a store as it is written to: the current one immediately, then the newest whenever there is one that the consumer has not
+/// received. For views that show more than one fetch.
 ///
-/// Where the store was put back or replaced, its token is told once more, be it lower or the same.
+/// After a restore or a replacement the store's token is sent again, even if it is lower or the same.
 public struct LiveTokens: AsyncSequence, Sendable {
     let store: any HabitStore
 
@@ -27,11 +27,11 @@ public struct LiveTokens: AsyncSequence, Sendable {
 }
 
 extension HabitStore {
-    /// The moments that the store comes to, as it is written: in this process and in others.
+    /// The store's tokens as it is written to, by this process and by others.
     public func tokens() -> LiveTokens { LiveTokens(store: self) }
 }
 
-/// Somebody who waits for the token of a store; lets the store go with it.
+/// A consumer of a store's tokens; releases the store when it goes.
 final class LiveListening: Sendable {
     let listener = LiveListener()
     private let queries: LiveQueries

@@ -2,7 +2,7 @@
 import Foundation
 import SwiftUI
 
-/// The records of a fetch in a view, which is drawn anew when they change. The name is that of SwiftData's.
+/// The records of a fetch in a view, which is redrawn when they change. The name is SwiftData's.
 ///
 /// <!-- example: where SwiftUI can be imported -->
 /// ```swift
@@ -15,8 +15,8 @@ import SwiftUI
 /// Habits().environment(\.habitStore, store)
 /// ```
 ///
-/// There are none until the first answer is there, and none without a store. The observer behind it, `$habits`, says which of them it
-/// is, and what went wrong.
+/// It is empty before the first result, and without a store. Its observer, `$habits`, says which of the two it is, and has the error if there was
+/// one.
 @propertyWrapper
 public struct Query<Model: PersistentModel>: DynamicProperty {
     @Environment(\.habitStore) private var store

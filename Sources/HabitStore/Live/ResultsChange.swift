@@ -6,8 +6,7 @@ public enum ResultsChangeCause: String, Sendable, Codable {
     case first
     /// Records were written.
     case changed
-    /// What happened in between cannot be known: the history was pruned that far, or the store was put back or migrated. The
-    /// query was asked anew.
+    /// The changes in between cannot be known, since the history was pruned or the store was restored or migrated. The query was repeated.
     case restarted
 }
 
@@ -18,7 +17,7 @@ public struct ResultsChange<Element: Sendable>: Sendable {
     public let token: HistoryToken
     /// The answer, in order.
     public let records: LiveRecords<Element>
-    /// What has become different since the answer before; at the first one, everything is inserted.
+    /// The difference to the previous result; in the first one, everything is inserted.
     public let difference: ResultsDifference
     /// Why there is an answer to tell.
     public let cause: ResultsChangeCause

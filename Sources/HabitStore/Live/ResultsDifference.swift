@@ -1,12 +1,10 @@
 import Foundation
 
-/// What makes an earlier answer of a live query the later one: places to take from, places to put to, and places at which a
-/// record has other contents.
+/// Turns one result of a live query into the next: positions to remove, positions to insert, and positions whose records changed.
 ///
-/// In the words of a list on the screen: first rows are removed at the places of ``removals`` and of the moves' beginnings, all
-/// counted in the earlier answer; then rows are inserted at the places of ``insertions`` and of the moves' ends, all counted in
-/// the later one; then those at ``updates``, counted in the later one, are drawn anew. A record that moves may have other
-/// contents too, and is drawn anew as well.
+/// For a list on the screen: first remove the rows at ``removals`` and at the moves' origins, all counted in the earlier result; then insert
+/// rows at ``insertions`` and at the moves' destinations, all counted in the later one; then redraw those at ``updates``, counted in the later
+/// one. A record that moved may have changed too, and is redrawn as well.
 public struct ResultsDifference: Sendable, Equatable {
     /// A record that stands elsewhere among the others than before.
     public struct Move: Sendable, Hashable {

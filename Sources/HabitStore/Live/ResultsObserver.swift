@@ -1,13 +1,13 @@
 import Foundation
 import Observation
 
-/// A fetch that a view shows: its records change as the store does, and whoever reads them is told.
+/// A fetch for a view: its records change as the store does, and observers are notified.
 ///
 /// ```swift
 /// let habits = ResultsObserver(store, FetchDescriptor<Habit>(sortBy: [SortDescriptor(\.category)]), sectionBy: \.category)
 /// ```
 ///
-/// It follows the store until it is let go of. The name is that of SwiftData's.
+/// It follows the store until it is released. The name is SwiftData's.
 @MainActor
 @Observable
 public final class ResultsObserver<Model: PersistentModel> {
