@@ -17,10 +17,9 @@ extension HabitStoreError {
         HabitStoreError(code, message, at: location, detail: detail, underlying: underlying, isDamage: isDamage)
     }
 
-    /// The same error; damage that was seen in the store at `path` names the store by that path.
+    /// The same error, with the store's path if it is damage seen in that store.
     ///
-    /// What was seen deep below knows no path, or another name of the same file. Damage of another store, which a closure may
-    /// have read too, keeps its own.
+    /// Code deep below knows no path, or another name of the same file. Damage of another store, which a closure may also have read, keeps its path.
     func located(inStore path: String?) -> HabitStoreError {
         guard isDamage, let path, location.path != path else { return self }
         if let own = location.path, Self.resolved(own) != Self.resolved(path) { return self }

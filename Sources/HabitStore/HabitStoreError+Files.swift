@@ -2,7 +2,7 @@ import DurableFiles
 import Foundation
 
 extension HabitStoreError {
-    /// What the system says of a file.
+    /// The error of a system call on a file.
     package static func system(_ number: Int32, _ message: String, _ path: String) -> HabitStoreError {
         let code: Code
         switch number {
@@ -14,7 +14,7 @@ extension HabitStoreError {
         return HabitStoreError(code, "\(message): \(String(cString: strerror(number)))", at: .init(path: path))
     }
 
-    /// What the system has refused to do with a file, which is called `name`.
+    /// The error of a failed operation on a file, which the message calls `name`.
     package static func system(_ failure: FileFailure, _ name: String = "the file") -> HabitStoreError {
         system(failure.number, "\(name) \(failure.step.rawValue)", failure.path)
     }

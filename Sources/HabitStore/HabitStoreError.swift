@@ -68,7 +68,7 @@ public struct HabitStoreError: Error, Sendable {
     /// user's store is judged by is what the engine saw.
     public let isDamage: Bool
 
-    /// Makes an error; it is no damage.
+    /// Makes an error that is not damage.
     public init(
         _ code: Code,
         _ message: String,
@@ -114,7 +114,7 @@ extension HabitStoreError: LocalizedError {
 extension HabitStoreError.Code {
     /// There is nothing at the path.
     public static let notFound = Self(rawValue: "notFound")
-    /// The file is there but is no store of this kind (or is a directory).
+    /// The file exists but is not a store of this kind, or it is a directory.
     public static let notAStore = Self(rawValue: "notAStore")
     /// The store was written by a newer version than this one.
     public static let newerVersion = Self(rawValue: "newerVersion")
@@ -158,7 +158,7 @@ extension HabitStoreError.Code {
     public static let notAuthoritative = Self(rawValue: "notAuthoritative")
     /// The file was moved, deleted or replaced while it was open; nothing was written to what became of it.
     public static let fileMoved = Self(rawValue: "fileMoved")
-    /// A store that is older than what was acknowledged, or belongs to somebody else: put back from a backup, swapped, moved.
+    /// A store that is older than what was acknowledged, or another user's: restored from a backup, swapped or moved.
     public static let staleStore = Self(rawValue: "staleStore")
     /// The engine's library refuses a file that is sound: it is of another version, most likely.
     public static let engineUnavailable = Self(rawValue: "engineUnavailable")

@@ -16,8 +16,7 @@ public struct HistoryToken: RawRepresentable, Sendable, Hashable, Comparable, Co
     /// The number.
     public var description: String { String(rawValue) }
 
-    /// More transactions than any store has had, and what a file may say at most: some 140 trillion. The control file of a user
-    /// has room for no more.
+    /// The greatest token that a file may contain: about 140 trillion, more than any store reaches. The control file has no room for more.
     package static let greatest = HistoryToken(rawValue: 1 << 47)
 
     /// The token of the next transaction.

@@ -21,7 +21,7 @@ public struct FetchDescriptor<Model: PersistentModel>: Sendable {
     public var fetchLimit: Int?
     /// How many records of the order are passed over first; none where it is negative.
     public var fetchOffset: Int
-    /// The page begins behind the record that this cursor names; see `fetchPage`.
+    /// The page begins after the record that this cursor names; see `fetchPage`.
     public var cursor: PageCursor?
 
     /// Describes a fetch.

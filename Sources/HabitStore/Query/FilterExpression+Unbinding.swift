@@ -1,5 +1,5 @@
 extension FilterExpression {
-    /// The expression with its names, as it was before it was bound to a schema.
+    /// The expression with names, from the form bound to a schema.
     ///
     /// - Parameters:
     ///   - bound: the bound expression.

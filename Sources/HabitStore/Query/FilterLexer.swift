@@ -78,7 +78,7 @@ struct FilterLexer {
         return FilterToken(kind: kind, column: column)
     }
 
-    /// A minus belongs to the number behind it, unless there is something before it to subtract from.
+    /// A minus belongs to the number after it, unless there is something before it to subtract from.
     private func isSign(_ scalar: Unicode.Scalar, after previous: FilterToken.Kind?) -> Bool {
         guard scalar == "-", peek(1)?.isASCIIDigit == true else { return false }
         switch previous {
@@ -194,7 +194,7 @@ extension Unicode.Scalar {
     /// Whether a name that needs no backquotes can begin with it.
     var beginsName: Bool { self == "_" || properties.isAlphabetic }
 
-    /// Whether a name that needs no backquotes can go on with it.
+    /// Whether it can continue a name without backquotes.
     var continuesName: Bool {
         beginsName || properties.numericType != nil || properties.canonicalCombiningClass != .notReordered
     }

@@ -43,13 +43,13 @@ extension ModelSubtype {
     /// The record's identity.
     public var id: UUID { base.id }
 
-    /// What the model has, the kind has too.
+    /// The kind has every property of the model.
     public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Base, Value>) -> Value {
         get { base[keyPath: keyPath] }
         set { base[keyPath: keyPath] = newValue }
     }
 
-    /// What the model can be asked, the kind can be asked too.
+    /// The kind answers everything that the model does.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Base, Value>) -> Value { base[keyPath: keyPath] }
 }
 

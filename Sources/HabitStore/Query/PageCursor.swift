@@ -1,10 +1,10 @@
-/// The place of a record in an order, from which the next page goes on, whatever was inserted or deleted before it.
+/// A record's place in an order, where the next page continues regardless of what was inserted or deleted before it.
 public struct PageCursor: Sendable, Hashable, Codable {
     /// The values of the order's keys, the identifier last.
     public let keys: [Value]
     /// How many records the fetch may still give from here on; nil where it has no limit.
     let left: Int?
-    /// The order that it is a place in, ``orderText(_:_:)``; nil where nobody has said.
+    /// The order of the place, ``orderText(_:_:)``; nil if unknown.
     let order: String?
 
     /// Makes a cursor from the values of the order's keys.

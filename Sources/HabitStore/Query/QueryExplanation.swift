@@ -42,7 +42,7 @@ extension QueryExplanation: CustomStringConvertible {
 public struct QueryAnalysis: Sendable, Hashable, Codable {
     /// How it was answered.
     public let explanation: QueryExplanation
-    /// What was looked at.
+    /// The records that were examined.
     public let statistics: FetchStatistics
     /// How long it took, in seconds.
     public let seconds: Double

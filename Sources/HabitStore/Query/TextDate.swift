@@ -2,8 +2,8 @@ import Foundation
 
 /// Dates in texts: a day (its midnight in UTC) or an instant with its offset from UTC.
 @_spi(Engines) public enum TextDate {
-    /// Reads `2026-01-31`, `2026-01-31T08:30:00Z`, also with fractions of a second and other offsets (`+02:00`); nil for
-    /// anything else, also for days that no calendar has and for texts that go on behind the date.
+    /// Reads `2026-01-31`, `2026-01-31T08:30:00Z`, also with fractions of a second and other offsets (`+02:00`); nil for anything else, including
+    /// days that do not exist and texts with something after the date.
     public static func parse(_ text: String) -> Date? {
         var scanner = TextDateScanner(text)
         guard let days = scanner.day() else { return nil }

@@ -65,7 +65,7 @@ extension AttributeDescription {
 
     private var valueType: any Any.Type { type(of: keyPath as AnyKeyPath).valueType }
 
-    /// What the property's type wraps, where that is optional.
+    /// The type that an optional property's type wraps.
     private var wrappedType: (any Any.Type)? { (valueType as? any OptionalType.Type)?.wrappedType }
 
     /// The model that a type is, or is a collection of.

@@ -12,7 +12,7 @@ public struct AttributeDescription: Sendable {
     public let isUnique: Bool
     /// Whether the value is kept in the tombstone of a deleted record.
     public let preservesValueOnDeletion: Bool
-    /// What a record gets that was written before there was this attribute; nil for none.
+    /// The value of records that were written before the attribute existed; nil for none.
     public let defaultValue: Value?
     /// The name that the attribute had in the schema version before; nil when it had the same or was not there.
     public var originalName: String?

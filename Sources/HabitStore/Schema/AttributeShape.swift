@@ -10,7 +10,7 @@
     public var isUnique: Bool
     /// Whether the value is kept in the tombstone of a deleted record.
     public var preservesValueOnDeletion: Bool
-    /// What a record gets that was written before there was this attribute; nil for none.
+    /// The value of records that were written before the attribute existed; nil for none.
     public var defaultValue: Value?
 
     /// Makes a shape.
@@ -45,7 +45,7 @@
         isOptional = try container.decodeIfPresent(Bool.self, forKey: .isOptional) ?? false
         isUnique = try container.decodeIfPresent(Bool.self, forKey: .isUnique) ?? false
         preservesValueOnDeletion = try container.decodeIfPresent(Bool.self, forKey: .preservesValueOnDeletion) ?? false
-        // A default of nil is one, and not the want of one.
+        // A nil default differs from no default.
         defaultValue =
             container.contains(.defaultValue) ? try container.decode(Value.self, forKey: .defaultValue) : nil
     }

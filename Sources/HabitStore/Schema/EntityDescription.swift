@@ -17,8 +17,7 @@ public struct EntityDescription: Sendable {
     /// Where each attribute lies in an encoded record.
     public internal(set) var layout: RecordLayout
 
-    /// Declares an entity. Unique attributes and combinations, references and links get an index of their own when no
-    /// declared index begins with them.
+    /// Declares an entity. Unique attributes and combinations, references and links each get an index unless a declared index begins with them.
     public init<M: PersistentModel>(
         _ type: M.Type,
         name: String? = nil,

@@ -4,10 +4,10 @@ enum FetchedModels {
     /// For so many at most there is room from the beginning.
     static let mostExpected = 1 << 18
 
-    /// The capacity of an array that is full.
+    /// The new capacity of a full array.
     ///
-    /// Long arrays grow faster than Swift's own: what moves is all that was read so far, and the memory behind the end of a
-    /// large array is none until it is touched.
+    /// Long arrays grow faster than Swift's: growing moves everything read so far, and memory past the end of a large array costs nothing until it is
+    /// touched.
     @inlinable
     static func capacity(after count: Int) -> Int {
         if count < 16 { return 16 }

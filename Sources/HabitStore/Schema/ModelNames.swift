@@ -5,7 +5,7 @@
 /// made: a store that one engine takes must be one that its user can be moved from. Words of the language of filters (`count`,
 /// `in`, `true`) are allowed, since a filter can write them in backquotes.
 package enum ModelNames {
-    /// The most bytes of UTF-8 that a name can have: with what LMDB puts behind an entity's name, its longest key of 511.
+    /// The most UTF-8 bytes of a name: with the suffix that LMDB adds to an entity's name, its longest key of 511.
     package static let longest = 494
     /// The most bytes of an index's name, `Entity.first+second`, which is a key of LMDB's.
     package static let longestIndex = 511
@@ -17,7 +17,7 @@ package enum ModelNames {
     ]
     /// What SQLite's own tables begin with, in any case.
     static let tablePrefix = "sqlite_"
-    /// What stores write behind the name of an index that holds copies of records.
+    /// The suffix of the name of an index that holds copies of records.
     static let clusteringMark = " (clustering)"
 
     /// What keeps a name from being that of an entity; nil when nothing does.

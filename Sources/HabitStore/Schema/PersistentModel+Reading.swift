@@ -14,7 +14,7 @@ extension PersistentModel {
         }
     }
 
-    /// The error of reading a record, which by itself does not know what it read.
+    /// The error of reading a record, which does not know which record it was.
     @usableFromInline
     @inline(never)
     static func named(_ error: any Error, _ row: borrowing AttributeReader) -> any Error {
@@ -23,7 +23,7 @@ extension PersistentModel {
         }
         var place = error.location
         place.entity = entity.name
-        // The reader stands behind the attribute that it read last.
+        // The reader stands after the attribute that it read last.
         let position = row.field - 1
         if place.attribute == nil, entity.attributes.indices.contains(position) {
             place.attribute = entity.attributes[position].name

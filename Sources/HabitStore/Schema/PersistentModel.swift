@@ -36,8 +36,8 @@ public protocol PersistentModel: Sendable, Equatable, Codable, Identifiable wher
     /// Writes the attributes in their declared order.
     func write(to row: inout AttributeWriter) throws
 
-    /// The models of a fetch, in order. There is no need to write it: it is a requirement so that the loop is compiled
-    /// for the model, where the model is declared, whoever asks.
+    /// The models of a fetch, in order. You need not implement it: it is a requirement so that the loop is compiled for the model, in the model's
+    /// module.
     static func models(of fetch: PreparedFetch, in transaction: any RowSource) throws -> [Self]
 
     /// Hands the models of a fetch to `body`, in order, until it returns false. There is no need to write it either.

@@ -8,7 +8,7 @@ extension RelationshipDescription {
         let destination: any PersistentModel.Type
         /// The stored attribute on this side.
         var attribute: (any AnyKeyPath & Sendable)?
-        /// The relationship on the other side; nil where it is to be found.
+        /// The relationship on the other side; nil to let the schema find it.
         var inverse: (any AnyKeyPath & Sendable)?
     }
 

@@ -6,7 +6,7 @@ public enum DeleteRule: String, Sendable, Hashable, Codable {
     case nullify
     /// The deletion is refused while there are any.
     case deny
-    /// They are left as they are, and may dangle.
+    /// The references stay unchanged, and may dangle.
     case noAction
 }
 
@@ -38,7 +38,7 @@ public struct RelationshipDescription: Sendable {
     public let deleteRule: DeleteRule
     /// The model's computed key path, by which predicates follow the relationship.
     public let keyPath: any AnyKeyPath & Sendable
-    /// What it was declared by, where that was key paths and not names.
+    /// The key paths that declared it; nil if names did.
     var typed: Typed?
 
     /// Whether it leads to at most one record.

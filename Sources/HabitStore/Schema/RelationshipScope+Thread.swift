@@ -8,8 +8,8 @@ import Darwin
 
 /// Which transaction runs on the calling thread.
 ///
-/// It is the thread's, and no task's: a transaction's closure runs on one thread from its first line to its last, while tasks
-/// that it starts, and threads, go on when it has ended, and must find nothing of it.
+/// It belongs to the thread, not to a task: a transaction's closure runs on one thread from its first line to its last. Tasks and threads that
+/// it starts continue after it has ended, and must not see it.
 extension RelationshipScope {
     /// Where a thread keeps the address of its resolver.
     private static let slot: pthread_key_t = {

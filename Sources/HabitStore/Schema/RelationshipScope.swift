@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the computed relationship properties of models read from: the transaction that runs on this thread.
+/// The source of models' computed relationship properties: the transaction that runs on this thread.
 ///
 /// A store sets it while a transaction's closure runs. A model's relationship property is one line:
 /// `var habit: Habit? { RelationshipScope.one(\Entry.habit, habitID) }`.

@@ -1,10 +1,10 @@
 import Foundation
 
 extension Schema {
-    /// A record with made-up values that could be stored beside whatever there is: it refers to no other, and is nil wherever
-    /// that is allowed. Of the first entity that can have such a record; nil where none can, or has a Swift type in this program.
+    /// A record with invented values that could be stored next to any others: it refers to none, and is nil where that is allowed. Of the first
+    /// entity that can have such a record; nil if none can, or none has a Swift type in this program.
     ///
-    /// - Parameter number: another one gives other values, where a type has many.
+    /// - Parameter number: another number gives other values, if the type has many.
     package func sampleModel(number: Int) throws -> (any PersistentModel)? {
         for (position, entity) in entities.enumerated() where !entity.isUntyped {
             guard let values = sampleValues(of: entity, at: position, number) else { continue }

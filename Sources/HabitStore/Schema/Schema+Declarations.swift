@@ -1,7 +1,7 @@
 extension Schema {
-    /// Refuses declarations that compile, and of which no store could make sense.
+    /// Refuses declarations that compile but that no store could implement.
     ///
-    /// Entities without a Swift type are what some store has already, and are read as they are.
+    /// Entities without a Swift type come from an existing store, and are accepted unchanged.
     static func requireDeclarations(_ entities: [EntityDescription]) throws(HabitStoreError) {
         for entity in entities where !entity.isUntyped {
             try requireKinds(of: entity)
@@ -61,7 +61,7 @@ extension Schema {
 
     private static func requireDistinctProperties(of entity: EntityDescription) throws(HabitStoreError) {
         var taken: [AnyKeyPath: String] = [:]
-        // What has one value takes no room, and all such properties beside one another have the same key path.
+        // A type with one value takes no room, and adjacent properties of such types have the same key path.
         let alike = Set(entity.attributes.filter(\.hasOneValue).map(\.name))
         for (name, keyPath) in properties(of: entity) where !alike.contains(name) {
             guard let other = taken.updateValue(name, forKey: keyPath) else { continue }

@@ -11,11 +11,11 @@ extension Schema {
         }
     }
 
-    /// Refuses names that not every engine takes, and those that would be taken for one another.
+    /// Refuses names that not every engine accepts, and names that an engine would confuse.
     ///
-    /// Entities without a Swift type are what some store has already, and are read as they are.
+    /// Entities without a Swift type come from an existing store, and are accepted unchanged.
     static func requireNames(_ entities: [EntityDescription]) throws(HabitStoreError) {
-        // What a table or database is of, by its name.
+        // The subject of each table or database, by its name.
         var tables: [String: String] = [:]
         var databases: [String: String] = [:]
         for entity in entities where !entity.isUntyped {

@@ -24,7 +24,7 @@ public final class Schema: Sendable {
         }
     }
 
-    /// What a key path leads to.
+    /// The property that a key path leads to.
     @_spi(Engines) public enum Property: Sendable {
         /// A stored attribute: entity and attribute position.
         case attribute(entity: Int, position: Int)
@@ -48,7 +48,7 @@ public final class Schema: Sendable {
     let inbound: [[Inbound]]
     /// For each entity, the references that its own records hold.
     let storedReferences: [[StoredReference]]
-    /// For each entity, the attributes beside the identifier whose values are unique.
+    /// For each entity, the unique attributes except the identifier.
     let uniquePositions: [[Int]]
     /// For each entity, the combinations of attributes that are unique.
     let uniqueCombinations: [[UniqueCombination]]
@@ -79,8 +79,8 @@ public final class Schema: Sendable {
         self.init(models: models, version: version, isEarlier: false)
     }
 
-    /// Makes the schema of a version that stores are only taken on from. What is refused by rules that came later may stand in it,
-    /// as far as the store's engine took it: such a store has to be opened to be given other names.
+    /// Makes the schema of a version that stores only migrate from. It may break rules that came later, if its engine accepted it: such a store has to
+    /// be opened to be renamed.
     convenience init(earlier models: [any PersistentModel.Type], version: Version) {
         self.init(models: models, version: version, isEarlier: true)
     }
@@ -186,9 +186,9 @@ public final class Schema: Sendable {
     /// - Throws: ``HabitStoreError/Code/schemaMismatch`` when the schema contradicts itself or a model's code.
     public func validate() throws { try validation.get() }
 
-    /// The position of the entity with a name (upper and lower case are the same, as on the command line).
+    /// The position of the entity with a name. Case is ignored, as on the command line.
     ///
-    /// - Throws: ``HabitStoreError/Code/unknownEntity``, with the names that there are.
+    /// - Throws: ``HabitStoreError/Code/unknownEntity``, listing the names.
     @_spi(Engines) public func position(ofEntity name: String) throws -> Int {
         if let position = positions[name] { return position }
         if let position = entities.firstIndex(where: { $0.name.lowercased() == name.lowercased() }) { return position }
@@ -208,7 +208,7 @@ public final class Schema: Sendable {
         throw HabitStoreError(.unknownEntity, "the model \(model) does not belong to the store's schema")
     }
 
-    /// What a key path of one of the models leads to, or nil.
+    /// The property that a key path of one of the models leads to, or nil.
     @_spi(Engines) public func property(at keyPath: AnyKeyPath) -> Property? {
         // A key path that is written in an app's code is one object. To hash what it consists of costs far more.
         if let seen = seenKeyPaths.withLock({ $0[ObjectIdentifier(keyPath)] }) { return seen.property }
@@ -239,8 +239,8 @@ public final class Schema: Sendable {
     /// does: XXH64 over the declaration, as 16 hexadecimal digits.
     @_spi(Engines) public func shapeHash(ofEntity position: Int) -> String { entityHashes[position] }
 
-    /// What an engine makes of the schema, made when it is asked for first and kept as long as the schema: opening a store
-    /// must not pay for it each time. What `make` throws is not kept.
+    /// An engine's derivation of the schema, made on first use and kept with the schema, so that opening a store does not repeat it. Errors of `make`
+    /// are not kept.
     package func derived<Value: Sendable>(_ type: Value.Type, _ make: () throws -> Value) rethrows -> Value {
         let key = ObjectIdentifier(type)
         if let made = derived.withLock({ $0[key] }) as? Value { return made }
@@ -330,7 +330,7 @@ extension Schema {
         guard clustering.count == 1 else {
             throw contradiction("has \(clustering.count) clustering indexes, and can have one")
         }
-        // Each link has a key of its own, and with it the record would have a copy for each.
+        // Each link has a separate key, so the record would be copied for each.
         for name in index.attributes where entity.attributes.contains(where: { $0.name == name && $0.kind == .links }) {
             throw contradiction("has a clustering index over \(name), which are links")
         }

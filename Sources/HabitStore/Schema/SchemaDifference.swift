@@ -14,8 +14,8 @@ public struct SchemaDifference: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StoredSchema {
-    /// In what the records of a store with this schema have another shape than those of a declared one. Indexes, defaults
-    /// and what is preserved on deletion are no part of a record's shape.
+    /// How the shape of this store's records differs from the declared one. Indexes, defaults and preservation on deletion are not part of a
+    /// record's shape.
     public func differences(from declared: StoredSchema) -> [SchemaDifference] {
         var differences: [SchemaDifference] = []
         for entity in declared.entities {

@@ -88,12 +88,12 @@ enum SchemaProof {
         return samples
     }
 
-    /// Refuses two attributes that have the same value in every round: whether the code exchanges them could not be told.
+    /// Refuses two attributes that have the same value in every round, since code that exchanges them could not be detected.
     private static func requireDifferent(_ rounds: [[Value]], of entity: EntityDescription) throws(HabitStoreError) {
         var seen: [[Value]: Int] = [:]
         for (position, attribute) in entity.attributes.enumerated() {
             guard let other = seen.updateValue(position, forKey: rounds.map { $0[position] }) else { continue }
-            // What has one value only is the same wherever it is kept.
+            // A type with one value is the same wherever it is stored.
             if attribute.hasOneSample, entity.attributes[other].hasOneSample { continue }
             throw HabitStoreError(
                 .schemaMismatch,

@@ -13,7 +13,7 @@ extension Schema {
             (self.major, self.minor, self.patch) = (major, minor, patch)
         }
 
-        /// Reads `3.0.0`; what is left out behind counts as 0. Nil for anything else.
+        /// Reads `3.0.0`; missing parts count as 0. Nil for anything else.
         public init?(parsing text: String) {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false)
             let numbers = parts.compactMap { part in part.allSatisfy(\.isWholeNumber) ? Int(part) : nil }

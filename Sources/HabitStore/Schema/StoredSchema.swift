@@ -47,7 +47,7 @@ public struct StoredSchema: Sendable, Hashable, Codable {
         )
     }
 
-    /// What a store writes: the same bytes for the same schema.
+    /// The form that stores contain: the same bytes for the same schema.
     func text() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

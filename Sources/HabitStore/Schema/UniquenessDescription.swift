@@ -1,6 +1,6 @@
-/// A combination of attributes that no two records of an entity may have in common.
+/// A combination of attributes that no two records of an entity may share.
 ///
-/// Where one of the attributes is nil, a record has no combination, and is in nobody's way.
+/// A record with nil in one of the attributes has no combination, and conflicts with none.
 public struct UniquenessDescription: Sendable, Hashable {
     /// The attributes' names.
     public internal(set) var attributes: [String]
@@ -13,9 +13,9 @@ public struct UniquenessDescription: Sendable, Hashable {
     /// Declares a combination by key paths, as `#Unique` does:
     /// `uniqueness: [.unique(\Trip.name, \Trip.startDate, \Trip.endDate)]`.
     ///
-    /// What takes a combination that another record has is refused with ``HabitStoreError/Code/uniqueViolation``, as for an
-    /// attribute that is unique by itself; SwiftData would change the other record instead. The entity gets an index over the
-    /// attributes, in this order, unless a declared one begins with them.
+    /// A write that takes another record's combination is refused with ``HabitStoreError/Code/uniqueViolation``, as for a unique attribute;
+    /// SwiftData would change the other record instead. The entity gets an index over the attributes, in this order, unless a declared one begins
+    /// with them.
     public static func unique<Model: PersistentModel>(
         _ keyPaths: any PartialKeyPath<Model> & Sendable...
     ) -> UniquenessDescription {

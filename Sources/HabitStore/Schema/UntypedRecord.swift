@@ -1,6 +1,6 @@
 import Foundation
 
-/// What stands for the Swift type of an entity that has none in this program: nothing can be fetched or stored by it.
+/// A placeholder for the Swift type of an entity that has none in this program. It cannot be fetched or stored.
 struct UntypedRecord: PersistentModel {
     let id: UUID
 

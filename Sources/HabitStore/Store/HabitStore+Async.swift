@@ -1,10 +1,9 @@
 import Foundation
 
-/// The async forms of every operation. Wherever `await` may stand, Swift takes these. They run on threads of the store's own,
-/// never on the cooperative pool, in the caller's task.
+/// The async forms of every operation. Swift prefers them wherever `await` is allowed. They run on the store's threads, never on the cooperative
+/// pool, in the caller's task.
 ///
-/// Each stands here beside a form in `HabitStore+Convenience.swift` that blocks: one that had no such twin would block a
-/// thread of the cooperative pool.
+/// Each one has a blocking twin in `HabitStore+Convenience.swift`: without one, the twin's name would block a thread of the cooperative pool.
 extension HabitStore {
     /// Runs `body` over one moment of the store, on a thread of the store's own.
     public func read<R: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> R) async throws -> R {
@@ -33,7 +32,7 @@ extension HabitStore {
         try await write(author: author) { try $0.save(model) }
     }
 
-    /// Stores new records, all or none. A sequence that makes its records as they are wanted makes them on the store's thread.
+    /// Stores new records, all or none. A lazy sequence makes its records on the store's thread.
     public func insert<M: PersistentModel>(
         _ models: some Sequence<M> & Sendable,
         author: String? = nil
@@ -117,15 +116,15 @@ extension HabitStore {
         try await write { try $0.pruneHistory(through: token) }
     }
 
-    /// What the store knows about itself.
+    /// The store's information about itself.
     public func information() async throws -> StoreInformation { try await read { try $0.information() } }
 
     /// The records of a fetch in batches, in order, read as the consumer asks for them.
     ///
-    /// No transaction stays open between two batches: each begins behind the last record of the one before, so that
-    /// records written meanwhile neither repeat nor skip any other.
+    /// No transaction stays open between batches: each begins after the last record of the previous one, so that records written meanwhile neither
+    /// repeat nor skip any other.
     ///
-    /// A loop whose task is cancelled before the last record throws `CancellationError`: what was read by then is not all.
+    /// If the task is cancelled before the last record, the loop throws `CancellationError`: the records so far are not all.
     public func stream<M: PersistentModel>(_ descriptor: FetchDescriptor<M>, batchSize: Int = 500) -> RecordBatches<M> {
         RecordBatches(store: self, descriptor: descriptor, size: max(1, batchSize))
     }

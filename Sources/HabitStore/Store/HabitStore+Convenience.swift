@@ -1,6 +1,6 @@
 import Foundation
 
-/// Single operations, each in a transaction of its own.
+/// Single operations, each in a separate transaction.
 extension HabitStore {
     /// Runs `body` in a write transaction without an author.
     @discardableResult
@@ -91,6 +91,6 @@ extension HabitStore {
         try write { try $0.pruneHistory(through: token) }
     }
 
-    /// What the store knows about itself.
+    /// The store's information about itself.
     public func information() throws -> StoreInformation { try read { try $0.information() } }
 }

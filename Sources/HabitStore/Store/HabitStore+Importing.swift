@@ -1,16 +1,15 @@
 extension HabitStore {
-    /// Stores new records of a sequence that makes them as they come, in batches: each is whole or not at all by itself. What
-    /// `@ModelActor` is used for in SwiftData: nothing blocks the caller's actor, and live queries beside it are told of each batch
-    /// once.
+    /// Stores the records of a sequence in batches as it produces them, each batch as a whole or not at all. SwiftData uses `@ModelActor` for
+    /// this: nothing blocks the caller's actor, and live queries see each batch once.
     ///
-    /// Cancelling the task ends it between two batches, with what was stored so far.
+    /// Cancelling the task stops between two batches and keeps those that were stored.
     ///
     /// - Parameters:
     ///   - batchSize: how many records a batch has.
-    ///   - author: who writes, for the history.
-    ///   - progress: is told how many records are stored, after each batch, where the caller is: a view's model may show it.
+    ///   - author: the author in the history.
+    ///   - progress: gets the number of records stored after each batch, on the caller's actor, so that a view's model may show it.
     /// - Returns: how many records were stored.
-    /// - Throws: what the sequence throws, and what a write does; what was stored before stays.
+    /// - Throws: the errors of the sequence and of writes; batches stored before stay.
     @discardableResult
     nonisolated(nonsending) public func insert<Models: AsyncSequence>(
         contentsOf models: Models,
@@ -29,7 +28,7 @@ extension HabitStore {
             batch.removeAll(keepingCapacity: true)
             progress(count)
         }
-        // A sequence that ends since the task was cancelled has not come to its end.
+        // A sequence that ended because of cancellation is not complete.
         try Task.checkCancellation()
         if !batch.isEmpty {
             try await insert(batch, author: author)

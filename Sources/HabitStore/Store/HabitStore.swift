@@ -22,17 +22,17 @@ public protocol HabitStore: AnyObject, Sendable {
     /// What tells live queries of changes. There is no need to write it: without, they look for changes themselves.
     var liveQueries: LiveQueries { get }
 
-    /// Runs `body` over one moment of the store. Reads run beside each other and beside a write.
+    /// Runs `body` over one moment of the store. Reads run concurrently with each other and with a write.
     func read<R>(_ body: (any ReadTransaction) throws -> R) throws -> R
 
-    /// Runs `body` in a write transaction. When it returns, its changes are durable and in the history; when it throws,
-    /// nothing of it has happened. `body` runs exactly once.
+    /// Runs `body` in a write transaction. When it returns, its changes are durable and in the history; when it throws, nothing has changed. `body`
+    /// runs exactly once.
     ///
     /// - Parameters:
-    ///   - author: who writes, for the history.
+    ///   - author: the author in the history.
     ///   - body: the transaction's work.
-    /// - Throws: what `body` throws; ``HabitStoreError/Code/notAuthoritative`` when the store does not take writes;
-    ///   ``HabitStoreError/Code/outcomeUnknown`` when the commit failed and only reading again can tell.
+    /// - Throws: the errors of `body`; ``HabitStoreError/Code/notAuthoritative`` if the store does not accept writes;
+    ///   ``HabitStoreError/Code/outcomeUnknown`` if the commit failed and only reading again can tell.
     @discardableResult
     func write<R>(author: String?, _ body: (any WriteTransaction) throws -> R) throws -> R
 

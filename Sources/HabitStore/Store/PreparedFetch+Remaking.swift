@@ -6,7 +6,7 @@ private final class Remaking: FetchOrigin {
 }
 
 extension PreparedFetch {
-    /// Makes the same fetch ready for another transaction, where whoever prepared this one has said how.
+    /// Prepares the same fetch for another transaction, if the preparer allows it.
     package var remake: (@Sendable (any ReadTransaction) throws -> PreparedFetch)? {
         get { (origin as? Remaking)?.prepare }
         set { origin = newValue.map(Remaking.init) }

@@ -28,16 +28,16 @@ package enum PrivateFolder {
         }
     }
 
-    /// Opens a folder that is this process's own: no link, and nobody else may write to it.
+    /// Opens a folder that belongs to this user alone: not a link, and not writable by others.
     ///
-    /// Whoever can write to a folder can put a link into the place of a file in it, and have records written elsewhere.
+    /// Anyone who can write to a folder can replace a file in it by a link, and have records written elsewhere.
     ///
     /// - Parameters:
     ///   - path: the folder, as errors name it.
-    ///   - parent: the folder in which `name` is looked for; without it, `path` is looked for.
+    ///   - parent: the folder that contains `name`; without it, `path` is used.
     /// - Returns: its descriptor, which the caller closes.
-    /// - Throws: ``HabitStoreError/Code/permissionDenied`` when it is a link or no folder, belongs to somebody else, or may be
-    ///   written by others; ``HabitStoreError/Code/inputOutput`` when it cannot be opened.
+    /// - Throws: ``HabitStoreError/Code/permissionDenied`` if it is a link or not a folder, belongs to another user, or is writable by others;
+    ///   ``HabitStoreError/Code/inputOutput`` if it cannot be opened.
     package static func open(_ path: String, in parent: (descriptor: Int32, name: String)? = nil) throws -> Int32 {
         let descriptor: Int32
         do {

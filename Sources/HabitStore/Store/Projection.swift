@@ -2,8 +2,7 @@ import Foundation
 
 /// Some attributes of a record.
 public struct Projection<Model: PersistentModel>: Sendable {
-    /// The values of the attributes that were asked for, in that order; the first has a place of its own, so that a row
-    /// of one attribute needs no memory.
+    /// The values of the requested attributes, in that order. The first is stored separately, so that a row of one attribute allocates nothing.
     @usableFromInline let first: Value?
     @usableFromInline let others: [Value]
     @usableFromInline let attributes: ProjectedAttributes
@@ -19,7 +18,7 @@ public struct Projection<Model: PersistentModel>: Sendable {
         id = try row.nextUUID()
     }
 
-    /// Of a whole row, at its beginning, which it is behind.
+    /// Reads the projection from a reader over a whole row.
     init(_ attributes: ProjectedAttributes, ofWhole row: inout AttributeReader) throws {
         self.attributes = attributes
         first = try attributes.first(of: row)

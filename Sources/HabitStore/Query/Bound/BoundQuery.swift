@@ -40,12 +40,11 @@
     /// The attributes that the rows are read for, when not all of them are: an engine may leave out the others, but for the
     /// identifier and for those that the residual and the order need.
     public var projection: [Int]?
-    /// Whether the order does not matter to who asks, as for counting: an engine need not go to any length for it.
+    /// Whether the caller ignores the order, as counting does: an engine may skip sorting.
     public var isUnordered = false
     /// Whether the engine is to count everything that it looks at, whatever that costs.
     public var isAnalyzed = false
-    /// What the filter has in common with others that differ in constants only, and its constants; nil where it is not
-    /// known to have anything.
+    /// The filter without its constants, which other filters share, and the constants; nil if the filter has no known shape.
     package private(set) var shape: (shape: PredicateShape, values: [Value])?
 
     /// Makes a query. The identifier is appended to an order that does not end with it.

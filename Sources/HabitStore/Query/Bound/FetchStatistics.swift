@@ -1,7 +1,7 @@
 /// How much work a query was.
 public struct FetchStatistics: Sendable, Hashable, Codable {
-    /// Records that were looked at: candidates that the engine handed out, and what it passed over by itself. What SQLite
-    /// passes over inside of an index is counted only when the query is analyzed; see `ReadTransaction.analyze(_:)`.
+    /// Records that were examined: candidates from the engine, and those that it skipped itself. Rows that SQLite skips inside an index are counted
+    /// only if the query is analyzed; see `ReadTransaction.analyze(_:)`.
     public var examined: Int
     /// Records that were reached through relationships, to tell whether a candidate fulfils the filter.
     public var followed: Int

@@ -1,4 +1,4 @@
-/// The part of an ordered result that is wanted. Here it is said what it leaves, whoever cuts.
+/// The requested part of an ordered result, and the one definition of what it leaves.
 package struct FetchWindow: Sendable, Hashable {
     /// How many are passed over; not negative.
     package let offset: Int

@@ -6,14 +6,14 @@ public struct PreparedFetch {
     /// A condition that engines do not know; it reads the row from its beginning.
     public typealias Condition = (inout AttributeReader) throws -> Bool
 
-    /// What the engine sees.
+    /// The engine's view of the fetch.
     @_spi(Engines) public package(set) var query: BoundQuery
     /// The filter by names, for `explain`. It is made when it is asked for, where the query needed none.
     public var filter: FilterExpression { names() }
     private let names: () -> FilterExpression
     /// The predicate, when Foundation must evaluate it.
     public let condition: Condition?
-    /// What whoever prepared it keeps with it.
+    /// Opaque state of the preparer.
     package var origin: (any FetchOrigin)?
 
     /// Puts a query that was bound already to another transaction over the same schema. Nothing of its condition was left
@@ -32,5 +32,5 @@ public struct PreparedFetch {
     }
 }
 
-/// What a fetch was prepared from, for whoever must prepare it once more.
+/// The source of a prepared fetch, from which it can be prepared again.
 package protocol FetchOrigin: AnyObject, Sendable {}

@@ -8,7 +8,7 @@ struct AttributeRange {
 
     /// The attribute, at the end of whatever path.
     let attribute: BoundExpression
-    /// What it may be.
+    /// The values in the range.
     let numbers: Numbers
 
     private init(_ attribute: BoundExpression, _ numbers: Numbers) {
@@ -42,7 +42,7 @@ struct AttributeRange {
         }
     }
 
-    /// Both conditions in one; nil when they are of different attributes, or are no range together.
+    /// Both conditions in one; nil if they concern different attributes or do not form a range.
     func intersection(_ other: AttributeRange?) -> AttributeRange? {
         guard let other, other.attribute == attribute else { return nil }
         switch (numbers, other.numbers) {

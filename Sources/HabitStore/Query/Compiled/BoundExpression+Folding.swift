@@ -82,7 +82,7 @@ extension BoundExpression {
                 continue
             }
             if value == .bool(true) { continue }
-            // Nothing behind it is looked at; what stands before it matters only where it can fail.
+            // Later terms are never evaluated; earlier ones matter only if they can fail.
             guard kept.contains(where: \.canFail) else { return .literal(.bool(false)) }
             return .and(kept + [.literal(.bool(false))])
         }

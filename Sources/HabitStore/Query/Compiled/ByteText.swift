@@ -6,14 +6,13 @@ import Musl
 import Darwin
 #endif
 
-/// What can be said of texts in NFC by their UTF-8 alone.
+/// Answers about NFC texts from their UTF-8 alone.
 ///
-/// In NFC, Characters are equal when their bytes are. So a text holds the Characters of another where its bytes stand and
-/// both ends are grapheme boundaries of the first: from a boundary on, Characters are told apart by what follows only, so
-/// those in between are the same by themselves. Below U+0300 there are no marks that extend the Character before them, none
-/// that bind the one behind, and no letters that join: between two such scalars is a boundary, except between CR and LF
-/// (Unicode Standard Annex 29). A lead byte below `CC` means a scalar below U+0300. Where a scalar from there on touches an
-/// end, bytes do not decide, and nil says so.
+/// In NFC, Characters are equal if their bytes are. So a text contains the Characters of another if it contains its bytes and both ends are
+/// grapheme boundaries of the first: from a boundary on, Characters are separated only by what follows, so those in between are the same.
+/// Below U+0300 there are no marks that extend the Character before them, none that bind the next one, and no letters that join: between two
+/// such scalars is a boundary, except between CR and LF (Unicode Standard Annex 29). A lead byte below `CC` means a scalar below U+0300. If
+/// a scalar from there on touches an end, bytes do not decide, and the answer is nil.
 enum ByteText {
     /// The first lead byte of scalars from U+0300 on.
     static let firstOpenLead: UInt8 = 0xCC
@@ -43,7 +42,7 @@ enum ByteText {
         let (before, after) = (text[place &- 1], text[place])
         guard after < firstOpenLead else { return nil }
         if before < 0x80 { return !(before == 0x0D && after == 0x0A) }
-        // A control character is always a Character of its own.
+        // A control character always forms a separate Character.
         if after < 0x20 || after == 0x7F { return true }
         let lead = place >= 2 ? text[place &- 2] : 0
         return lead >= 0xC0 && lead < firstOpenLead ? true : nil
@@ -77,7 +76,7 @@ enum ByteText {
             let differences =
                 (UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt64.self)) ^ firstBytes)
                 | (UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place &+ last, as: UInt64.self)) ^ lastBytes)
-            // The high bit of each byte that is zero, and perhaps of some behind one that is.
+            // The high bit of each zero byte, and perhaps of some that follow one.
             var fits = (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
             while fits != 0 {
                 let found = place &+ fits.trailingZeroBitCount &>> 3
@@ -121,6 +120,6 @@ enum ByteText {
         return length
     }
 
-    /// The text; U+FFFD stands for what is no UTF-8.
+    /// The text; U+FFFD replaces invalid UTF-8.
     static func string(_ text: UnsafeRawBufferPointer) -> String { String(decoding: text, as: UTF8.self) }
 }

@@ -69,7 +69,7 @@ extension FilterCompiler {
         _ keys: [OwnedBuffer<UInt8>],
         hasNull: Bool
     ) -> FilterTest {
-        // All constants one behind the other, so that finding one counts no reference.
+        // All constants in one buffer, so that finding one counts no reference.
         let bytes = OwnedBuffer(keys.flatMap { Array($0.bytes) })
         let ends = OwnedBuffer(keys.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.count) })
         let table = ProbeTable(keys.map { ProbeTable.hash($0.bytes) })

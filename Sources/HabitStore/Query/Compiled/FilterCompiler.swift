@@ -2,7 +2,7 @@ import Foundation
 
 /// Compiles a bound expression, each part by the kind of value that it gives.
 struct FilterCompiler {
-    /// What a variable stands for.
+    /// The record that a variable refers to.
     struct BoundVariable {
         let slot: Int
         let entity: Int

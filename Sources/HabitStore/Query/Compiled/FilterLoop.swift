@@ -13,7 +13,7 @@ struct FilterLoop {
     }
 }
 
-/// A test among others in an array, which would keep a closure by itself in a form that takes three calls to run.
+/// A test in an array of tests; a bare closure would be stored in a form that takes three calls to run.
 struct FilterPart {
     let test: FilterTest
 }

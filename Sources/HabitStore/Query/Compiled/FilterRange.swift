@@ -14,7 +14,7 @@ struct FilterRange<Number: Comparable & BitwiseCopyable> {
         return (value >= least && value <= greatest) != isInverted
     }
 
-    /// Those that both let through; nil when that is no range.
+    /// The values in both ranges; nil if they are not a range.
     func intersection(_ other: FilterRange) -> FilterRange? {
         guard !isInverted, !other.isInverted else { return nil }
         return FilterRange(least: max(least, other.least), greatest: min(greatest, other.greatest))
@@ -22,7 +22,7 @@ struct FilterRange<Number: Comparable & BitwiseCopyable> {
 }
 
 extension FilterRange where Number == Int64 {
-    /// What a comparison lets through whose right side is a constant.
+    /// The values that satisfy a comparison with a constant on its right side.
     init(_ comparison: FilterExpression.Comparison, _ constant: Int64) {
         let none = FilterRange(least: 1, greatest: 0)
         switch comparison {
@@ -37,8 +37,7 @@ extension FilterRange where Number == Int64 {
 }
 
 extension FilterRange where Number == Double {
-    /// What a comparison lets through whose right side is a finite constant. NaN is let through by `!=` alone, as IEEE 754
-    /// has it.
+    /// The values that satisfy a comparison with a finite constant on its right side. As in IEEE 754, NaN satisfies only `!=`.
     init(_ comparison: FilterExpression.Comparison, _ constant: Double) {
         switch comparison {
         case .equal: self.init(least: constant, greatest: constant)

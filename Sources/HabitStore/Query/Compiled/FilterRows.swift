@@ -1,4 +1,4 @@
-/// The records that a compiled filter looks at: each variable has a slot, which leads to a reader that somebody lends.
+/// The records that a compiled filter reads: each variable has a slot with a borrowed reader.
 struct FilterRows {
     private let slots: UnsafeMutablePointer<UnsafePointer<AttributeReader>>
 

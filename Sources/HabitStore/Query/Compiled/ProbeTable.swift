@@ -1,4 +1,4 @@
-/// A hash table over the positions of keys that somebody else keeps, which never grows: half of it is empty.
+/// A hash table over the positions of keys stored elsewhere. It never grows: half of it is empty.
 final class ProbeTable {
     private let places: OwnedBuffer<Int32>
     private let mask: Int

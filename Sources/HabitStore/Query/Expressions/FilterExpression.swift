@@ -56,9 +56,9 @@ public indirect enum FilterExpression: Sendable, Hashable {
         case less = "<"
         /// It stands before it or is equal; false with nil.
         case lessOrEqual = "<="
-        /// The first stands behind the second; false with nil.
+        /// The first comes after the second; false with nil.
         case greater = ">"
-        /// It stands behind it or is equal; false with nil.
+        /// The first comes after the second or equals it; false with nil.
         case greaterOrEqual = ">="
     }
 
@@ -74,8 +74,8 @@ public indirect enum FilterExpression: Sendable, Hashable {
         case searches = "CONTAINS[cd]"
     }
 
-    /// The arithmetic operations. What Swift traps on is an error; doubles become infinite or NaN as in Swift, and NaN
-    /// is equal to nothing and stands before and behind nothing.
+    /// The arithmetic operations. Where Swift traps, they are an error; doubles become infinite or NaN as in Swift, and NaN equals nothing and
+    /// comes neither before nor after anything.
     public enum Arithmetic: String, Sendable, Hashable, Codable {
         /// Sum.
         case add = "+"
